@@ -1,0 +1,106 @@
+"""The tools an agent may call: typed Python functions with what the runtime must know about each.
+
+The registry is filled by import (`sessions.tools.bank`, ...) and never changes afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jsonschema
+import msgspec
+
+from agentstate.errors import Invalid
+
+Effect = Literal["pure", "idempotent", "once"]
+Arguments = dict[str, Any]
+
+
+class ToolContext(msgspec.Struct, frozen=True):
+    """Who calls, and the idempotency key that stays the same over every attempt of one call."""
+
+    session: str
+    call: str
+    key: str
+    customer: str
+    attempt: int
+
+
+class Retry(msgspec.Struct, frozen=True):
+    """How often a transient failure is tried again, and the base of the exponential pause in seconds."""
+
+    attempts: int = 4
+    base_seconds: float = 1.0
+
+
+class ToolFailed(Exception):
+    """The tool did not do it. `transient`: the same call may work later."""
+
+    def __init__(self, message: str, *, transient: bool = False) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+def _no_preview(arguments: Arguments, state: dict[str, Any]) -> str:
+    return ""
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """One registered tool. `effect` decides what happens to an intent whose result is unknown."""
+
+    name: str
+    version: int
+    description: str
+    effect: Effect
+    arguments: dict[str, Any]
+    run: Callable[[Arguments, ToolContext], dict[str, Any]]
+    preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
+    timeout: float = 10.0
+    retry: Retry = Retry()
+
+    def check(self, arguments: object) -> None:
+        """Raise Invalid naming the first argument that breaks the schema."""
+        validator = jsonschema.Draft202012Validator(self.arguments)
+        problem = jsonschema.exceptions.best_match(validator.iter_errors(arguments))
+        if problem is not None:
+            path = ".".join(str(part) for part in problem.absolute_path)
+            raise Invalid(problem.message, field=f"arguments.{path}".rstrip("."))
+
+
+_registry: dict[str, Tool] = {}
+
+
+def tool(
+    *,
+    name: str,
+    version: int,
+    description: str,
+    effect: Effect,
+    arguments: dict[str, Any],
+    preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview,
+    timeout: float = 10.0,
+    retry: Retry = Retry(),
+) -> Callable[[Callable[[Arguments, ToolContext], dict[str, Any]]], Callable[[Arguments, ToolContext], dict[str, Any]]]:
+    """Register the decorated function under `name`. A name is taken once."""
+    jsonschema.Draft202012Validator.check_schema(arguments)
+
+    def register(run: Callable[[Arguments, ToolContext], dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+        if name in _registry:
+            raise ValueError(f"a tool called {name!r} is registered already")
+        _registry[name] = Tool(
+            name, version, description, effect, arguments, run, preview=preview, timeout=timeout, retry=retry
+        )
+        return run
+
+    return register
+
+
+def find(name: str) -> Tool | None:
+    """The tool of that name, or None."""
+    return _registry.get(name)
+
+
+def names() -> list[str]:
+    """Every registered name, sorted."""
+    return sorted(_registry)
