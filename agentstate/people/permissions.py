@@ -1,0 +1,97 @@
+"""Who may do what, in which team: small permissions, bundled into roles, read from the database at each question.
+
+A permission is checked in commands and queries (DESIGN 5.16), never only in a view. Nothing is remembered between two
+questions, so a changed role or a disabled person counts with the next one. Nothing here writes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from agentstate.errors import Refused
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+    from django.db.models import QuerySet
+
+    from agentstate.people.models import Membership, Team, User
+
+
+class Permission(StrEnum):
+    """The smallest things that can be allowed; always within one team."""
+
+    SEE = "see"  # that a session exists, its status and who is on it
+    READ = "read"  # what was said in it
+    UNMASK = "unmask"  # personal data in clear
+    WHISPER = "whisper"  # guide the agent, unseen by the customer
+    TAKE_OVER = "take_over"  # speak to the customer instead of the agent, and hand back
+    DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
+    DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
+    EXPORT = "export"  # take an audit bundle out of the house
+    CONFIGURE = "configure"  # people, roles, policies, settings of the team
+    OPEN_SESSION = "open_session"  # begin a session
+    SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
+
+
+class Role(StrEnum):
+    """Bundles of permissions with a name that people use."""
+
+    VIEWER = "viewer"  # watches and reads
+    SUPERVISOR = "supervisor"  # decides, guides, takes over, exports
+    AUDITOR = "auditor"  # reads everything in clear and exports; changes nothing
+    ADMIN = "admin"  # sets up people and policies; decides nothing about customers
+    CALLER = "caller"  # an API client on the customer's side
+
+
+P = Permission
+ROLES: dict[Role, frozenset[Permission]] = {
+    Role.VIEWER: frozenset({P.SEE, P.READ}),
+    Role.SUPERVISOR: frozenset(
+        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT}
+    ),
+    Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
+    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),
+    Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
+}
+
+
+class PermissionDenied(Refused):
+    """You do not have the permission this needs."""
+
+    code = "permission_denied"
+    status = 403
+    remedy = "Ask an admin of the team for a role that includes the permission named here."
+
+
+def roles_with(permission: Permission) -> list[str]:
+    """The roles that include `permission`, by name, sorted."""
+    return sorted(role.value for role, bundle in ROLES.items() if permission in bundle)
+
+
+def can(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -> bool:
+    """Whether `user` is active and holds `permission` in `team` at this moment. One query, none for strangers."""
+    if user.pk is None:
+        return False
+    team_id = team if isinstance(team, UUID) else team.pk
+    return _granting(user, permission).filter(team_id=team_id).exists()
+
+
+def require(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -> None:
+    """Return if `can`, else raise PermissionDenied that names the permission."""
+    if not can(user, permission, team):
+        raise PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
+
+
+def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]:
+    """Ids of the teams in which `user` holds `permission` at this moment, for queries to filter by. One query."""
+    if user.pk is None:
+        return []
+    return sorted(_granting(user, permission).values_list("team_id", flat=True).distinct())
+
+
+def _granting(user: User | AnonymousUser, permission: Permission) -> QuerySet[Membership]:
+    from agentstate.people.models import Membership
+
+    return Membership.objects.filter(user_id=user.pk, user__is_active=True, role__in=roles_with(permission))

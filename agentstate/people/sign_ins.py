@@ -1,0 +1,46 @@
+"""Writes each sign-in, sign-out and failure into the trail, by whichever way it happened.
+
+Django's own signals are the one place that every way passes (form, link, test client), so nothing can forget it. A
+failure names the account only if there is one: people type passwords into the wrong field.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.http import HttpRequest
+
+from agentstate.people import trail
+
+
+def connect() -> None:
+    user_logged_in.connect(signed_in, dispatch_uid="people.signed_in")
+    user_logged_out.connect(signed_out, dispatch_uid="people.signed_out")
+    user_login_failed.connect(sign_in_failed, dispatch_uid="people.sign_in_failed")
+
+
+def signed_in(*, user: Any, request: HttpRequest | None, **_: Any) -> None:
+    trail.record("person.signed_in", user, user, address=address_of(request), by=way_of(request))
+
+
+def signed_out(*, user: Any, request: HttpRequest | None, **_: Any) -> None:
+    if user is not None:
+        trail.record("person.signed_out", user, user, address=address_of(request))
+
+
+def sign_in_failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    from agentstate.people.models import User
+
+    name = User.normalize_username(credentials.get("username") or "")
+    known = User.objects.filter(username=name).first()
+    trail.record("person.sign_in_failed", None, known, address=address_of(request))
+
+
+def address_of(request: HttpRequest | None) -> str:
+    """The peer's network address; empty where there is no request."""
+    return str(request.META.get("REMOTE_ADDR", "")) if request is not None else ""
+
+
+def way_of(request: HttpRequest | None) -> str:
+    return str(getattr(request, "signed_in_by", "password"))
