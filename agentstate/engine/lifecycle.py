@@ -1,0 +1,138 @@
+"""The lifecycles of session, call and request as transition tables.
+
+A table is total: every pair of status and trigger is either in it or refused by `move`. The documentation's diagrams are made from
+these tables. What users define themselves are statecharts, not these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from agentstate.errors import Refused
+
+
+class SessionStatus(StrEnum):
+    """What a session is doing."""
+
+    IDLE = "idle"  # waits for the customer
+    PLANNING = "planning"  # the model is asked
+    EXECUTING = "executing"  # a tool runs or is about to
+    WAITING_FEEDBACK = "waiting_feedback"  # a person must decide
+    PAUSED = "paused"  # stopped by a person, may go on
+    DONE = "done"  # the conversation is over
+    FAILED = "failed"  # the agent cannot go on by itself
+    CANCELLED = "cancelled"  # stopped for good
+
+
+class SessionMove(StrEnum):
+    """What moves a session."""
+
+    ASK = "ask"
+    ACT = "act"
+    WAIT = "wait"
+    REST = "rest"
+    END = "end"
+    FAIL = "fail"
+
+
+class CallStatus(StrEnum):
+    """Where a call stands."""
+
+    PROPOSED = "proposed"  # the model wrote it
+    WAITING = "waiting"  # a person must decide
+    READY = "ready"  # may run
+    RUNNING = "running"  # its intent is committed, its result is not
+    DONE = "done"  # it returned
+    FAILED = "failed"  # it did not, finally
+    REFUSED = "refused"  # never let through: unknown tool, broken schema, refused before
+    REJECTED = "rejected"  # a person said no
+    RESPONDED = "responded"  # a person answered in its place
+    EXPIRED = "expired"  # nobody decided in time
+    WITHDRAWN = "withdrawn"  # the session moved on
+
+
+class CallMove(StrEnum):
+    """What moves a call."""
+
+    ALLOW = "allow"
+    GATE = "gate"
+    REFUSE = "refuse"
+    REJECT = "reject"
+    RESPOND = "respond"
+    EXPIRE = "expire"
+    WITHDRAW = "withdraw"
+    INTEND = "intend"
+    RETURN = "return"
+    RETRY = "retry"
+    FAIL = "fail"
+
+
+class RequestStatus(StrEnum):
+    """Where an approval request stands: pending, or its named outcome."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    EDITED = "edited"
+    REJECTED = "rejected"
+    RESPONDED = "responded"
+    IGNORED = "ignored"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+
+
+class IllegalMove(Refused):
+    """The lifecycle does not allow this now."""
+
+    code = "illegal_move"
+
+
+_S, _SM = SessionStatus, SessionMove
+_LIVE = (_S.IDLE, _S.PLANNING, _S.EXECUTING, _S.WAITING_FEEDBACK, _S.FAILED)
+SESSION: Mapping[tuple[SessionStatus, SessionMove], SessionStatus] = {
+    **{(status, _SM.ASK): _S.PLANNING for status in _LIVE},
+    **{(status, _SM.ACT): _S.EXECUTING for status in _LIVE},
+    **{(status, _SM.WAIT): _S.WAITING_FEEDBACK for status in _LIVE},
+    **{(status, _SM.REST): _S.IDLE for status in _LIVE},
+    **{(status, _SM.FAIL): _S.FAILED for status in _LIVE},
+    **{(status, _SM.END): _S.DONE for status in _LIVE},
+}
+
+_C, _CM = CallStatus, CallMove
+CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
+    (_C.PROPOSED, _CM.ALLOW): _C.READY,
+    (_C.PROPOSED, _CM.GATE): _C.WAITING,
+    (_C.PROPOSED, _CM.REFUSE): _C.REFUSED,
+    (_C.WAITING, _CM.ALLOW): _C.READY,
+    (_C.WAITING, _CM.REJECT): _C.REJECTED,
+    (_C.WAITING, _CM.RESPOND): _C.RESPONDED,
+    (_C.WAITING, _CM.EXPIRE): _C.EXPIRED,
+    (_C.WAITING, _CM.WITHDRAW): _C.WITHDRAWN,
+    (_C.READY, _CM.GATE): _C.WAITING,
+    (_C.READY, _CM.WITHDRAW): _C.WITHDRAWN,
+    (_C.READY, _CM.REFUSE): _C.REFUSED,
+    (_C.READY, _CM.INTEND): _C.RUNNING,
+    (_C.RUNNING, _CM.INTEND): _C.RUNNING,
+    (_C.RUNNING, _CM.RETURN): _C.DONE,
+    (_C.RUNNING, _CM.RETRY): _C.READY,
+    (_C.RUNNING, _CM.FAIL): _C.FAILED,
+}
+
+CALL_ENDED = frozenset(
+    {_C.DONE, _C.FAILED, _C.REFUSED, _C.REJECTED, _C.RESPONDED, _C.EXPIRED, _C.WITHDRAWN}
+)
+SESSION_ENDED = frozenset({_S.DONE, _S.CANCELLED})
+
+Status = TypeVar("Status", bound=StrEnum)
+Move = TypeVar("Move", bound=StrEnum)
+
+
+def move(table: Mapping[tuple[Status, Move], Status], status: Status, trigger: Move) -> Status:
+    """The next status. Raises IllegalMove, naming both, when the table does not hold the pair."""
+    try:
+        return table[status, trigger]
+    except KeyError:
+        raise IllegalMove(f"{trigger.value} is not possible when {status.value}") from None
