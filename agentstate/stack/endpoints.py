@@ -1,0 +1,175 @@
+"""Where the servers of one state directory are: paths, names and addresses, worked out from the environment.
+
+Starts nothing, opens nothing, reads no password: roles log in with libpq's `passfile`, one file per role, so
+settings and process listings hold no secret. Not the place where servers are started: that is servers.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import urlsplit, urlunsplit
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from agentstate.errors import Refused
+
+ROLES = ("owner", "app", "erase")  # of the main database; the first owns it, the second serves, the third erases
+BANK = "bank"  # role and database of the demo bank: a stranger's database that happens to live here
+
+
+class HalfOutside(Refused):
+    """DATABASE_URL and REDIS_URL go together: set both to use outside servers, or neither for the built-in ones."""
+
+    code = "half_outside"
+    remedy = "Set both, or neither."
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Every address of one installation.
+
+    `embedded` is False when outside servers are used; then the directories exist only for keys and logs.
+    `databases` is what Django's DATABASES takes, `bank_dsn` is libpq's conninfo ("" when the bank has no place:
+    outside servers without BANK_DATABASE_URL).
+    """
+
+    superuser: ClassVar[str] = "postgres"
+
+    base_dir: Path
+    state_dir: Path
+    socket_dir: Path
+    embedded: bool
+    database: str
+    databases: dict[str, dict[str, Any]]
+    bank_dsn: str
+    broker_url: str
+    cache_url: str
+    channel_url: str
+
+    @property
+    def secrets_dir(self) -> Path:
+        """Password files and keys, mode 0700."""
+        return self.state_dir / "secrets"
+
+    @property
+    def log_dir(self) -> Path:
+        """One bounded log file per child."""
+        return self.state_dir / "log"
+
+    @property
+    def postgres_dir(self) -> Path:
+        """The data directory of the embedded PostgreSQL."""
+        return self.state_dir / "pg"
+
+    @property
+    def valkey_dir(self) -> Path:
+        """The append-only file of the embedded Valkey."""
+        return self.state_dir / "valkey"
+
+    @property
+    def valkey_socket(self) -> Path:
+        """The unix socket of the embedded Valkey."""
+        return self.socket_dir / "valkey.sock"
+
+    def passfile(self, role: str) -> Path:
+        """The libpq password file of `role`, mode 0600."""
+        return self.secrets_dir / f"{role}.pgpass"
+
+    def dsn(self, role: str, database: str) -> str:
+        """The conninfo with which `role` reaches `database` on the embedded server."""
+        return _conninfo(self.socket_dir, self.passfile(role), role, database)
+
+
+def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
+    """The endpoints that `environ` asks for, for the checkout at `base_dir`.
+
+    Raises HalfOutside when only one of DATABASE_URL and REDIS_URL is set.
+    """
+    state = Path(os.path.realpath(os.path.expanduser(environ.get("AGENTSTATE_STATE_DIR") or base_dir / ".state")))
+    outside = bool(environ.get("DATABASE_URL"))
+    if outside != bool(environ.get("REDIS_URL")):
+        raise HalfOutside()
+    sockets = socket_dir(state)
+    name = environ.get("AGENTSTATE_DATABASE") or "agentstate"
+    bank = "" if outside else _conninfo(sockets, state / "secrets" / "bank.pgpass", BANK, BANK)
+    broker, cache, channel = _outside_redis(environ["REDIS_URL"]) if outside else _embedded_redis(sockets)
+    return Endpoints(
+        base_dir=base_dir,
+        state_dir=state,
+        socket_dir=sockets,
+        embedded=not outside,
+        database=name,
+        databases=_outside_databases(environ) if outside else _embedded_databases(environ, state, sockets, name),
+        bank_dsn=environ.get("BANK_DATABASE_URL") or bank,
+        broker_url=broker,
+        cache_url=cache,
+        channel_url=channel,
+    )
+
+
+def socket_dir(state_dir: Path) -> Path:
+    """Where the sockets of `state_dir` are: short whatever its length (a socket path holds 107 bytes).
+
+    It follows from the state directory and the user alone, never from XDG_RUNTIME_DIR or TMPDIR, because a
+    terminal, cron and sudo differ in those and must still meet at the same socket.
+    """
+    digest = hashlib.sha256(os.fsencode(state_dir)).hexdigest()[:12]
+    return Path(f"/tmp/agentstate-{os.geteuid()}-{digest}")  # noqa: S108 - made 0700 and its owner checked
+
+
+def _conninfo(host: Path, passfile: Path, role: str, database: str) -> str:
+    return make_conninfo("", host=str(host), user=role, dbname=database, passfile=str(passfile))
+
+
+def _embedded_databases(
+    environ: Mapping[str, str], state: Path, sockets: Path, name: str
+) -> dict[str, dict[str, Any]]:
+    passfiles = {role: str(state / "secrets" / f"{role}.pgpass") for role in ROLES}
+    return _per_alias(
+        environ,
+        {role: {"NAME": name, "USER": role, "HOST": str(sockets), "OPTIONS": {"passfile": passfiles[role]}} for role in ROLES},
+    )
+
+
+def _outside_databases(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    app = environ["DATABASE_URL"]
+    owner = environ.get("DATABASE_OWNER_URL") or app
+    erase = environ.get("DATABASE_ERASE_URL") or owner
+    return _per_alias(environ, {"owner": _parsed(owner), "app": _parsed(app), "erase": _parsed(erase)})
+
+
+def _parsed(url: str) -> dict[str, Any]:
+    """A libpq URL or conninfo as Django's keys; whatever Django has no key for stays an option of libpq."""
+    parts = dict(conninfo_to_dict(url))
+    keys = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    named = {key: str(parts.pop(option, "") or "") for key, option in keys.items()}
+    return {**named, "OPTIONS": parts}
+
+
+def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Django's aliases: `default` serves as app; `owner` migrates and `erase` erases, seldom, without a pool."""
+    common = {"ENGINE": "django.db.backends.postgresql", "CONN_HEALTH_CHECKS": True}
+    pool = int(environ.get("AGENTSTATE_POOL") or 0)
+    serving = {**common, **roles["app"], "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0)}
+    if pool:
+        serving["OPTIONS"] = {**serving["OPTIONS"], "pool": {"min_size": 1, "max_size": pool, "timeout": 10}}
+    return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **roles["erase"]}}
+
+
+def _embedded_redis(sockets: Path) -> tuple[str, str, str]:
+    """Broker, cache and channel layer on one server; Celery alone writes a socket URL in a way of its own."""
+    path = sockets / "valkey.sock"
+    return f"redis+socket://{path}?virtual_host=0", f"unix://{path}?db=1", f"unix://{path}?db=2"
+
+
+def _outside_redis(url: str) -> tuple[str, str, str]:
+    """Broker, cache and channel layer on three databases in a row, from the one that `url` names."""
+    parts = urlsplit(url)
+    first = int(parts.path.strip("/") or 0)
+    broker, cache, channel = (urlunsplit(parts._replace(path=f"/{first + step}")) for step in range(3))
+    return broker, cache, channel
