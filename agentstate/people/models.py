@@ -1,7 +1,7 @@
 """Rows of people: tenant, team, user, membership, API token, one-time sign-in link.
 
-Rows and constraints only. Who may do what is permissions.py, every write is commands.py. Names of people live here
-and nowhere else: everywhere else a person is the opaque text `user:<uuid>` (`User.actor`).
+Rows and constraints only. Who may do what is permissions.py, every write is commands.py. Names of people live
+here and nowhere else: everywhere else a person is the opaque text `user:<uuid>` (`User.actor`).
 
 Instants are set and compared by PostgreSQL's clock, never by a process's.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import unicodedata
 from typing import Any, ClassVar
-from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.core.validators import RegexValidator
@@ -158,10 +157,3 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
-
-
-def actor_of(user: User | UUID | None) -> str:
-    """`user:<uuid>`, or `system` where nobody was signed in (a command at the machine itself)."""
-    if user is None:
-        return "system"
-    return f"user:{user.pk if isinstance(user, User) else user}"

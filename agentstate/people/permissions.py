@@ -1,7 +1,7 @@
-"""Who may do what, in which team: small permissions, bundled into roles, read from the database at each question.
+"""Who may do what, in which team: small permissions, bundled into roles, read fresh at each question.
 
-A permission is checked in commands and queries (DESIGN 5.16), never only in a view. Nothing is remembered between two
-questions, so a changed role or a disabled person counts with the next one. Nothing here writes.
+A permission is checked in commands and queries (DESIGN 5.16), never only in a view. Nothing is remembered
+between two questions, so a changed role or a disabled person counts with the next one. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def roles_with(permission: Permission) -> list[str]:
 
 
 def can(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -> bool:
-    """Whether `user` is active and holds `permission` in `team` at this moment. One query, none for strangers."""
+    """Whether `user` is active and holds `permission` in `team` now. One query, none for strangers."""
     if user.pk is None:
         return False
     team_id = team if isinstance(team, UUID) else team.pk
@@ -85,7 +85,7 @@ def require(user: User | AnonymousUser, permission: Permission, team: Team | UUI
 
 
 def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]:
-    """Ids of the teams in which `user` holds `permission` at this moment, for queries to filter by. One query."""
+    """Ids of the teams in which `user` holds `permission` now, for queries to filter by. One query."""
     if user.pk is None:
         return []
     return sorted(_granting(user, permission).values_list("team_id", flat=True).distinct())

@@ -1,13 +1,16 @@
 """Writes each sign-in, sign-out and failure into the trail, by whichever way it happened.
 
-Django's own signals are the one place that every way passes (form, link, test client), so nothing can forget it. A
-failure names the account only if there is one: people type passwords into the wrong field.
+Django's own signals are the one place that every way passes (form, link, test client), so nothing can forget
+it. A failure names the account only if there is one: people type passwords into the wrong field. While an
+account is locked for an address its attempts are refused unread and leave nothing but the one entry of the
+lock.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from axes.signals import user_locked_out
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.http import HttpRequest
 
@@ -18,6 +21,7 @@ def connect() -> None:
     user_logged_in.connect(signed_in, dispatch_uid="people.signed_in")
     user_logged_out.connect(signed_out, dispatch_uid="people.signed_out")
     user_login_failed.connect(sign_in_failed, dispatch_uid="people.sign_in_failed")
+    user_locked_out.connect(locked_out, dispatch_uid="people.locked_out")
 
 
 def signed_in(*, user: Any, request: HttpRequest | None, **_: Any) -> None:
@@ -30,11 +34,25 @@ def signed_out(*, user: Any, request: HttpRequest | None, **_: Any) -> None:
 
 
 def sign_in_failed(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    if not _refused_unread(request):
+        known = _known(credentials.get("username"))
+        trail.record("person.sign_in_failed", None, known, address=address_of(request))
+
+
+def locked_out(*, request: HttpRequest, username: str | None, **_: Any) -> None:
+    if not _refused_unread(request):
+        trail.record("person.sign_in_throttled", None, _known(username), address=address_of(request))
+
+
+def _known(username: object) -> Any:
     from agentstate.people.models import User
 
-    name = User.normalize_username(credentials.get("username") or "")
-    known = User.objects.filter(username=name).first()
-    trail.record("person.sign_in_failed", None, known, address=address_of(request))
+    return User.objects.filter(username=User.normalize_username(username or "")).first()
+
+
+def _refused_unread(request: HttpRequest | None) -> bool:
+    # axes counts an attempt only when the password was looked at
+    return bool(getattr(request, "axes_locked_out", False)) and not request.axes_failures_since_start
 
 
 def address_of(request: HttpRequest | None) -> str:

@@ -1,8 +1,8 @@
 """What happened to people and their accounts, on its way to the ledger.
 
-Everything in this app that must become an audit entry goes through `record`. `people` does not know the ledger: the
-wiring sets `sink`, which is called inside the transaction of the change, so that both are kept or neither. Facts
-hold ids and plain values, never a name, a password or a token.
+Everything in this app that must become an audit entry goes through `record`. `people` does not know the
+ledger: the wiring sets `sink`, which is called inside the transaction of the change, so that both are kept or
+neither. Facts hold ids and plain values, never a name, a password or a token.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ KINDS = frozenset(
         "person.sign_in_throttled",
         "person.disabled",
         "person.enabled",
+        "person.password_changed",
         "role.granted",
         "role.removed",
         "team.created",
@@ -41,7 +42,7 @@ KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that happened. `actor` and `subject` are `user:<uuid>`; `actor` may be `system`, `subject` empty."""
+    """One thing that happened. `actor` is `user:<uuid>` or `system`; `subject` is `user:<uuid>` or empty."""
 
     kind: str
     actor: str
@@ -60,7 +61,7 @@ sink: Callable[[Record], None] = write_log_line
 
 
 def record(kind: str, actor: User | None, subject_user: User | None, **facts: str | int | bool) -> None:
-    """Hand one record to the sink. `actor` None is the machine itself. Raises ValueError for a kind not in KINDS."""
+    """Hand one record to the sink. `actor` None is the machine itself. Other kinds than KINDS: ValueError."""
     if kind not in KINDS:
         raise ValueError(f"got kind {kind!r}, want one of {sorted(KINDS)}")
     who = actor.actor if actor is not None else "system"

@@ -1,0 +1,28 @@
+"""Tells the open sockets of a person to close: a hint over the channel layer, sent after the commit.
+
+Consumers join `User.channel_group` when they connect and close on `people.revoked`. Whoever is still entitled
+may connect again at once. Where the hint is lost (the layer is down), permission is refused at the next
+question anyway.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+REVOKED = {"type": "people.revoked"}
+
+
+def close_sockets_on_commit(user_id: UUID, group: str) -> None:
+    """Have this person's sockets closed once the running transaction is committed; a failure is only logged."""
+    transaction.on_commit(partial(close_sockets, user_id, group), robust=True)
+
+
+def close_sockets(user_id: UUID, group: str) -> None:
+    layer = get_channel_layer()
+    if layer is not None:
+        async_to_sync(layer.group_send)(group, {**REVOKED, "user": str(user_id)})

@@ -1,0 +1,45 @@
+"""Limits on failures from one network address: wrong tokens, and wrong passwords over many names.
+
+One name from one address is django-axes' business (settings AXES_*). These counters live in the cache; losing
+them costs an attacker's waiting time, nothing else. A valid token is never throttled here: 256 random bits
+cannot be guessed, and a colleague behind the same address must not suffer. What is limited is the noise, and
+with it the trail.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.throttling import SimpleRateThrottle
+
+
+class FailureThrottle(SimpleRateThrottle):
+    """Counts failures, not requests. `rate` is the default; DEFAULT_THROTTLE_RATES[scope] overrides it."""
+
+    default_rate = ""
+
+    def get_rate(self) -> str:
+        return str(self.THROTTLE_RATES.get(self.scope) or self.default_rate)
+
+    def get_cache_key(self, request: Any, view: Any = None) -> str:
+        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+
+    def spent(self, request: Any) -> bool:
+        """Whether this address has failed too often. Counts nothing."""
+        self.key, self.now = self.get_cache_key(request), self.timer()
+        self.history = [at for at in self.cache.get(self.key, []) if at > self.now - self.duration]
+        return len(self.history) >= self.num_requests
+
+    def count(self, request: Any) -> bool:
+        """Count one failure. False, and not counted, once the limit is reached."""
+        return bool(self.allow_request(request, None))
+
+
+class TokenFailures(FailureThrottle):
+    scope = "token_failures"
+    default_rate = "30/min"
+
+
+class SignInFailures(FailureThrottle):
+    scope = "sign_in_failures"
+    default_rate = "60/min"
