@@ -5,7 +5,7 @@ The profile leaves out what two programs could read differently: keys are ASCII,
 repeat. NUL and other control characters appear only as escapes, as RFC 8785 section 3.2.2.2 writes them.
 Because keys are ASCII, sorting them by code point is the order by UTF-16 code units that the RFC asks for.
 
-What is hashed is always the stored bytes; `loads` therefore refuses bytes that `dumps` would not have written.
+What is hashed is always the stored bytes; so `loads` refuses bytes that `dumps` would not have written.
 """
 
 from __future__ import annotations
@@ -92,4 +92,4 @@ def _integer(text: str) -> int:
 
 
 def _no_float(text: str) -> NoReturn:
-    raise NotCanonical("a number is not an integer")
+    raise NotCanonical(f"{text[:20]!r} is not an integer")

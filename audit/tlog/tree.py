@@ -77,7 +77,7 @@ def inclusion_proof(index: int, leaves: Sequence[bytes]) -> list[bytes]:
 
 
 def root_from_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes]) -> bytes:
-    """The root that `proof` leads to from leaf hash `leaf` at `index` of `size` (RFC 9162 section 2.1.3.2)."""
+    """The root to which `proof` leads from the leaf hash at `index` of `size` (RFC 9162 section 2.1.3.2)."""
     if not 0 <= index < size:
         raise BadTree(f"leaf index: got {index}, want 0 to {size - 1}")
     for value in (leaf, *proof):

@@ -1,0 +1,1050 @@
+"""The verifier: says whether an exported session is whole and unaltered. One file, on purpose.
+
+    python -m audit.verify BUNDLE --key VKEY        (or: python verify.py BUNDLE --key VKEY)
+
+It needs Python 3.11 and `cryptography`; it imports nothing else of the project, and needs no Django, database
+or network, so an auditor can read it from top to bottom and keep a copy of their own. It is a second reading of
+the formats in audit/tlog, not a user of it.
+
+What it proves, given a log key that the auditor got from elsewhere than the bundle: the signed head is by that
+key; its root is the root over exactly the entries in the bundle, in this order; every disclosed payload is the
+one whose hash and key commitment the entry holds; every file, the report too, is the one that was signed. What
+it cannot prove: that what was recorded was true when it was recorded, or that no later head exists.
+
+Order of reading: archive (the zip, byte for byte), JSON, notes and keys, tree, entry, story (what the entries
+say together), verifier, command line. All failures are collected; nothing here raises at a hostile file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import hashlib
+import json
+import os
+import re
+import stat
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, BinaryIO, NoReturn
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+FORMAT = "agentstate-export/1"
+MANIFEST_TITLE = "agentstate export manifest v1"
+CHUNK = 256  #: entries per file, as in C2SP tlog-tiles
+TOP_FILES = ("README.txt", "report.html", "report.json")
+MAX_BUNDLE = 2**32 - 1  #: bytes; the archive has no zip64 form
+MAX_ENTRIES = 2**22
+MAX_PAYLOAD = 2**25  #: bytes of one ciphertext, and of one event when unpacked
+MAX_TEXT = 2**25  #: bytes of a manifest or of one file of disclosures
+MAX_NOTE = 1_000_000
+MAX_FAILURES = 1_000  #: kept in full; further ones are counted
+CLOCK_TOLERANCE = timedelta(minutes=2)  #: writers on several machines may disagree by this much
+FUTURE_TOLERANCE = timedelta(days=1)  #: the auditor's own clock may be wrong by this much
+ERASED_BY = "subject.erased"  #: the kind of the entry that must stand behind every erased payload
+
+
+class Fault(Exception):
+    """One part of the bundle is not what it has to be; the text says what was found and what was wanted."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One thing that does not hold. `entry` is the position it concerns, None for the bundle as a whole."""
+
+    entry: int | None
+    kind: str
+    check: str
+    message: str
+
+
+@dataclass
+class Verdict:
+    """Everything found. `ok` only if nothing failed and the end was reached."""
+
+    failures: list[Failure] = field(default_factory=list)
+    counts: dict[str, int] = field(
+        default_factory=lambda: {"entries": 0, "disclosed": 0, "withheld": 0, "erased": 0, "failures": 0}
+    )
+    head: dict[str, Any] | None = None
+    key: dict[str, str] | None = None
+    finished: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.finished and not self.counts["failures"]
+
+    def fail(self, check: str, message: str, entry: int | None = None, kind: str = "") -> None:
+        self.counts["failures"] += 1
+        if len(self.failures) < MAX_FAILURES:
+            self.failures.append(Failure(entry, kind, check, message))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "failures": [asdict(failure) for failure in self.failures],
+            "counts": self.counts,
+            "head": self.head,
+            "key": self.key,
+        }
+
+
+# --- archive --------------------------------------------------------------------------------------
+# Files are stored, not deflated: two zlib builds may deflate the same bytes differently, and then the archive
+# rebuilt from an honest bundle would not be the bundle. It also leaves nothing that could expand.
+
+_LOCAL = struct.Struct("<4s5H3I2H")
+_CENTRAL = struct.Struct("<4s6H3I5H2I")
+_END = struct.Struct("<4s4H2IH")
+_DATE = 0x21  # 1 January 1980, the zero of zip
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*", re.ASCII)
+
+
+def local_header(name: str, crc: int, size: int) -> bytes:
+    """The bytes before a member's content in the canonical archive."""
+    raw = name.encode("ascii")
+    return _LOCAL.pack(b"PK\x03\x04", 20, 0, 0, 0, _DATE, crc, size, size, len(raw), 0) + raw
+
+
+def central_header(name: str, crc: int, size: int, offset: int) -> bytes:
+    """A member's line in the archive's table of contents."""
+    raw = name.encode("ascii")
+    mode = 0o100644 << 16
+    sizes = (crc, size, size, len(raw))
+    return _CENTRAL.pack(b"PK\x01\x02", 0x0314, 20, 0, 0, 0, _DATE, *sizes, 0, 0, 0, 0, mode, offset) + raw
+
+
+def end_record(members: int, directory_size: int, directory_offset: int) -> bytes:
+    """The last bytes of the canonical archive; no comment."""
+    return _END.pack(b"PK\x05\x06", 0, 0, members, members, directory_size, directory_offset, 0)
+
+
+@dataclass(frozen=True)
+class Member:
+    """Where a file lies in the archive, and its digest."""
+
+    offset: int
+    size: int
+    sha256: str
+
+
+class Archive:
+    """The zip, read front to back and compared with the one canonical archive of the same content."""
+
+    def __init__(self, file: BinaryIO, verdict: Verdict) -> None:
+        self._file = file
+        self._verdict = verdict
+        self.members: dict[str, Member] = {}
+        self._directory: list[bytes] = []
+        self._read()
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The content of a member of at most `limit` bytes."""
+        member = self._member(name)
+        if member.size > limit:
+            raise Fault(f"{name}: got {member.size} bytes, want at most {limit}")
+        self._file.seek(member.offset)
+        return self._file.read(member.size)
+
+    def frames(self, name: str, limit: int) -> Iterator[bytes]:
+        """The frames of a payload file (four bytes of length, then content), one in memory at a time."""
+        member = self._member(name)
+        at, end = member.offset, member.offset + member.size
+        while at < end:
+            self._file.seek(at)
+            size = int.from_bytes(self._file.read(min(4, end - at)), "big")
+            if at + 4 + size > end or size > limit:
+                raise Fault(
+                    f"{name}: a frame of {size} bytes, want at most {min(limit, max(end - at - 4, 0))}"
+                )
+            yield self._file.read(size)
+            at += 4 + size
+
+    def _member(self, name: str) -> Member:
+        if name not in self.members:
+            raise Fault(f"{name} is missing")
+        return self.members[name]
+
+    def _read(self) -> None:
+        total = self._file.seek(0, os.SEEK_END)
+        if total > MAX_BUNDLE:
+            raise Fault(f"the bundle has {total} bytes, want at most {MAX_BUNDLE}")
+        at = 0
+        while self._peek(at) == b"PK\x03\x04":
+            at = self._read_member(at, total)
+        directory = b"".join(self._directory)
+        expected = directory + end_record(len(self.members), len(directory), at)
+        if total - at != len(expected) or self._slice(at, len(expected)) != expected:
+            self._verdict.fail("archive", "the table of contents is not the canonical one for these files")
+        if list(self.members) != sorted(self.members):
+            self._verdict.fail("archive", "the files are not in order")
+
+    def _read_member(self, at: int, total: int) -> int:
+        """Take in the member whose header is at `at`; returns where it ends."""
+        head = self._slice(at, _LOCAL.size)
+        if len(head) < _LOCAL.size:
+            raise Fault("the archive ends inside a header")
+        size: int = _LOCAL.unpack(head)[8]
+        name_size: int = _LOCAL.unpack(head)[9]
+        if name_size > 200 or at + _LOCAL.size + name_size + size > total or len(self.members) >= 0xFFFF:
+            raise Fault(f"the archive is malformed at byte {at}")
+        name = self._slice(at + _LOCAL.size, name_size).decode("latin-1")
+        if not _NAME.fullmatch(name) or name in self.members:
+            raise Fault(f"the archive holds a forbidden or repeated name: {name[:80]!r}")
+        start = at + _LOCAL.size + name_size
+        crc, sha256 = self._digests(start, size)
+        if self._slice(at, start - at) != local_header(name, crc, size):
+            self._verdict.fail("archive", f"{name}: its header is not the canonical one for its content")
+        self.members[name] = Member(start, size, sha256)
+        self._directory.append(central_header(name, crc, size, at))
+        return start + size
+
+    def _digests(self, at: int, size: int) -> tuple[int, str]:
+        crc, digest = 0, hashlib.sha256()
+        self._file.seek(at)
+        while size:
+            block = self._file.read(min(size, 2**20))
+            if not block:
+                raise Fault("the file became shorter while it was read")
+            crc = zlib.crc32(block, crc)
+            digest.update(block)
+            size -= len(block)
+        return crc, digest.hexdigest()
+
+    def _peek(self, at: int) -> bytes:
+        return self._slice(at, 4)
+
+    def _slice(self, at: int, size: int) -> bytes:
+        self._file.seek(at)
+        return self._file.read(size)
+
+
+def tile_path(index: int, width: int) -> str:
+    """A tile's path, as C2SP tlog-tiles has it: 1234067 is x001/x234/067; a partial one ends in .p/width."""
+    path = f"{index % 1000:03d}"
+    while index >= 1000:
+        index //= 1000
+        path = f"x{index % 1000:03d}/{path}"
+    return path if width == CHUNK else f"{path}.p/{width}"
+
+
+def tiles(count: int) -> Iterator[tuple[int, int]]:
+    """(index, width) of the tiles that hold `count` items."""
+    for index in range((count + CHUNK - 1) // CHUNK):
+        yield index, min(CHUNK, count - index * CHUNK)
+
+
+def layout(entries: int) -> Iterator[str]:
+    """The name of every file of a bundle with so many entries."""
+    yield from (*TOP_FILES, "manifest.json", "manifest.note", "session/checkpoint")
+    for index, width in tiles(entries):
+        path = tile_path(index, width)
+        yield from (f"session/tile/entries/{path}", f"session/payload/{path}", f"session/disclosures/{path}")
+    level, count = 0, entries
+    while count:
+        yield from (f"session/tile/{level}/{tile_path(index, width)}" for index, width in tiles(count))
+        level, count = level + 1, count // CHUNK
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+class Number(str):
+    """A JSON number that is not an integer, as the text in which it was written."""
+
+
+def canonical(data: bytes) -> Any:
+    """The value of canonical JSON (RFC 8785; ASCII keys, integers below 2^53 only); Fault on other bytes."""
+    value = strict_json(data)
+    if write_canonical(value) != data:
+        raise Fault("not canonical JSON")
+    return value
+
+
+def strict_json(data: bytes) -> Any:
+    """Any JSON without repeated keys; numbers that are no integers stay text (`Number`)."""
+    try:
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_object, parse_float=Number, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError):
+        raise Fault("not valid JSON") from None
+
+
+def write_canonical(value: Any) -> bytes:
+    """The canonical bytes of a value; Fault if the profile has no room for it."""
+    _check_profile(value, 0)
+    try:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+    except (UnicodeEncodeError, ValueError, RecursionError):
+        raise Fault("not canonical JSON") from None
+
+
+def digest_of(*parts: Any) -> str:
+    """SHA-256, in hex, over the JSON array of `parts` with sorted keys, as events compute their digests."""
+    try:
+        return hashlib.sha256(_exact(list(parts)).encode("utf-8")).hexdigest()
+    except (UnicodeEncodeError, RecursionError):
+        raise Fault("a value that no event can hold") from None
+
+
+def _check_profile(value: Any, depth: int) -> None:
+    if isinstance(value, Number) or depth > 100:
+        raise Fault("not canonical JSON: a number that is no integer, or nested too deeply")
+    if isinstance(value, int) and abs(value) >= 2**53:
+        raise Fault("not canonical JSON: an integer of 2^53 or more")
+    if isinstance(value, dict):
+        if not all(key.isascii() for key in value):
+            raise Fault("not canonical JSON: a key that is not ASCII")
+        for item in value.values():
+            _check_profile(item, depth + 1)
+    if isinstance(value, list):
+        for item in value:
+            _check_profile(item, depth + 1)
+
+
+def _exact(value: Any) -> str:
+    """JSON with sorted keys in which every number keeps its text."""
+    if isinstance(value, Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_exact(key)}:{_exact(value[key])}" for key in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_exact(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key appears twice")
+    return result
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+# --- notes and keys -------------------------------------------------------------------------------
+
+_P = 2**255 - 19
+_SMALL_ORDER = {0, 1, _P - 1} | {
+    int.from_bytes(bytes.fromhex(text), "little")
+    for text in (
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    )
+}
+
+
+@dataclass(frozen=True)
+class LogKey:
+    """An Ed25519 key as a vkey names it: name+id+base64(0x01 and 32 bytes)."""
+
+    name: str
+    public: bytes
+
+    @property
+    def key_id(self) -> bytes:
+        return hashlib.sha256(self.name.encode() + b"\n\x01" + self.public).digest()[:4]
+
+    @property
+    def vkey(self) -> str:
+        encoded = base64.b64encode(b"\x01" + self.public).decode()
+        return f"{self.name}+{self.key_id.hex()}+{encoded}"
+
+
+def read_vkey(text: str) -> LogKey:
+    """Parse a vkey, strictly; keys of small order are refused, for anybody could sign under them."""
+    parts = text.split("+", 2)
+    if len(parts) != 3 or not _is_name(parts[0]):
+        raise Fault("the key is not a vkey (name+id+base64)")
+    raw = _unbase64(parts[2])
+    if len(raw) != 33 or raw[0] != 1:
+        raise Fault("the key is not an Ed25519 vkey")
+    key = LogKey(parts[0], raw[1:])
+    y = int.from_bytes(key.public, "little") & (2**255 - 1)
+    if y >= _P or y in _SMALL_ORDER:
+        raise Fault("the key is of small order or not canonical")
+    if key.vkey != text:
+        raise Fault(f"the key's id does not belong to it: got {parts[1]!r}, want {key.key_id.hex()!r}")
+    return key
+
+
+def open_note(data: bytes, key: LogKey, *, alone: bool) -> str:
+    """The text of a note that `key` signed. With `alone`, no other signature may stand beside it."""
+    try:
+        whole = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Fault("the note is not UTF-8") from None
+    end = whole.rfind("\n\n")
+    text, block = whole[: end + 1], whole[end + 2 :]
+    if end < 0 or not block.endswith("\n") or any(char < " " and char != "\n" for char in text):
+        raise Fault("the note is malformed")
+    lines = block[:-1].split("\n")
+    if len(lines) > (1 if alone else 100):
+        raise Fault(f"the note has {len(lines)} signatures")
+    if not sum(_signed(line, text, key) for line in lines):
+        raise Fault(f"the note is not signed by {key.vkey}")
+    return text
+
+
+def _signed(line: str, text: str, key: LogKey) -> bool:
+    """Whether the line is the key's signature over `text`; False if another key's, Fault if it is wrong."""
+    mark, _, rest = line.partition(" ")
+    name, _, encoded = rest.partition(" ")
+    value = _unbase64(encoded)
+    if mark != "—" or not _is_name(name) or len(value) < 5:
+        raise Fault("the note has a malformed signature line")
+    if (name, value[:4]) != (key.name, key.key_id):
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key.public).verify(value[4:], text.encode())
+    except (InvalidSignature, ValueError):
+        raise Fault("the signature does not match the note") from None
+    return True
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and "+" not in name and not any(char.isspace() or char < " " for char in name)
+
+
+def _unbase64(text: str) -> bytes:
+    try:
+        data = base64.b64decode(text.encode("ascii"), validate=True)
+    except (binascii.Error, ValueError):
+        raise Fault("malformed base64") from None
+    if base64.b64encode(data).decode() != text:
+        raise Fault("base64 that is not in its canonical spelling")
+    return data
+
+
+@dataclass(frozen=True)
+class Head:
+    """The signed head of a session: its log id, number of entries and RFC 6962 root."""
+
+    log: str
+    size: int
+    root: bytes
+
+
+def read_checkpoint(text: str, key: LogKey) -> Head:
+    """Parse the body of a checkpoint of a session of the log that `key` names."""
+    lines = text.split("\n")
+    if len(lines) != 4 or lines[3] or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
+        raise Fault("the head is not three lines of origin, size and root")
+    origin, _, log = lines[0].rpartition("/s/")
+    if origin != key.name or not _UUID.fullmatch(log):
+        raise Fault(f"the head's origin is {lines[0][:120]!r}, want {key.name}/s/ and a session id")
+    root = _unbase64(lines[2])
+    if len(root) != 32:
+        raise Fault(f"the head's root has {len(root)} bytes, want 32")
+    return Head(log, int(lines[1]), root)
+
+
+# --- tree -----------------------------------------------------------------------------------------
+
+
+class Tree:
+    """RFC 6962, leaf by leaf: keeps the roots of perfect subtrees, and the hashes that tiles are made of."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._subtrees: list[bytes] = []
+        self._levels: list[
+            list[bytes]
+        ] = []  # _levels[l]: the hashes of the tile at level l that is being filled
+        self.tiles: dict[str, str] = {}  # name of tile -> sha256 of its content
+
+    def add(self, envelope: bytes) -> None:
+        carried = hashlib.sha256(b"\x00" + envelope).digest()
+        self._tile(0, carried, self.size)
+        self.size += 1
+        subtree = self.size
+        while not subtree & 1:
+            carried = _node(self._subtrees.pop(), carried)
+            subtree >>= 1
+        self._subtrees.append(carried)
+
+    def root(self) -> bytes:
+        if not self._subtrees:
+            return hashlib.sha256(b"").digest()
+        result = self._subtrees[-1]
+        for left in reversed(self._subtrees[:-1]):
+            result = _node(left, result)
+        return result
+
+    def finish(self) -> None:
+        """Write down the partial tiles, once the last entry is in."""
+        for level, hashes in enumerate(self._levels):
+            if hashes:
+                self._write(level, (self.size >> (8 * level)) // CHUNK, hashes)
+
+    def _tile(self, level: int, value: bytes, index: int) -> None:
+        if level == len(self._levels):
+            self._levels.append([])
+        hashes = self._levels[level]
+        hashes.append(value)
+        if len(hashes) == CHUNK:
+            self._write(level, index // CHUNK, hashes)
+            self._tile(level + 1, _perfect(hashes), index // CHUNK)
+            self._levels[level] = []
+
+    def _write(self, level: int, index: int, hashes: list[bytes]) -> None:
+        name = f"session/tile/{level}/{tile_path(index, len(hashes))}"
+        self.tiles[name] = hashlib.sha256(b"".join(hashes)).hexdigest()
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def _perfect(hashes: list[bytes]) -> bytes:
+    while len(hashes) > 1:
+        hashes = [_node(hashes[at], hashes[at + 1]) for at in range(0, len(hashes), 2)]
+    return hashes[0]
+
+
+# --- entry ----------------------------------------------------------------------------------------
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_ENVELOPE: dict[str, re.Pattern[str] | type[int]] = {
+    "actor": re.compile(r"[^\x00-\x1f]{1,200}"),
+    "at": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z", re.ASCII),
+    "cmd": _UUID,
+    "ct": re.compile(r"[0-9a-f]{64}", re.ASCII),
+    "epoch": int,
+    "kc": re.compile(r"[0-9a-f]{64}", re.ASCII),
+    "kid": _UUID,
+    "kind": re.compile(r"[a-z][a-z_]*(?:\.[a-z][a-z_]*)+", re.ASCII),
+    "log": _UUID,
+    "ref": int,
+    "salt": re.compile(r"[0-9a-f]{32}", re.ASCII),
+    "seq": int,
+    "v": int,
+}
+
+
+def read_envelope(data: bytes) -> dict[str, Any]:
+    """The envelope of an entry; Fault unless it has exactly the keys and forms of version 1."""
+    envelope = canonical(data)
+    if not isinstance(envelope, dict) or set(envelope) != set(_ENVELOPE):
+        raise Fault("the envelope does not have exactly the fields of version 1")
+    for name, form in _ENVELOPE.items():
+        value = envelope[name]
+        if isinstance(form, re.Pattern):
+            good = isinstance(value, str) and form.fullmatch(value) is not None
+        else:
+            good = type(value) is int and value >= (-1 if name == "ref" else 0)
+        if not good:
+            raise Fault(f"the envelope's field {name!r} is malformed")
+    if envelope["v"] != 1:
+        raise Fault(f"the envelope is of version {envelope['v']}, want 1")
+    return envelope
+
+
+def open_payload(envelope: dict[str, Any], ciphertext: bytes, okm: bytes) -> bytes:
+    """The event of an entry, decrypted under a disclosed key (32 bytes of key, 32 bytes of commitment).
+
+    The commitment is checked first: AES-GCM alone could be opened to two different texts under two keys.
+    """
+    if okm[32:].hex() != envelope["kc"]:
+        raise Fault("the disclosed key is not the one that the entry commits to")
+    sealed = write_canonical({name: value for name, value in envelope.items() if name not in ("ct", "kc")})
+    try:
+        plain = AESGCM(okm[:32]).decrypt(bytes(12), ciphertext, sealed)
+    except (InvalidTag, ValueError, OverflowError):
+        raise Fault("the payload does not open: it or the envelope was altered") from None
+    if plain[:1] == b"\x00":
+        return plain[1:]
+    if plain[:1] == b"\x02":
+        return _unpack(plain[1:])
+    raise Fault("the payload is packed in an unknown way")
+
+
+def _unpack(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        plain = unpacker.decompress(data, MAX_PAYLOAD)
+    except zlib.error:
+        raise Fault("the payload does not unpack") from None
+    if not unpacker.eof or unpacker.unused_data:
+        raise Fault(f"the payload does not unpack into at most {MAX_PAYLOAD} bytes")
+    return plain
+
+
+def read_event(plain: bytes, kind: str) -> dict[str, Any]:
+    """The event as a mapping; its own kind must be the envelope's."""
+    event = strict_json(plain)
+    if not isinstance(event, dict) or event.get("kind") != kind:
+        raise Fault(f"the payload is not an event of kind {kind}")
+    return event
+
+
+def guess_kind(data: bytes) -> str:
+    """The kind that a damaged envelope seems to have, for naming it."""
+    found = re.search(rb'"kind":"([a-z_.]{1,60})"', data)
+    return found[1].decode() if found else ""
+
+
+# --- story ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Request:
+    """An approval.requested and what became of it, as far as later entries must agree with it."""
+
+    call: str
+    quorum: int
+    arguments: str  # digest of what an approval at this point would let through; an edit replaces it
+    outcome: str = ""
+    approvals: list[tuple[str, str, str]] = field(
+        default_factory=list
+    )  # by, permit digest, arguments' digest
+
+
+class Story:
+    """What the entries say together: results answer intents, and gated intents rest on decisions.
+
+    Kinds and references stand in the envelopes and are always checked, the rest where events are disclosed.
+    """
+
+    def __init__(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self._kinds: list[str] = []
+        self._sealed: set[str] = set()  # kinds of which an entry is not disclosed
+        self._intents: dict[int, tuple[str, int]] = {}  # seq -> call and attempt
+        self._returned: dict[int | str, int] = {}  # an intent's seq, and a call's id -> seq of the result
+        self._requests: dict[str, Request] = {}
+
+    def add(self, seq: int, envelope: dict[str, Any] | None, event: dict[str, Any] | None) -> None:
+        kind = envelope["kind"] if envelope else ""
+        self._kinds.append(kind)
+        if envelope is None:
+            return
+        if event is None:
+            self._sealed.add(kind)
+        try:
+            if kind in ("tool.returned", "tool.failed"):
+                self._answers(seq, kind, envelope["ref"], event)
+            elif event is not None:
+                self._tells(seq, kind, event)
+        except Fault as fault:
+            self._verdict.fail("story", str(fault), seq, kind)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            self._verdict.fail("story", "the event lacks a field that its kind has", seq, kind)
+
+    def _answers(self, seq: int, kind: str, ref: int, event: dict[str, Any] | None) -> None:
+        if not 0 <= ref < seq or self._kinds[ref] != "tool.intended":
+            raise Fault(f"it answers entry {ref}, which is no tool.intended before it")
+        intent = self._intents.get(ref)
+        if event and intent and (event["call"], event["attempt"]) != intent:
+            raise Fault(f"it answers entry {ref}, which intends another call or attempt")
+        if kind == "tool.returned":
+            names: list[int | str] = [ref, str(event["call"])] if event else [ref]
+            for key in names:
+                if key in self._returned:
+                    raise Fault(f"the call already has its result: entry {self._returned[key]}")
+                self._returned[key] = seq
+
+    def _tells(self, seq: int, kind: str, event: dict[str, Any]) -> None:
+        match kind:
+            case "approval.requested":
+                self._requested(event)
+            case "decision.made":
+                self._decided(event)
+            case "request.ended":
+                if event["request"] in self._requests:
+                    self._requests[event["request"]].outcome = str(event["outcome"])
+            case "tool.intended":
+                self._intends(seq, event)
+
+    def _requested(self, event: dict[str, Any]) -> None:
+        if event["request"] in self._requests:
+            raise Fault(f"request {event['request']} was made before")
+        self._requests[event["request"]] = Request(
+            str(event["call"]), int(event["quorum"]), digest_of(event["arguments"])
+        )
+
+    def _decided(self, event: dict[str, Any]) -> None:
+        request = self._requests.get(event["request"])
+        if request is None:
+            self._must_be_sealed("approval.requested", f"it decides request {event['request']}, never made")
+            return
+        if request.outcome:
+            raise Fault(f"it decides request {event['request']}, which had ended as {request.outcome}")
+        if event["decision"] == "edit":
+            request.arguments = digest_of(event["arguments"])
+        if event["decision"] in ("approve", "edit"):
+            request.approvals.append((str(event["by"]), str(event["digest"]), request.arguments))
+
+    def _intends(self, seq: int, event: dict[str, Any]) -> None:
+        self._intents[seq] = (event["call"], event["attempt"])
+        arguments = digest_of(event["arguments"])
+        if event["arguments_digest"] != arguments:
+            raise Fault("its digest is not that of its arguments")
+        if event["request"]:
+            self._rests(event, arguments)
+
+    def _rests(self, event: dict[str, Any], arguments: str) -> None:
+        """The call was approved before, by as many people as were asked for, with exactly these arguments."""
+        name = f"it rests on request {event['request']}"
+        request = self._requests.get(event["request"])
+        if request is None:
+            self._must_be_sealed("approval.requested", f"{name}, never made")
+            return
+        if request.call != event["call"]:
+            raise Fault(f"{name}, which was made for call {request.call}")
+        if request.outcome not in ("approved", "edited") and "request.ended" not in self._sealed:
+            raise Fault(
+                f"{name}, which had {f'ended as {request.outcome}' if request.outcome else 'not ended'}"
+            )
+        approvers = {
+            by for by, permit, what in request.approvals if (permit, what) == (event["digest"], arguments)
+        }
+        if len(approvers) < max(request.quorum, 1):
+            want = f"got {len(approvers)} approvals of exactly this call before it, want {request.quorum}"
+            self._must_be_sealed("decision.made", f"{name}: {want}")
+
+    def _must_be_sealed(self, kind: str, otherwise: str) -> None:
+        """What is missing may stand in an entry that is not disclosed; else it is a fault."""
+        if kind not in self._sealed:
+            raise Fault(otherwise)
+
+
+# --- the verifier ---------------------------------------------------------------------------------
+
+
+class Verifier:
+    """One run over one bundle; `run` never raises for what the bundle holds."""
+
+    def __init__(self, archive: Archive, key: LogKey, verdict: Verdict, now: datetime) -> None:
+        self._archive = archive
+        self._key = key
+        self._verdict = verdict
+        self._now = now
+        self._head: Head | None = None
+        self._tree = Tree()
+        self._story = Story(verdict)
+        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._erased: dict[str, list[int]] = {}  # kid -> entries said to be erased
+        self._erasures: set[str] = set()  # kids for which an entry records the erasure
+
+    def run(self, expected_log: str = "") -> None:
+        count = self._check_manifest()
+        self._check_head(expected_log)
+        for index, width in tiles(count):
+            self._check_chunk(index, width)
+        self._check_tree()
+        self._check_erasures()
+        self._verdict.finished = True
+
+    def _check_manifest(self) -> int:
+        """Every file is one that the log key signed; returns how many entries the bundle says it holds."""
+        data = self._archive.read("manifest.json", MAX_TEXT)
+        try:
+            note = self._archive.read("manifest.note", MAX_NOTE)
+            lines = open_note(note, self._key, alone=True).split("\n")
+            if len(lines) != 4 or lines[0] != MANIFEST_TITLE or lines[3]:
+                raise Fault("the note is not that of a manifest")
+            if _unbase64(lines[2]) != hashlib.sha256(data).digest():
+                raise Fault("the note signs another manifest")
+            self._manifest_origin = lines[1]
+        except Fault as fault:
+            self._manifest_origin = ""
+            self._verdict.fail("manifest", f"manifest.note: {fault}")
+        manifest = canonical(data)
+        count = self._manifest_count(manifest)
+        self._check_files(manifest["files"], count)
+        return count
+
+    def _manifest_count(self, manifest: Any) -> int:
+        good = isinstance(manifest, dict) and set(manifest) == {"entries", "files", "format"}
+        if not good or manifest["format"] != FORMAT or not isinstance(manifest["files"], dict):
+            raise Fault(f"manifest.json is not that of {FORMAT}")
+        count = manifest["entries"]
+        if type(count) is not int or not 0 <= count <= MAX_ENTRIES:
+            raise Fault(f"manifest.json: got {count!r} entries, want 0 to {MAX_ENTRIES}")
+        return count
+
+    def _check_files(self, files: dict[str, Any], count: int) -> None:
+        expected = set(layout(count))
+        for name in sorted(expected ^ set(self._archive.members)):
+            state = "is missing" if name in expected else "does not belong in the bundle"
+            self._verdict.fail("manifest", f"{name} {state}")
+        signed = {name: member.sha256 for name, member in self._archive.members.items()}
+        for name in ("manifest.json", "manifest.note"):
+            signed.pop(name, None)
+        for name in sorted(set(files) | set(signed)):
+            if files.get(name) != signed.get(name):
+                self._verdict.fail("manifest", f"{name} is not the file that was signed")
+
+    def _check_head(self, expected_log: str) -> None:
+        try:
+            text = open_note(self._archive.read("session/checkpoint", MAX_NOTE), self._key, alone=False)
+            head = read_checkpoint(text, self._key)
+        except Fault as fault:
+            self._verdict.fail("head", f"session/checkpoint: {fault}")
+            return
+        self._head = head
+        self._verdict.head = {"log": head.log, "size": head.size, "root": head.root.hex()}
+        if self._manifest_origin and self._manifest_origin != f"{self._key.name}/s/{head.log}":
+            self._verdict.fail("head", "the manifest was signed for another session")
+        if expected_log and head.log != expected_log:
+            self._verdict.fail("head", f"this is session {head.log}, want {expected_log}")
+
+    def _check_chunk(self, index: int, width: int) -> None:
+        """Check up to 256 entries. A file that cannot be read is reported once; the rest is still checked."""
+        first, path = index * CHUNK, tile_path(index, width)
+        envelopes = self._part(f"session/tile/entries/{path}", first, width, self._envelopes)
+        disclosures = self._part(f"session/disclosures/{path}", first, width, self._disclosures)
+        payloads = self._payloads(f"session/payload/{path}", first, width)
+        for at in range(width):
+            self._check_entry(first + at, envelopes[at], next(payloads), disclosures[at])
+
+    def _part(self, name: str, first: int, width: int, reader: Any) -> list[Any]:
+        try:
+            items: list[Any] = reader(name)
+            if len(items) != width:
+                raise Fault(f"{name}: got {len(items)} items, want {width}")
+            return items
+        except Fault as fault:
+            self._verdict.fail("chunk", f"entries {first} to {first + width - 1}: {fault}", first)
+            return [None] * width
+
+    def _envelopes(self, name: str) -> list[bytes]:
+        data = self._archive.read(name, CHUNK * (2 + 0xFFFF))
+        result, at = [], 0
+        while at < len(data):
+            size = int.from_bytes(data[at : at + 2], "big")
+            if at + 2 + size > len(data):
+                raise Fault(f"{name} ends inside an entry")
+            result.append(data[at + 2 : at + 2 + size])
+            at += 2 + size
+        return result
+
+    def _disclosures(self, name: str) -> list[Any]:
+        data = self._archive.read(name, MAX_TEXT)
+        if data and not data.endswith(b"\n"):
+            raise Fault(f"{name} ends inside a line")
+        return [canonical(line) for line in data.split(b"\n")[:-1]]
+
+    def _payloads(self, name: str, first: int, width: int) -> Iterator[bytes | None]:
+        """One item per entry, then no more; None where the file gives nothing to read."""
+        given = 0
+        try:
+            for frame in self._archive.frames(name, MAX_PAYLOAD):
+                given += 1
+                if given <= width:
+                    yield frame
+            if given != width:
+                raise Fault(f"{name}: got {given} payloads, want {width}")
+        except Fault as fault:
+            self._verdict.fail("chunk", f"entries {first} to {first + width - 1}: {fault}", first)
+        for _ in range(width - given):
+            yield None
+
+    def _check_entry(self, seq: int, data: bytes | None, ciphertext: bytes | None, disclosure: Any) -> None:
+        self._verdict.counts["entries"] += 1
+        envelope = event = None
+        if data is not None:
+            self._tree.add(data)
+            try:
+                if not data:
+                    raise Fault("the entry is missing")
+                envelope = read_envelope(data)
+                self._check_place(seq, envelope)
+            except Fault as fault:
+                self._verdict.fail("envelope", str(fault), seq, guess_kind(data))
+        if envelope is not None:
+            try:
+                event = self._disclosed(seq, envelope, ciphertext, disclosure)
+            except Fault as fault:
+                self._verdict.fail("payload", str(fault), seq, envelope["kind"])
+        self._story.add(seq, envelope, event)
+
+    def _check_place(self, seq: int, envelope: dict[str, Any]) -> None:
+        """The entry belongs here: its number, its log, what it refers to, its time."""
+
+        def fail(message: str) -> None:
+            self._verdict.fail("place", message, seq, envelope["kind"])
+
+        if envelope["seq"] != seq:
+            fail(f"the entry says it is number {envelope['seq']}, and stands at {seq}")
+        if self._head and envelope["log"] != self._head.log:
+            fail(f"the entry is of another log: {envelope['log']}")
+        if self._head and seq >= self._head.size:
+            fail(f"the entry lies beyond the signed head of {self._head.size} entries")
+        if envelope["ref"] >= seq:
+            fail(f"it refers to entry {envelope['ref']}, which does not come before it")
+        self._check_time(envelope["at"], fail)
+
+    def _check_time(self, text: str, fail: Any) -> None:
+        try:
+            at = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+        except ValueError:
+            fail(f"{text} is no time")
+            return
+        if self._latest - CLOCK_TOLERANCE > at if self._latest.year > 1 else False:
+            fail(f"its time {text} lies before that of an earlier entry")
+        if at > self._now + FUTURE_TOLERANCE or at.year < 2020:
+            fail(f"its time {text} cannot be")
+        self._latest = max(self._latest, at)
+
+    def _disclosed(
+        self, seq: int, envelope: dict[str, Any], ciphertext: bytes | None, disclosure: Any
+    ) -> dict[str, Any] | None:
+        """Check the payload against the envelope; the event if it is disclosed."""
+        state, okm = read_disclosure(disclosure, seq)
+        if envelope["kind"] == ERASED_BY:
+            self._erasures.add(envelope["kid"])
+        if ciphertext and hashlib.sha256(ciphertext).hexdigest() != envelope["ct"]:
+            raise Fault("the payload is not the one whose hash the entry holds")
+        self._verdict.counts[state] += 1
+        if state == "erased":
+            self._erased.setdefault(envelope["kid"], []).append(seq)
+            return None
+        if not ciphertext:
+            raise Fault("the payload is missing")
+        if state == "withheld":
+            return None
+        return read_event(open_payload(envelope, ciphertext, okm), envelope["kind"])
+
+    def _check_tree(self) -> None:
+        self._tree.finish()
+        for name, member in self._archive.members.items():
+            if re.match(r"session/tile/[0-9]", name) and self._tree.tiles.get(name) != member.sha256:
+                self._verdict.fail("tree", f"{name} does not hold the hashes of these entries")
+        if self._head is None:
+            return
+        if self._tree.size != self._head.size:
+            self._verdict.fail(
+                "head", f"the signed head has {self._head.size} entries, got {self._tree.size}"
+            )
+        if self._tree.root() != self._head.root:
+            self._verdict.fail(
+                "head",
+                "the signed root is not that of these entries: one was altered, left out, added or moved",
+            )
+
+    def _check_erasures(self) -> None:
+        for kid, entries in self._erased.items():
+            if kid not in self._erasures:
+                for seq in entries:
+                    self._verdict.fail("payload", "said to be erased, and no entry records the erasure", seq)
+
+
+def read_disclosure(line: Any, seq: int) -> tuple[str, bytes]:
+    """("disclosed", okm), ("withheld", b"") or ("erased", b""); Fault on anything else."""
+    if not isinstance(line, dict) or line.get("seq") != seq or type(line["seq"]) is not int:
+        raise Fault("the line that discloses it is missing or of another entry")
+    if set(line) == {"okm", "seq"} and re.fullmatch(r"[0-9a-f]{128}", str(line["okm"]), re.ASCII):
+        return "disclosed", bytes.fromhex(line["okm"])
+    if set(line) == {"seq", "state"} and line["state"] in ("withheld", "erased"):
+        return str(line["state"]), b""
+    if line.get("state") == "unreadable":
+        raise Fault("its key could not be had at the export: the entry or the key's row was altered")
+    raise Fault("the line that discloses it is malformed")
+
+
+def verify(path: str | os.PathLike[str], vkey: str, *, log: str = "", now: datetime | None = None) -> Verdict:
+    """Check the bundle at `path` with the log key `vkey`; with `log`, it must also be of that session."""
+    verdict = Verdict()
+    try:
+        key = read_vkey(vkey)
+        verdict.key = {"vkey": key.vkey, "source": "given"}
+        with _open_regular(path) as file:
+            archive = Archive(file, verdict)
+            Verifier(archive, key, verdict, now or datetime.fromtimestamp(time.time(), UTC)).run(log)
+    except Fault as fault:
+        verdict.fail("bundle", str(fault))
+    except OSError as error:
+        verdict.fail("bundle", f"cannot be read: {error.strerror or error}")
+    except Exception as error:  # whatever a hostile file provokes is a verdict, never a traceback
+        verdict.fail("bundle", f"cannot be checked: {type(error).__name__}")
+    return verdict
+
+
+def _open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    # O_NONBLOCK: opening a pipe must not wait for a writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Fault("the bundle is not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+# --- command line ---------------------------------------------------------------------------------
+
+
+def find_key(given: str | None, bundle: str) -> tuple[str, str]:
+    """(vkey, where it came from); Fault when there is none."""
+    if given is not None and given.count("+") >= 2 and not os.path.exists(given):
+        return given, "given with --key"
+    path = given if given is not None else f"{bundle}.vkey"
+    try:
+        with _open_regular(path) as file:
+            text = file.read(10_000).decode("utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError, ValueError):
+        raise Fault(f"no log key: {path} cannot be read; give one with --key") from None
+    return text, f"given with --key {path}" if given is not None else f"taken from {path}, beside the bundle"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the verdict; 0 only if everything holds, 1 if not, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session.")
+    parser.add_argument("bundle", metavar="FILE")
+    parser.add_argument(
+        "--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records"
+    )
+    parser.add_argument(
+        "--log", metavar="SESSION", default="", help="the session that the bundle has to be of"
+    )
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    options = parser.parse_args(arguments)
+    verdict = Verdict()
+    try:
+        vkey, source = find_key(options.key, options.bundle)
+        verdict = verify(options.bundle, vkey, log=options.log)
+        if verdict.key:
+            verdict.key["source"] = source
+    except Fault as fault:
+        verdict.fail("key", str(fault))
+    print(json.dumps(verdict.as_json(), indent=1) if options.json else "\n".join(in_words(verdict)))
+    return 0 if verdict.ok else 1
+
+
+def in_words(verdict: Verdict) -> Iterator[str]:
+    """The verdict, line by line, for a person."""
+    if verdict.key:
+        yield f"Key      {verdict.key['vkey']}"
+        yield f"         {verdict.key['source']}"
+        if "beside the bundle" in verdict.key["source"]:
+            yield "         WARNING: who made the bundle made this file too. Compare it with your own copy."
+    if verdict.head:
+        yield f"Session  {verdict.head['log']}"
+        yield f"Head     {verdict.head['size']} entries, root {verdict.head['root']}"
+    counts = verdict.counts
+    yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased".format(**counts)
+    for failure in verdict.failures:
+        place = (
+            "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
+        )
+        # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.
+        yield f"FAIL     {place}: {failure.check}: {ascii(failure.message)[1:-1]}"
+    if counts["failures"] > len(verdict.failures):
+        yield f"FAIL     and {counts['failures'] - len(verdict.failures)} more"
+    yield "OK: every check holds." if verdict.ok else f"NOT OK: {counts['failures']} checks failed."
+
+
+if __name__ == "__main__":
+    sys.exit(main())
