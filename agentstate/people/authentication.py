@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from django.db.models import Q
 from django.db.models.functions import Now
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import (
+    BaseAuthentication,
+    SessionAuthentication,
+    get_authorization_header,
+)
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.request import Request
 
@@ -18,8 +22,8 @@ from agentstate.people.sign_ins import address_of
 from agentstate.people.throttles import TokenFailures
 
 
-class BearerToken(BaseAuthentication):
-    """DRF authentication by API token; `request.auth` is the ApiToken. Listed first, it makes refusals 401."""
+class BearerAuthentication(BaseAuthentication):
+    """DRF authentication by API token; `request.auth` is the ApiToken. List it first: refusals are 401."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         scheme, _, text = get_authorization_header(request).decode("latin-1").partition(" ")
@@ -31,7 +35,7 @@ class BearerToken(BaseAuthentication):
         mark_used(token)
         return token.user, token
 
-    def authenticate_header(self, request: Request) -> str:
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'
 
     def _refuse(self, request: Request) -> None:
@@ -42,6 +46,10 @@ class BearerToken(BaseAuthentication):
         raise AuthenticationFailed(
             "This token is unknown, revoked, or its user is disabled.", "token_refused"
         )
+
+
+class BrowserAuthentication(SessionAuthentication):
+    """DRF authentication by the browser's session. Every method that writes needs the CSRF token."""
 
 
 def mark_used(token: ApiToken) -> None:

@@ -116,7 +116,7 @@ def enable(user: User, by: User | None) -> None:
 
 @transaction.atomic
 def issue_token(user: User, name: str, by: User | None) -> str:
-    """The text of a new API token of `user`, given here and never again. People make them for themselves only."""
+    """The text of a new API token of `user`, given here and never again. People make their own only."""
     if by is not None and by.pk != user.pk:
         raise PermissionDenied("A token can only be made for oneself.")
     _lock_active(user)

@@ -7,7 +7,6 @@ question anyway.
 
 from __future__ import annotations
 
-from functools import partial
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -18,8 +17,14 @@ REVOKED = {"type": "people.revoked"}
 
 
 def close_sockets_on_commit(user_id: UUID, group: str) -> None:
-    """Have this person's sockets closed once the running transaction is committed; a failure is only logged."""
-    transaction.on_commit(partial(close_sockets, user_id, group), robust=True)
+    """Have this person's sockets closed once the running transaction is committed. A failure is logged."""
+
+    def close() -> (
+        None
+    ):  # a named function: Django's robust hooks log its __qualname__, which a partial lacks
+        close_sockets(user_id, group)
+
+    transaction.on_commit(close, robust=True)
 
 
 def close_sockets(user_id: UUID, group: str) -> None:

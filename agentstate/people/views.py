@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
+from axes.helpers import get_cool_off
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.views import LoginView, LogoutView
@@ -67,7 +69,8 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
 
 def locked_out(request: HttpRequest, *_: Any) -> HttpResponse:
     """What django-axes answers with (AXES_LOCKOUT_CALLABLE): this name failed too often from this address."""
-    return too_many(request, seconds=int(settings.AXES_COOLOFF_TIME.total_seconds()))
+    cool_off = get_cool_off(request) or timedelta(minutes=1)
+    return too_many(request, seconds=int(cool_off.total_seconds()))
 
 
 def too_many(request: HttpRequest, *, seconds: int) -> HttpResponse:
