@@ -1,0 +1,148 @@
+"""One program as a child of ours: started in the foreground, dead when we die, its output in a bounded file.
+
+Children have sessions of their own, so that Ctrl-C in the terminal reaches the supervisor only and it decides
+the order of stopping. On Linux the kernel kills them when the supervisor is killed (PR_SET_PDEATHSIG); elsewhere,
+and should that fail, the next start finds them by their pid files.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LOG_LIMIT = 8_000_000  # bytes; a longer log is moved to NAME.log.1, so a program keeps at most about twice this
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run and how to end it.
+
+    `mark` is a text that is in the command line of this program and of no other's: by it a leftover process is
+    told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience` is how
+    many seconds it may take to stop before it is killed.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    mark: str
+    cwd: Path = Path("/")
+    env: Mapping[str, str] = field(default_factory=dict)
+    stop_signal: signal.Signals = signal.SIGTERM
+    kill_signal: signal.Signals = signal.SIGKILL
+    layer: int = 0
+    patience: float = 10.0
+
+
+class Child:
+    """A running Program."""
+
+    def __init__(self, program: Program, log_dir: Path, run_dir: Path) -> None:
+        """Start it. Only from the main thread: the kernel sends the death signal when the forking *thread* ends."""
+        assert threading.current_thread() is threading.main_thread(), "children start from the main thread only"
+        self.program = program
+        self.log = log_dir / f"{program.name}.log"
+        self.pid_file = run_dir / f"{program.name}.pid"
+        with open(self.log, "ab") as output:
+            self.process = subprocess.Popen(
+                program.command,
+                cwd=program.cwd,
+                env={**os.environ, **program.env},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid(), program.kill_signal),  # noqa: PLW1509 - no other thread holds a lock
+            )
+        self.pid_file.write_text(f"{self.process.pid}\n{int(program.kill_signal)}\n{program.mark}")
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def ended(self) -> int | None:
+        """The return code, negative for a signal; None while it lives."""
+        return self.process.poll()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send `number` unless it has ended."""
+        if self.ended() is None:
+            self.process.send_signal(number)
+
+    def wait(self, deadline: float) -> None:
+        """Wait until it has ended, killing it at `deadline` (time.monotonic)."""
+        try:
+            self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.process.send_signal(self.program.kill_signal)
+            self.process.wait()
+        self.pid_file.unlink(missing_ok=True)
+
+    def last_words(self) -> str:
+        """The last line it wrote, for a message."""
+        return last_line(self.log)
+
+    def trim_log(self) -> None:
+        """Keep the log bounded. It is written with O_APPEND, so emptying it in place leaves no hole."""
+        if self.log.stat().st_size > LOG_LIMIT:
+            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            os.truncate(self.log, 0)
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that is not blank, at most 300 characters; "" when there is none."""
+    with open(log, "rb") as file:
+        file.seek(max(0, log.stat().st_size - 4000))
+        lines = file.read().decode(errors="replace").split("\n")
+    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+def end_leftovers(run_dir: Path) -> None:
+    """End what an earlier supervisor, killed before it could stop them, left running in this state directory."""
+    for pid_file in sorted(run_dir.glob("*.pid")):
+        pid, number, mark = (pid_file.read_text().split("\n", 2) + ["", "", ""])[:3]
+        if mark and mark in command_line(int(pid)):
+            os.kill(int(pid), int(number))
+            _wait_gone(int(pid), mark)
+        pid_file.unlink()
+
+
+def command_line(pid: int) -> str:
+    """The command line of a process; "" when there is none. A zombie has none."""
+    if sys.platform == "linux":  # small images come without ps
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            return ""
+    found = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+def _wait_gone(pid: int, mark: str) -> None:
+    deadline = time.monotonic() + 10
+    while mark in command_line(pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _die_with(parent: int, number: signal.Signals) -> Callable[[], None] | None:
+    """What the child does between fork and exec: ask for `number` at our death, and end if we are dead already."""
+    libc = _libc
+    if libc is None:
+        return None
+
+    def ask() -> None:
+        libc.prctl(PR_SET_PDEATHSIG, int(number))
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask

@@ -1,0 +1,62 @@
+"""What manage.py does before Django: `--state-dir` for every command, and servers for those that need them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from agentstate.stack.endpoints import endpoints
+from agentstate.stack.errors import StateDirUnusable
+
+# Commands that never touch the database, and `up`, which brings the servers itself. Every other gets them.
+WITHOUT_SERVERS = frozenset(
+    "check collectstatic compilemessages diffsettings findstatic help makemessages spectacular "
+    "startapp startproject up version".split()
+)
+
+
+def take_state_dir(argv: list[str], environ: dict[str, str] | os._Environ[str]) -> list[str]:
+    """Move `--state-dir DIR` or `--state-dir=DIR` from the arguments into AGENTSTATE_STATE_DIR."""
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name != "--state-dir":
+            rest.append(word)
+            continue
+        value = value if equals else next(words, "")
+        if not value:
+            raise StateDirUnusable("--state-dir needs a directory.")
+        environ["AGENTSTATE_STATE_DIR"] = value
+    return rest
+
+
+def needs_servers(argv: list[str]) -> bool:
+    """Whether the command named in `argv` (as in sys.argv) may touch the database."""
+    command = argv[1] if len(argv) > 1 else "help"
+    asks_for_help = command.startswith("-") or not {"-h", "--help"}.isdisjoint(argv)
+    return not asks_for_help and (command not in WITHOUT_SERVERS or "--database" in argv)
+
+
+def main(base_dir: Path) -> None:
+    """Run one management command, with servers when it needs them and none run yet."""
+    from django.core.management import execute_from_command_line
+
+    argv = take_state_dir(sys.argv, os.environ)
+    stack = endpoints(os.environ, base_dir)
+    os.environ["AGENTSTATE_STATE_DIR"] = str(stack.state_dir)  # children run elsewhere: a relative path would move
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentstate.settings")
+    if not stack.embedded or not needs_servers(argv):
+        if "up" in argv[1:2]:
+            from agentstate.stack.statedir import prepare
+
+            prepare(stack)  # the settings read the key that this makes
+        execute_from_command_line(argv)
+        return
+    from agentstate.stack.servers import servers_for_command
+
+    with servers_for_command(stack, argv[1]) as made_now:
+        if made_now and argv[1] != "migrate":
+            execute_from_command_line([argv[0], "migrate", "--verbosity", "0"])
+        execute_from_command_line(argv)

@@ -1,0 +1,54 @@
+"""The Python programs that `up` runs beside the servers, as command lines and environments."""
+
+from __future__ import annotations
+
+import sys
+
+from agentstate.stack.children import Program
+from agentstate.stack.endpoints import Endpoints
+
+THREADS = 8  # sessions one worker steps at once; a thread holds one connection
+
+
+def web(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
+    """Daphne: pages, API and sockets."""
+    arguments = (
+        "daphne", "-b", "127.0.0.1", "-p", str(port), "--application-close-timeout", "3",
+        "--no-server-name", "--access-log", "/dev/null", "agentstate.asgi:application",
+    )  # fmt: skip
+    return _python(stack, "web", arguments, f"-p {port} ", {**env, "AGENTSTATE_POOL": "16"})
+
+
+def worker(stack: Endpoints, env: dict[str, str]) -> Program:
+    """The Celery worker. Threads: no fork, so no broken connections, and one remembered state for all."""
+    name = f"worker@{stack.socket_dir.name}"
+    arguments = (
+        "celery", "-A", "agentstate.celery", "worker", "--pool", "threads", "--concurrency", str(THREADS),
+        "--without-gossip", "--without-mingle", "--loglevel", "INFO", "-n", name,
+    )  # fmt: skip
+    return _python(stack, "worker", arguments, name, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
+
+
+def beat(stack: Endpoints, env: dict[str, str]) -> Program:
+    """Celery's clock. No pid file: a stale one would keep it from starting."""
+    schedule = str(stack.state_dir / "run" / "beat")
+    arguments = (
+        "celery", "-A", "agentstate.celery", "beat", "--pidfile", "", "--schedule", schedule, "--loglevel", "WARNING",
+    )  # fmt: skip
+    return _python(stack, "beat", arguments, schedule, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
+
+
+def authorization(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
+    """The demo bank's authorization and fraud check."""
+    return _python(stack, "authorization", ("demo.authorization", "--port", str(port)), f"--port {port}", env)
+
+
+def callers(stack: Endpoints, env: dict[str, str]) -> Program:
+    """The demo's customers."""
+    return _python(stack, "callers", ("demo.callers",), "-m demo.callers", env)
+
+
+def _python(stack: Endpoints, name: str, module: tuple[str, ...], mark: str, env: dict[str, str]) -> Program:
+    """A module run by our own Python, from the checkout, in which it finds its packages."""
+    settings = {"DJANGO_SETTINGS_MODULE": "agentstate.settings", "PYTHONUNBUFFERED": "1"}
+    return Program(name, (sys.executable, "-m", *module), mark, cwd=stack.base_dir, env={**settings, **env})

@@ -1,0 +1,135 @@
+"""What `up` does, in order: claim, servers, migrations, programs, `ready`, watching, stopping.
+
+With --demo it also makes the demo's accounts and bank, and starts the bank's authorization service and its customers.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import subprocess
+import sys
+import traceback
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+
+from django.core.management import call_command
+from django.db import connections
+
+from agentstate.stack import ports, programs
+from agentstate.stack.children import last_line
+from agentstate.stack.endpoints import Endpoints
+from agentstate.stack.errors import BankMissing, DidNotStart
+from agentstate.stack.servers import start_servers, supervisor_for
+from agentstate.stack.statedir import claim, prepare, write_once
+from agentstate.stack.supervisor import Interrupted, Supervisor
+
+READY_SECONDS = 60.0
+
+
+def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], None]) -> None:
+    """Run everything until a signal. Raises a subclass of Unstartable when something cannot be."""
+    if demo and not stack.bank_dsn:
+        raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
+    prepare(stack)
+    held = claim(stack, "`manage.py up`")
+    try:
+        chosen = ports.choose(port)
+        if port is None and chosen != ports.DEFAULT:
+            print(f"port {ports.DEFAULT} is taken, using {chosen}", file=sys.stderr, flush=True)
+        held.tell(f"`manage.py up` (pid {os.getpid()}, http://127.0.0.1:{chosen}/)")
+        supervisor = supervisor_for(stack)
+        with supervisor.listening():
+            _run(stack, supervisor, chosen, demo, say)
+    finally:
+        held.release()
+
+
+def _run(stack: Endpoints, supervisor: Supervisor, port: int, demo: bool, say: Callable[[str], None]) -> None:
+    try:
+        if stack.embedded:
+            start_servers(stack, supervisor)
+        _migrate(stack)
+        supervisor.tick(0)
+        env, accounts = _prepare_demo(stack, supervisor) if demo else ({}, "")
+        url = f"http://127.0.0.1:{port}/"
+        env |= {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
+        for program in (programs.web(stack, port, env), programs.worker(stack, env), programs.beat(stack, env)):
+            supervisor.start(program)
+        supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
+        say(f"ready {url}")
+        if demo:
+            _open_demo(stack, supervisor, url, accounts, say)
+        supervisor.watch()
+    except Interrupted:
+        return
+    finally:
+        supervisor.stop()
+
+
+def healthy(url: str) -> bool:
+    """Whether GET /healthz answers 200: database, Valkey and a worker are there."""
+    try:
+        with urllib.request.urlopen(f"{url}healthz", timeout=5) as answer:  # noqa: S310 - our own address
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _migrate(stack: Endpoints) -> None:
+    """Bring the tables up to date, as their owner. Raises DidNotStart with where the traceback is."""
+    try:
+        call_command("migrate", database="owner", interactive=False, verbosity=0)
+    except Exception as error:
+        log = stack.log_dir / "migrate.log"
+        log.write_text(traceback.format_exc())
+        raise DidNotStart(f"migrate: {str(error).strip().splitlines()[-1:]} (see {log})") from error
+    finally:
+        connections.close_all()
+
+
+def _prepare_demo(stack: Endpoints, supervisor: Supervisor) -> tuple[dict[str, str], str]:
+    """Accounts, the bank, its authorization service. Returns the environment of our programs, and the passwords."""
+    accounts = _printed("demo_accounts")
+    token = stack.state_dir / "demo" / "authorization.token"
+    token.parent.mkdir(mode=0o700, exist_ok=True)
+    write_once(token, secrets.token_urlsafe(32) + "\n")
+    env = {"BANK_DSN": stack.bank_dsn, "AUTHORIZATION_TOKEN_FILE": str(token)}
+    _seed(stack, env)
+    port = ports.any_free()
+    supervisor.start(programs.authorization(stack, port, env))
+    return {"BANK_AUTHORIZATION_URL": f"http://127.0.0.1:{port}", "AUTHORIZATION_TOKEN_FILE": str(token)}, accounts
+
+
+def _seed(stack: Endpoints, env: dict[str, str]) -> None:
+    log = stack.log_dir / "bank.log"
+    command = [sys.executable, "-m", "demo.bank", "seed"]
+    with open(log, "wb") as output:
+        done = subprocess.run(
+            command, cwd=stack.base_dir, env={**os.environ, **env}, stdout=output, stderr=output, check=False
+        )
+    if done.returncode:
+        raise DidNotStart(f"{' '.join(command[1:])}: {last_line(log)} (see {log})")
+
+
+def _open_demo(
+    stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]
+) -> None:
+    """Let the customers call, and say who may sign in."""
+    token_file = str(stack.state_dir / "demo" / "callers.token")
+    env = {"AGENTSTATE_URL": url, "AGENTSTATE_TOKEN_FILE": token_file}
+    supervisor.start(programs.callers(stack, env))
+    say(f"demo accounts:\n{accounts.rstrip()}")
+    say(f"sign in once as supervisor: {_printed('sign_in_link', 'supervisor', base=url).strip()}")
+
+
+def _printed(command: str, *args: str, **options: str) -> str:
+    """What a management command prints."""
+    out = io.StringIO()
+    try:
+        call_command(command, *args, stdout=out, **options)
+    finally:
+        connections.close_all()
+    return out.getvalue()
