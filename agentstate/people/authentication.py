@@ -5,6 +5,8 @@ Revoked tokens and disabled users are refused at the next request, because nothi
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from django.db.models import Q
 from django.db.models.functions import Now
 from rest_framework.authentication import (
@@ -38,7 +40,7 @@ class BearerAuthentication(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'
 
-    def _refuse(self, request: Request) -> None:
+    def _refuse(self, request: Request) -> NoReturn:
         failures = TokenFailures()
         if not failures.count(request):
             raise Throttled(failures.wait(), "Too many refused tokens from this address.")
@@ -54,6 +56,6 @@ class BrowserAuthentication(SessionAuthentication):
 
 def mark_used(token: ApiToken) -> None:
     """Write `last_used`, at most once a minute however many requests there are."""
-    if token.stale:
+    if getattr(token, "stale", False):
         due = Q(last_used=None) | Q(last_used__lt=Now() - A_MINUTE)
         ApiToken.objects.filter(due, pk=token.pk).update(last_used=Now())

@@ -155,12 +155,12 @@ def use_sign_in_link(text: str) -> User | None:
 
     A crash right after leaves the link used and nobody signed in: a new link is needed.
     """
-    mine = SignInLink.objects.filter(
-        digest=secret.digest(text), used_at=None, expires__gt=Now(), user__is_active=True
-    )
-    if not mine.update(used_at=Now()):
+    # No condition here may follow a relation: Django would move them all into a subquery, which PostgreSQL
+    # does not look at again after waiting for the other's update, and both would win.
+    unused = SignInLink.objects.filter(digest=secret.digest(text), used_at=None, expires__gt=Now())
+    if not unused.update(used_at=Now()):
         return None
-    return User.objects.get(sign_in_links__digest=secret.digest(text))
+    return User.objects.filter(sign_in_links__digest=secret.digest(text), is_active=True).first()
 
 
 def _join(user: User, team: Team, role: Role, by: User | None) -> None:

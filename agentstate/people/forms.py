@@ -6,6 +6,8 @@ from django.contrib.auth.forms import AuthenticationForm
 
 from agentstate.people.models import User
 
+LONGEST = 150  # characters; nobody has a longer name, see User.username
+
 
 class SignInForm(AuthenticationForm):
     """`ALICE` and `alice ` are the same account, so they share one count of failures."""
@@ -15,4 +17,7 @@ class SignInForm(AuthenticationForm):
     }
 
     def clean_username(self) -> str:
-        return User.normalize_username(self.cleaned_data["username"])
+        name = User.normalize_username(self.cleaned_data["username"])
+        if len(name) > LONGEST:
+            raise self.get_invalid_login_error()
+        return name

@@ -99,7 +99,7 @@ class User(AbstractBaseUser):
 
         return (self._session_hash(secret) for secret in settings.SECRET_KEY_FALLBACKS)
 
-    def _session_hash(self, secret: str | None) -> str:
+    def _session_hash(self, secret: str | bytes | None) -> str:
         # Carries the epoch beside the password, so that sessions die without anybody looking for them.
         return salted_hmac(
             "agentstate.people.session",

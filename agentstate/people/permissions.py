@@ -75,7 +75,7 @@ def can(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -
     if user.pk is None:
         return False
     team_id = team if isinstance(team, UUID) else team.pk
-    return _granting(user, permission).filter(team_id=team_id).exists()
+    return _granting(user.pk, permission).filter(team_id=team_id).exists()
 
 
 def require(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -> None:
@@ -88,10 +88,10 @@ def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]
     """Ids of the teams in which `user` holds `permission` now, for queries to filter by. One query."""
     if user.pk is None:
         return []
-    return sorted(_granting(user, permission).values_list("team_id", flat=True).distinct())
+    return sorted(_granting(user.pk, permission).values_list("team_id", flat=True).distinct())
 
 
-def _granting(user: User | AnonymousUser, permission: Permission) -> QuerySet[Membership]:
+def _granting(user_id: UUID, permission: Permission) -> QuerySet[Membership]:
     from agentstate.people.models import Membership
 
-    return Membership.objects.filter(user_id=user.pk, user__is_active=True, role__in=roles_with(permission))
+    return Membership.objects.filter(user_id=user_id, user__is_active=True, role__in=roles_with(permission))

@@ -39,7 +39,7 @@ def person(username: str) -> User:
 def live_token(text: str) -> ApiToken | None:
     """The token with this text, its user loaded, unless it is revoked or its user disabled. One query.
 
-    `stale` on it says that its `last_used` is to be written again.
+    `stale` on it says that its `last_used` is due to be written again.
     """
     due = Q(last_used=None) | Q(last_used__lt=Now() - A_MINUTE)
     stale = Case(When(due, then=Value(True)), default=Value(False), output_field=BooleanField())

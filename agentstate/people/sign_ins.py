@@ -52,7 +52,8 @@ def _known(username: object) -> Any:
 
 def _refused_unread(request: HttpRequest | None) -> bool:
     # axes counts an attempt only when the password was looked at
-    return bool(getattr(request, "axes_locked_out", False)) and not request.axes_failures_since_start
+    locked = getattr(request, "axes_locked_out", False)
+    return bool(locked) and not getattr(request, "axes_failures_since_start", None)
 
 
 def address_of(request: HttpRequest | None) -> str:
@@ -61,4 +62,6 @@ def address_of(request: HttpRequest | None) -> str:
 
 
 def way_of(request: HttpRequest | None) -> str:
-    return str(getattr(request, "signed_in_by", "password"))
+    """`link` for a one-time link, else `password`."""
+    match = getattr(request, "resolver_match", None)
+    return "link" if match is not None and match.view_name == "people:by_link" else "password"

@@ -8,9 +8,11 @@ from typing import Any
 from axes.helpers import get_cool_off
 from django.conf import settings
 from django.contrib.auth import login
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -38,7 +40,7 @@ class SignIn(LoginView):
             return too_many(request, seconds=int(failures.duration))
         return super().post(request, *args, **kwargs)
 
-    def form_invalid(self, form: SignInForm) -> HttpResponse:
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         SignInFailures().count(self.request)
         return self.render_to_response(self.get_context_data(form=form), status=422)
 
@@ -46,6 +48,9 @@ class SignIn(LoginView):
 @method_decorator(never_cache, name="dispatch")
 class SignOut(LogoutView):
     """POST only, so that no foreign page can sign anybody out."""
+
+    def get_default_redirect_url(self) -> str:
+        return reverse("people:sign_in")
 
 
 @never_cache
@@ -62,7 +67,6 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     user = use_sign_in_link(token)
     if user is None:
         return render(request, "people/link_refused.html", status=410)
-    request.signed_in_by = "link"
     login(request, user, backend=BACKEND)
     return redirect(settings.LOGIN_REDIRECT_URL)
 

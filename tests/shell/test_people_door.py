@@ -199,14 +199,15 @@ def test_a_made_up_link_is_refused() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_use_a_link_at_once_one_gets_in() -> None:
     secret = commands.issue_sign_in_link(alice())
-    gate, got = threading.Barrier(4), []
+    gate, got = threading.Barrier(8), []
 
     def use() -> None:
+        connection.ensure_connection()
         gate.wait()
         got.append(commands.use_sign_in_link(secret))
         connection.close()
 
-    threads = [threading.Thread(target=use) for _ in range(4)]
+    threads = [threading.Thread(target=use) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
