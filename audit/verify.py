@@ -2,14 +2,15 @@
 
     python -m audit.verify BUNDLE --key VKEY        (or: python verify.py BUNDLE --key VKEY)
 
-It needs Python 3.11 and `cryptography`; it imports nothing else of the project, and needs no Django, database
-or network, so an auditor can read it from top to bottom and keep a copy of their own. It is a second reading of
-the formats in audit/tlog, not a user of it.
+It needs Python 3.11 and `cryptography`; it imports nothing else of the project and needs no Django, database
+or network, so an auditor can read it from top to bottom and keep a copy. It is a second reading of the
+formats in audit/tlog, not a user of it.
 
-What it proves, given a log key that the auditor got from elsewhere than the bundle: the signed head is by that
-key; its root is the root over exactly the entries in the bundle, in this order; every disclosed payload is the
-one whose hash and key commitment the entry holds; every file, the report too, is the one that was signed. What
-it cannot prove: that what was recorded was true when it was recorded, or that no later head exists.
+What it proves, given a log key that the auditor got from elsewhere than the bundle: the signed head is by
+that key; its root is the root over exactly the entries in the bundle, in this order; every disclosed payload
+is the one whose hash and key commitment the entry holds; every file, the report too, is the one that was
+signed.
+What it cannot prove: that what was recorded was true then, or that no later head exists.
 
 Order of reading: archive (the zip, byte for byte), JSON, notes and keys, tree, entry, story (what the entries
 say together), verifier, command line. All failures are collected; nothing here raises at a hostile file.

@@ -1,0 +1,264 @@
+"""What goes into an export, and in which form.
+
+    README.txt                     how to verify it, and what that proves
+    manifest.json  manifest.note   SHA-256 of every other file; the log key's signature over that
+    report.html    report.json     what a person reads
+    session/checkpoint             the signed head (C2SP tlog-checkpoint)
+    session/tile/...               entries and hashes (C2SP tlog-tiles): any client of such logs can read them
+    session/payload/...            ciphertexts, in files of 256: four bytes of length, then the ciphertext;
+                                   length 0 where there is none
+    session/disclosures/...        one line of JSON per entry: the key material (`okm`) that opens it and no
+                                   other, or why there is none
+
+Nothing is repaired on the way: a ledger that was tampered with is exported as it is, with warnings, so that
+the verifier can name the entry. Where a row is missing, an empty entry stands in its place.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Protocol
+from uuid import UUID
+
+from agentstate.errors import AgentStateError, Broken
+from audit import verify
+from audit.export import report
+from audit.export.archive import Packer
+from audit.export.readme import README
+from audit.tlog import canonical, tree
+
+MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
+
+
+class HeadMalformed(Broken):
+    """The head row of this log was altered: its frontier does not fit its size."""
+
+    code = "head_malformed"
+    remedy = "Compare the ledger with a backup and with the last export."
+
+
+class Row(Protocol):
+    """One stored entry. `ciphertext` is None where there is none any more."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def envelope(self) -> bytes: ...
+    @property
+    def ciphertext(self) -> bytes | None: ...
+
+
+class Source(Protocol):
+    """Where one log is read from."""
+
+    def head(self) -> tuple[int, bytes]:
+        """Size and frontier, as the head row has them."""
+
+    def rows(self) -> Iterator[Row]:
+        """All stored rows of the log in order of seq, whatever they hold."""
+
+    def okm(self, envelope: dict[str, Any]) -> bytes | None:
+        """The 64 bytes that open this entry; None if its subject was erased; Broken if they cannot be had."""
+
+
+class Signs(Protocol):
+    """What the bundle needs of a signer (audit.signer.Signer)."""
+
+    def vkey(self) -> str: ...
+    def origin_of(self, log: UUID) -> str: ...
+    def sign_head(self, log: UUID, size: int, root: bytes) -> bytes: ...
+    def sign_text(self, text: str) -> bytes: ...
+
+
+@dataclass
+class Summary:
+    """What was exported, and what was odd about it."""
+
+    size: int
+    root: str
+    warnings: list[str] = field(default_factory=list)
+
+
+def write(
+    log: UUID, source: Source, signer: Signs, out: BinaryIO, withhold: frozenset[str] = frozenset()
+) -> Summary:
+    """Write the bundle of `log` to `out`. Entries of the kinds in `withhold` keep their content sealed.
+
+    Raises HeadMalformed, or the signer's HeadRefused, when the head itself cannot be signed.
+    """
+    size, frontier = source.head()
+    try:
+        root = tree.root(frontier, size)
+    except tree.BadTree as error:
+        raise HeadMalformed(f"{error}".capitalize() + ".") from None
+    if size > verify.MAX_ENTRIES:
+        raise HeadMalformed(f"Got {size} entries, want at most {verify.MAX_ENTRIES}.")
+    with Packer() as packer:
+        packer.add("session/checkpoint", signer.sign_head(log, size, root))
+        session = _Session(packer, source, withhold)
+        entries = session.write(size)
+        summary = Summary(size, root.hex(), session.warnings(size, root))
+        _write_report(packer, log, signer, summary, entries)
+        _write_manifest(packer, signer, log, entries)
+        packer.write(out)
+    return summary
+
+
+class _Session:
+    """Writes the folder `session`, 256 entries at a time."""
+
+    def __init__(self, packer: Packer, source: Source, withhold: frozenset[str]) -> None:
+        self._packer = packer
+        self._source = source
+        self._withhold = withhold
+        self._leaves: list[bytes] = []
+        self._odd: dict[str, list[int]] = {}
+
+    def write(self, size: int) -> int:
+        """Write all files; returns how many entries they hold."""
+        chunk: list[Row | None] = []
+        for row in self._placed(size):
+            chunk.append(row)
+            if len(chunk) == verify.CHUNK:
+                self._write_chunk(chunk)
+                chunk = []
+        if chunk:
+            self._write_chunk(chunk)
+        self._write_hashes()
+        return len(self._leaves)
+
+    def warnings(self, size: int, root: bytes) -> list[str]:
+        """What does not hold, in words."""
+        result = [f"{what}: {_some(entries)}" for what, entries in self._odd.items()]
+        if len(self._leaves) != size or tree.root_of(self._leaves) != root:
+            result.append("The entries are not those of the head: the ledger was altered.")
+        return result
+
+    def _placed(self, size: int) -> Iterator[Row | None]:
+        """The rows, each at the position its seq says, None where one is missing; strangers come last.
+
+        The head was read first and is read again last: rows in between were appended meanwhile, and are left
+        out.
+        """
+        position = 0
+        strangers: list[Row] = []
+        for row in self._source.rows():
+            if not position <= row.seq < size:
+                strangers.append(row)
+                continue
+            yield from self._gap(position, row.seq)
+            yield row
+            position = row.seq + 1
+        yield from self._gap(position, size)
+        size_now, _ = self._source.head()
+        for row in strangers:
+            if not size <= row.seq < size_now:
+                self._odd.setdefault("Rows that the head does not count", []).append(row.seq)
+                yield row
+
+    def _gap(self, start: int, stop: int) -> Iterator[None]:
+        for seq in range(start, stop):
+            self._odd.setdefault("Entries that are missing", []).append(seq)
+            yield None
+
+    def _write_chunk(self, rows: list[Row | None]) -> None:
+        first = len(self._leaves)
+        path = verify.tile_path(first // verify.CHUNK, len(rows))
+        entries, payloads, lines = bytearray(), bytearray(), bytearray()
+        for at, row in enumerate(rows):
+            envelope = row.envelope[:MAX_ENVELOPE] if row else b""
+            ciphertext = (row.ciphertext or b"") if row else b""
+            entries += len(envelope).to_bytes(2, "big") + envelope
+            payloads += len(ciphertext).to_bytes(4, "big") + ciphertext
+            lines += canonical.dumps({"seq": first + at} | self._disclosure(first + at, envelope)) + b"\n"
+            self._leaves.append(tree.leaf_hash(envelope))
+        self._packer.add(f"session/tile/entries/{path}", bytes(entries))
+        self._packer.add(f"session/payload/{path}", bytes(payloads))
+        self._packer.add(f"session/disclosures/{path}", bytes(lines))
+
+    def _disclosure(self, seq: int, data: bytes) -> dict[str, str]:
+        try:
+            envelope = verify.read_envelope(data)
+            if envelope["kind"] in self._withhold:
+                return {"state": "withheld"}
+            okm = self._source.okm(envelope)
+            return {"okm": okm.hex()} if okm is not None else {"state": "erased"}
+        except (verify.Fault, AgentStateError, ValueError, OverflowError):
+            self._odd.setdefault("Entries that cannot be opened", []).append(seq)
+            return {"state": "unreadable"}
+
+    def _write_hashes(self) -> None:
+        """The hash tiles of all levels; a full tile's root is one hash of the level above."""
+        level, hashes = 0, self._leaves
+        while hashes:
+            above = []
+            for index, width in verify.tiles(len(hashes)):
+                tile = hashes[index * verify.CHUNK : index * verify.CHUNK + width]
+                self._packer.add(f"session/tile/{level}/{verify.tile_path(index, width)}", b"".join(tile))
+                if width == verify.CHUNK:
+                    above.append(tree.root_of(tile))
+            level, hashes = level + 1, above
+
+
+def _write_report(packer: Packer, log: UUID, signer: Signs, summary: Summary, entries: int) -> None:
+    head = report.ReportHead(
+        str(log), signer.origin_of(log), summary.size, summary.root, signer.vkey(), tuple(summary.warnings)
+    )
+    rendered = report.render(head, _report_entries(packer, entries))
+    packer.add("report.html", rendered.html)
+    packer.add("report.json", rendered.json)
+    packer.add("README.txt", README.encode("ascii"))
+
+
+def _report_entries(packer: Packer, entries: int) -> Iterator[report.ReportEntry]:
+    """The entries again, read from what was packed, so that the report shows what the bundle holds."""
+    for index, width in verify.tiles(entries):
+        path = verify.tile_path(index, width)
+        envelopes = _frames(packer.read(f"session/tile/entries/{path}"), 2)
+        payloads = _frames(packer.read(f"session/payload/{path}"), 4)
+        lines = packer.read(f"session/disclosures/{path}").splitlines()
+        for at, (envelope, payload, line) in enumerate(zip(envelopes, payloads, lines, strict=True)):
+            yield _report_entry(index * verify.CHUNK + at, envelope, payload, canonical.loads(line))
+
+
+def _report_entry(seq: int, data: bytes, ciphertext: bytes, line: dict[str, Any]) -> report.ReportEntry:
+    if not data:
+        return report.ReportEntry(seq, "", "", "", -1, "missing", None)
+    try:
+        envelope = verify.read_envelope(data)
+    except verify.Fault:
+        return report.ReportEntry(seq, verify.guess_kind(data), "", "", -1, "unreadable", None)
+    state, event = line.get("state", "disclosed"), None
+    if state == "disclosed":
+        try:
+            plain = verify.open_payload(envelope, ciphertext, bytes.fromhex(line["okm"]))
+            event = verify.read_event(plain, envelope["kind"])
+        except verify.Fault:
+            state = "unreadable"
+    return report.ReportEntry(
+        seq, envelope["kind"], envelope["at"], envelope["actor"], envelope["ref"], state, event
+    )
+
+
+def _write_manifest(packer: Packer, signer: Signs, log: UUID, entries: int) -> None:
+    manifest = canonical.dumps({"entries": entries, "files": packer.digests(), "format": verify.FORMAT})
+    digest = base64.b64encode(hashlib.sha256(manifest).digest()).decode("ascii")
+    note = signer.sign_text(f"{verify.MANIFEST_TITLE}\n{signer.origin_of(log)}\n{digest}\n")
+    packer.add("manifest.json", manifest)
+    packer.add("manifest.note", note)
+
+
+def _frames(data: bytes, prefix: int) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + prefix], "big")
+        yield data[at + prefix : at + prefix + size]
+        at += prefix + size
+
+
+def _some(numbers: list[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:10])
+    return f"{shown} and {len(numbers) - 10} more." if len(numbers) > 10 else f"{shown}."

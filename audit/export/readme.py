@@ -1,0 +1,25 @@
+"""The README.txt of every export: for somebody who has nothing but the file."""
+
+README = """\
+AN EXPORTED SESSION
+
+report.html is for reading, report.json is the same for programs. Everything else is evidence.
+
+To verify it you need three things, and only the first is in this file:
+  1. this file;
+  2. the log's key (one line: name+id+base64), which you got from the operator before, NOT with this file;
+  3. Python 3.11 or newer with the package `cryptography`, and the verifier audit/verify.py, a single file.
+
+    python verify.py FILE --key KEY            (KEY is the line itself or a file that holds it)
+
+It ends with status 0 only if everything holds. --json prints the verdict for programs.
+
+What that proves: the operator's log key signed a head of this session; exactly the entries in this file, in
+this order, with none left out, altered or added, are what that head covers; every disclosed content is the one
+recorded; every approved action rests on the approval recorded before it; and the report is the one signed.
+What it does not prove: that what was recorded was true, or that the session did not go on afterwards.
+
+The folder `session` is a complete log in the formats C2SP signed-note, tlog-checkpoint and tlog-tiles, with
+the hashes of RFC 6962, so other software can check it too. Ciphertexts are in session/payload, and
+session/disclosures holds the key material of each disclosed entry.
+"""
