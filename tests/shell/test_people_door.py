@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from datetime import timedelta
 from itertools import cycle, islice
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from django.conf import settings as configured
 from django.contrib.auth import get_user
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.shortcuts import resolve_url
 from django.test import Client
@@ -198,18 +199,27 @@ def test_a_made_up_link_is_refused() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_use_a_link_at_once_one_gets_in() -> None:
-    secret = commands.issue_sign_in_link(alice())
-    gate, got = threading.Barrier(8), []
+    secret, second = commands.issue_sign_in_link(alice()), []
 
     def use() -> None:
-        connection.ensure_connection()
-        gate.wait()
-        got.append(commands.use_sign_in_link(secret))
+        second.append(commands.use_sign_in_link(secret))
         connection.close()
 
-    threads = [threading.Thread(target=use) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [user for user in got if user is not None] == [alice()]
+    late = threading.Thread(target=use)
+    with transaction.atomic():
+        first = commands.use_sign_in_link(secret)
+        late.start()
+        wait_until_somebody_waits_for_me()
+    late.join()
+    assert (first, second) == (alice(), [None])
+
+
+def wait_until_somebody_waits_for_me() -> None:
+    """Returns once another connection is blocked by a row this one has changed."""
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    for _ in range(500):
+        with connection.cursor() as cursor:
+            if cursor.execute(waiting).fetchone()[0]:
+                return
+        time.sleep(0.01)
+    raise AssertionError("nobody came to wait")
