@@ -216,7 +216,10 @@ def test_of_two_who_use_a_link_at_once_one_gets_in() -> None:
 
 def wait_until_somebody_waits_for_me() -> None:
     """Returns once another connection is blocked by a row this one has changed."""
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    # pg_locks, because what pg_stat_activity says is frozen within a transaction
+    waiting = (
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    )
     for _ in range(500):
         with connection.cursor() as cursor:
             if cursor.execute(waiting).fetchone()[0]:
