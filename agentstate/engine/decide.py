@@ -311,7 +311,9 @@ def _begin(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
         raise Outdated(f"call {call.id} is {call.status.value}")
     if state.ended and call.status is CallStatus.READY:
         raise SessionOver()
-    facts = _facts(given, call.tool)
+    facts = given.tools.get(call.tool)
+    if facts is None:
+        return [_gone(call)]
     if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
         return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
     verdict = _verdict(state, call, facts, given)
@@ -336,6 +338,14 @@ def _begin(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
             digest=call.approved,
         )
     ]
+
+
+def _gone(call: Call) -> ev.AnyEvent:
+    """The tool was removed since the call was let through."""
+    reason = f"the tool {call.tool!r} is not registered any more"
+    if call.status is CallStatus.READY:
+        return ev.CallRefused(call.id, "unknown_tool", reason)
+    return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
 
 
 def _must_not_run_again(call: Call, facts: ToolFacts) -> bool:
@@ -426,7 +436,9 @@ def _decision(command: Decide, request: Request, bound: str, tier: int | None = 
 @decide.register
 def _expire(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     request = _open_request(state, command.request)
-    return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")]
+    return [
+        ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")
+    ]
 
 
 @decide.register
@@ -444,7 +456,9 @@ def _gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
         if call.output_path is not None:
             scratchpad.parts(call.output_path)
     except Invalid as error:
-        return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
+        return ev.CallRefused(
+            call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": ")
+        )
     if ev.digest(call.tool, call.arguments) in state.refused:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
     verdict = _verdict(state, call, facts, given)
@@ -484,9 +498,7 @@ def _request(
     )
 
 
-def permit_digest(
-    state: SessionState, call: Call, facts: ToolFacts, basis: tuple[ev.Evidence, ...]
-) -> str:
+def permit_digest(state: SessionState, call: Call, facts: ToolFacts, basis: tuple[ev.Evidence, ...]) -> str:
     """What an approval is bound to: call, epoch, tool and version, arguments, and the values that were shown."""
     return ev.digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
 
@@ -556,7 +568,9 @@ def _call(state: SessionState, call_id: str) -> Call:
 def _running(state: SessionState, call_id: str, attempt: int) -> Call:
     call = _call(state, call_id)
     if call.status is not CallStatus.RUNNING or call.attempt != attempt:
-        raise Outdated(f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}")
+        raise Outdated(
+            f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}"
+        )
     return call
 
 

@@ -121,9 +121,7 @@ CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
     (_C.RUNNING, _CM.FAIL): _C.FAILED,
 }
 
-CALL_ENDED = frozenset(
-    {_C.DONE, _C.FAILED, _C.REFUSED, _C.REJECTED, _C.RESPONDED, _C.EXPIRED, _C.WITHDRAWN}
-)
+CALL_ENDED = frozenset({_C.DONE, _C.FAILED, _C.REFUSED, _C.REJECTED, _C.RESPONDED, _C.EXPIRED, _C.WITHDRAWN})
 SESSION_ENDED = frozenset({_S.DONE, _S.CANCELLED})
 
 Status = TypeVar("Status", bound=StrEnum)

@@ -27,7 +27,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
     quorum: int = 1
     expires_in: int = 600  # seconds a reviewer has
-    evidence: tuple[str, ...] = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
+    evidence: tuple[
+        str, ...
+    ] = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -268,10 +268,12 @@ def _let_through(state: SessionState, request: Request) -> SessionState:
 def _rejected(state: SessionState, request: Request) -> SessionState:
     state = _moved_call(state, request.asked.call, CallMove.REJECT)
     mark = ev.digest(request.asked.tool, request.asked.arguments)
-    state = _with(
-        state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark)
-    )
-    answer = {"status": "rejected", "reason": request.reason, "final": "A person decided; do not propose it again."}
+    state = _with(state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark))
+    answer = {
+        "status": "rejected",
+        "reason": request.reason,
+        "final": "A person decided; do not propose it again.",
+    }
     return _told(state, request.asked.call, answer)
 
 
@@ -309,7 +311,13 @@ _OUTCOMES: Mapping[RequestStatus, Callable[[SessionState, Request], SessionState
 
 def _tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
     return _moved_call(
-        state, event.call, CallMove.INTEND, attempt=event.attempt, intent=state.seq, retry_at="", tier=event.tier
+        state,
+        event.call,
+        CallMove.INTEND,
+        attempt=event.attempt,
+        intent=state.seq,
+        retry_at="",
+        tier=event.tier,
     )
 
 

@@ -1,0 +1,45 @@
+"""Which database role may do what to which table: one list, applied after each migration and tested against the catalog.
+
+The application connects as `app`. That it cannot update or delete entries is the wall; the triggers are the message; the tree is the
+evidence. Tables that are not listed are ordinary rows and projections.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+APP, ERASE = "app", "erase"
+ORDINARY = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+APP_MAY: dict[str, tuple[str, ...]] = {
+    "audit_head": ("SELECT", "INSERT", "UPDATE"),
+    "audit_entry": ("SELECT", "INSERT"),
+    "audit_payload": ("SELECT", "INSERT"),
+    "audit_receipt": ("SELECT", "INSERT"),
+    "audit_subjectkey": ("SELECT", "INSERT"),
+    "django_migrations": ("SELECT",),
+}
+
+ERASE_MAY: dict[str, tuple[str, ...]] = {
+    "audit_head": ("SELECT",),
+    "audit_entry": ("SELECT",),
+    "audit_payload": ("SELECT", "DELETE"),
+    "audit_subjectkey": ("SELECT", "UPDATE"),
+}
+
+
+def apply(**_: Any) -> None:
+    """Give every table of the schema exactly these privileges. Runs as the owner, after `migrate`; idempotent."""
+    if settings.DATABASES[settings.MIGRATION_DATABASE]["USER"] == settings.DATABASES["default"]["USER"]:
+        return  # an outside server without an owner's URL: nobody to take rights from, and the start says so
+    with connections[settings.MIGRATION_DATABASE].cursor() as cursor:
+        cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        for (table,) in cursor.fetchall():
+            for role, wanted in ((APP, APP_MAY.get(table, ORDINARY)), (ERASE, ERASE_MAY.get(table, ()))):
+                cursor.execute(f'REVOKE ALL ON "{table}" FROM {role}')
+                if wanted:
+                    cursor.execute(f'GRANT {", ".join(wanted)} ON "{table}" TO {role}')
+        cursor.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {APP}")

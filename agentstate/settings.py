@@ -1,0 +1,231 @@
+"""The one settings file: every value, in the order of Django's own reference, with its reason where it is not Django's default.
+
+Environment variables are named here and listed in docs/settings.md; a bad value raises ImproperlyConfigured at start.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from agentstate.stack.endpoints import endpoints
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- where things are -------------------------------------------------------------------------------------------
+STACK = endpoints(os.environ, BASE_DIR)
+STATE_DIR: Path = STACK.state_dir
+BANK_DSN = STACK.bank_dsn
+BANK_AUTHORIZATION_URL = env.str("BANK_AUTHORIZATION_URL", default="")
+BANK_AUTHORIZATION_TOKEN_FILE = env.str("AUTHORIZATION_TOKEN_FILE", default="")
+
+# --- core -------------------------------------------------------------------------------------------------------
+DEBUG = env.bool("DEBUG", default=False)
+
+
+def _secret_key() -> str:
+    """The environment's key, else the one the stack made at first start; commands that need none run without."""
+    if key := env.str("SECRET_KEY", default=""):
+        return key
+    file = STATE_DIR / "secrets" / "django.key"
+    try:
+        return file.read_text().strip()
+    except FileNotFoundError:
+        return (
+            "before-first-start"  # nothing is served before `up` has made the real one (see agentstate.stack)
+        )
+    except PermissionError as error:
+        raise ImproperlyConfigured(f"{file} cannot be read: it belongs to another user") from error
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+ROOT_URLCONF = "agentstate.urls"
+ASGI_APPLICATION = "agentstate.asgi.application"
+APPEND_SLASH = True
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # bytes; a larger body is refused before it is parsed
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "axes",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "django_celery_beat",
+    "agentstate.stack",
+    "agentstate.people",
+    "audit",
+    "sessions.apps.AgentSessionsConfig",
+    "agentstate.apps.WiringConfig",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "sessions.views.shell",
+            ],
+        },
+    }
+]
+
+# --- databases --------------------------------------------------------------------------------------------------
+DATABASES = STACK.databases
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+MIGRATION_DATABASE = "owner"  # the application's own role may not change tables
+
+# --- caches, channels, celery -----------------------------------------------------------------------------------
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": STACK.cache_url}}
+SESSION_ENGINE = "django.contrib.sessions.backends.db"  # not the cache: a wiped Valkey must sign nobody out
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [STACK.channel_url], "prefix": "agentstate"},
+    }
+}
+CELERY_BROKER_URL = STACK.broker_url
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False  # the message is a hint: the lease in the database decides who works
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "agentstate"
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULE = {
+    "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
+}
+CELERY_TIMEZONE = "UTC"
+
+# --- people -----------------------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "people.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "people:sign_in"
+LOGIN_REDIRECT_URL = "live"
+SESSION_COOKIE_AGE = 12 * 3600  # a shift
+SESSION_COOKIE_SAMESITE = "Lax"
+AXES_FAILURE_LIMIT = 8
+AXES_COOLOFF_TIME = 0.1  # hours: six minutes
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ADMIN = False
+
+# --- API --------------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "agentstate.people.authentication.BearerAuthentication",
+        "agentstate.people.authentication.BrowserAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["sessions.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "EXCEPTION_HANDLER": "sessions.api.problems.problem",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "AgentState",
+    "DESCRIPTION": "Sessions of AI agents, the steps that wait for a person, and the ledger beneath.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+}
+
+# --- security ---------------------------------------------------------------------------------------------------
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+BEHIND_TLS = env.bool("BEHIND_TLS", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# --- files ------------------------------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = STATE_DIR / "static"
+WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
+
+# --- time and language ------------------------------------------------------------------------------------------
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en-us"
+USE_I18N = False
+
+# --- logging: to standard output, one line each; the stack keeps the files ----------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["out"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {"axes": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
+}
+
+# --- AgentState's own -------------------------------------------------------------------------------------------
+LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name under which heads are signed
+LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
+SNAPSHOT_EVERY = 100  # events
+STATE_CACHE_BYTES = env.int("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
+AGENT_MODEL = env.str("AGENT_MODEL", default="")  # empty: the scripted model
+AGENT_BASE_URL = env.str("AGENT_BASE_URL", default="")
+AGENT_API_KEY = env.str("AGENT_API_KEY", default="")

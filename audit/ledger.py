@@ -1,0 +1,331 @@
+"""The only writer of entries: append in one statement, read back, open.
+
+`append` is a compare-and-set on the log's size. Envelopes, ciphertexts, the new head, the idempotency receipt and whatever the caller
+adds (projections, outbox) are one statement and therefore one transaction and one round trip. A lost race writes nothing. A crash before
+the statement leaves nothing, a crash after it leaves everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import psycopg
+from django.db import connection
+
+from agentstate.errors import Broken, NotFound, Refused
+from audit import keys
+from audit.tlog import tree
+
+ENVELOPE_VERSION = 1
+READ_BATCH = 500  # rows
+SYSTEM = "system"
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What the log hashes. Fields stand in sorted order, so that encoding them is already canonical (RFC 8785)."""
+
+    actor: str
+    at: str
+    cmd: str
+    ct: str
+    epoch: int
+    kc: str
+    kid: str
+    kind: str
+    log: str
+    ref: int
+    salt: str
+    seq: int
+    v: int = ENVELOPE_VERSION
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """What a ciphertext is bound to: the envelope without the two fields that depend on the ciphertext."""
+
+    actor: str
+    at: str
+    cmd: str
+    epoch: int
+    kid: str
+    kind: str
+    log: str
+    ref: int
+    salt: str
+    seq: int
+    v: int = ENVELOPE_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A log's size and frontier as somebody last saw them. A hint: the appending statement compares the size."""
+
+    log: UUID
+    tenant: UUID
+    size: int
+    frontier: bytes
+
+    @property
+    def root(self) -> bytes:
+        """The RFC 6962 root over all entries."""
+        return tree.root(self.frontier, self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry to be: kind and payload bytes, and the seq that it answers (-1: none)."""
+
+    kind: str
+    payload: bytes
+    ref: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One stored entry; `ciphertext` is None once it was erased or pruned."""
+
+    seq: int
+    envelope: bytes
+    ciphertext: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Something that is written with the entries or not at all: a data-modifying statement over the CTE `head`.
+
+    Its parameters are named; names are unique over one append. It must select from `head`, which is empty on a lost race.
+    """
+
+    sql: str
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an earlier command under the same idempotency key wrote."""
+
+    command: UUID
+    first: int
+    size: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Everything of one append that does not depend on where in the log it lands."""
+
+    drafts: Sequence[Draft]
+    kid: UUID
+    actor: str
+    at: str
+    command: UUID
+    epoch: int = 0
+    key: bytes = b""  # idempotency key; empty: none
+    digest: bytes = b""
+    guard: Fragment | None = None  # a SELECT that must find a row, or nothing is written
+    also: Sequence[Fragment] = ()
+
+
+class UnknownLog(NotFound):
+    """There is no such log."""
+
+    code = "unknown_log"
+
+
+class SameKeyOtherCommand(Refused):
+    """This idempotency key was used for another command."""
+
+    code = "idempotency_key_reused"
+    remedy = "Use a new key for a new command."
+
+
+def receipt_key(actor: str, key: str) -> bytes:
+    """The stored form of a client's idempotency key: keys of different actors never meet."""
+    return hashlib.sha256(f"{actor}\x00{key}".encode()).digest()
+
+
+def associated_data(envelope: Envelope) -> bytes:
+    """The canonical bytes that a ciphertext is authenticated with: one changed byte of them, and it does not open."""
+    fields = msgspec.structs.asdict(envelope)
+    del fields["ct"], fields["kc"]
+    return _encoder.encode(Bound(**fields))
+
+
+def create(log: UUID, tenant: UUID, batch: Batch) -> Head | None:
+    """A new log with its first entries; None when the log exists already or the guard found nothing."""
+    return _write(Head(log, tenant, 0, b""), batch, _CREATE_HEAD)
+
+
+def append(base: Head, batch: Batch) -> Head | None:
+    """The head after `batch` was added at `base`; None when somebody else was faster or the guard found nothing."""
+    return _write(base, batch, _MOVE_HEAD)
+
+
+_CREATE_HEAD = """
+head AS (INSERT INTO audit_head (log, tenant, size, frontier, dirty_since)
+  SELECT %(log)s, %(tenant)s, %(size)s, %(frontier)s, now() {where}
+  ON CONFLICT (log) DO NOTHING RETURNING log)"""
+
+_MOVE_HEAD = """
+head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_since = coalesce(dirty_since, now())
+  WHERE log = %(log)s AND size = %(base)s {and_guard} RETURNING log)"""
+
+_ENTRIES = """
+entry AS (INSERT INTO audit_entry (log, seq, envelope)
+  SELECT head.log, row.seq, row.envelope
+  FROM head, unnest(%(seqs)s::int8[], %(envelopes)s::bytea[]) AS row(seq, envelope)),
+payload AS (INSERT INTO audit_payload (log, seq, ciphertext)
+  SELECT head.log, row.seq, row.ciphertext
+  FROM head, unnest(%(seqs)s::int8[], %(ciphertexts)s::bytea[]) AS row(seq, ciphertext))"""
+
+_RECEIPT = """
+receipt AS (INSERT INTO audit_receipt (log, key, command, first, size, digest)
+  SELECT head.log, %(key)s, %(command)s, %(base)s, %(size)s, %(digest)s FROM head)"""
+
+
+def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
+    envelopes, ciphertexts = _sealed(base, batch)
+    leaves = [tree.leaf_hash(envelope) for envelope in envelopes]
+    size = base.size + len(envelopes)
+    frontier = tree.append(base.frontier, base.size, leaves)
+    params: dict[str, Any] = {
+        "log": base.log,
+        "tenant": base.tenant,
+        "base": base.size,
+        "size": size,
+        "frontier": frontier,
+        "seqs": list(range(base.size, size)),
+        "envelopes": envelopes,
+        "ciphertexts": ciphertexts,
+    }
+    if batch.key:
+        params |= {"key": batch.key, "command": batch.command, "digest": batch.digest}
+    for fragment in (*batch.also, *([batch.guard] if batch.guard else [])):
+        params |= fragment.params
+    won = run(_statement(batch, head_sql), params)
+    return Head(base.log, base.tenant, size, frontier) if won else None
+
+
+def _statement(batch: Batch, head_sql: str) -> str:
+    guarded = batch.guard is not None
+    head = head_sql.format(
+        where="WHERE EXISTS (SELECT 1 FROM guard)" if guarded else "",
+        and_guard="AND EXISTS (SELECT 1 FROM guard)" if guarded else "",
+    )
+    parts = [f"guard AS ({batch.guard.sql})"] if batch.guard else []
+    parts += [head, _ENTRIES]
+    if batch.key:
+        parts.append(_RECEIPT)
+    parts += [f"also{number} AS ({fragment.sql})" for number, fragment in enumerate(batch.also)]
+    return f"WITH {', '.join(parts)} SELECT 1 FROM head"
+
+
+def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
+    """Envelopes and ciphertexts. Salts are fresh at every try: a lost try must never meet the same key again."""
+    salts = os.urandom(keys.SALT * len(batch.drafts))
+    subject = keys.subject_key(batch.kid)
+    envelopes, ciphertexts = [], []
+    for number, draft in enumerate(batch.drafts):
+        seq = base.size + number
+        salt = salts[number * keys.SALT : (number + 1) * keys.SALT]
+        okm = keys.derive(subject, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
+        bound = Bound(
+            actor=batch.actor,
+            at=batch.at,
+            cmd=str(batch.command),
+            epoch=batch.epoch,
+            kid=str(batch.kid),
+            kind=draft.kind,
+            log=str(base.log),
+            ref=draft.ref,
+            salt=salt.hex(),
+            seq=seq,
+        )
+        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(bound))
+        whole = Envelope(
+            **msgspec.structs.asdict(bound), ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex()
+        )
+        envelopes.append(_encoder.encode(whole))
+        ciphertexts.append(ciphertext)
+    return envelopes, ciphertexts
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Envelope)
+
+
+def run(sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Rows of one statement on Django's own connection, bound and prepared on the server and read in binary.
+
+    Django's cursor binds on the client and never prepares, which halves the speed of an append.
+    """
+    connection.ensure_connection()
+    with psycopg.Cursor(connection.connection) as cursor:
+        cursor.format = psycopg.pq.Format.BINARY
+        cursor.execute(sql.encode(), params)
+        return cursor.fetchall() if cursor.description else []
+
+
+def read_head(log: UUID, *, lock: bool = False) -> Head:
+    """The head as it stands; with `lock` inside a transaction nobody else appends until it ends. Raises UnknownLog."""
+    rows = run(
+        f"SELECT tenant, size, frontier FROM audit_head WHERE log = %(log)s {'FOR UPDATE' if lock else ''}",
+        {"log": log},
+    )
+    if not rows:
+        raise UnknownLog(str(log))
+    tenant, size, frontier = rows[0]
+    return Head(log, tenant, size, bytes(frontier))
+
+
+def read_rows(log: UUID, start: int = 0, stop: int | None = None) -> Iterator[Row]:
+    """The stored entries from `start` up to `stop`, in order, whatever they are; nothing is checked here."""
+    while stop is None or start < stop:
+        limit = READ_BATCH if stop is None else min(READ_BATCH, stop - start)
+        rows = run(
+            "SELECT e.seq, e.envelope, p.ciphertext FROM audit_entry e LEFT JOIN audit_payload p USING (log, seq)"
+            " WHERE e.log = %(log)s AND e.seq >= %(start)s ORDER BY e.seq LIMIT %(limit)s",
+            {"log": log, "start": start, "limit": limit},
+        )
+        for seq, envelope, ciphertext in rows:
+            yield Row(seq, bytes(envelope), None if ciphertext is None else bytes(ciphertext))
+        if len(rows) < limit:
+            return
+        start = rows[-1][0] + 1
+
+
+def read_receipt(log: UUID, key: bytes) -> Receipt | None:
+    """What the command under this key wrote, if it ran."""
+    rows = run(
+        "SELECT command, first, size, digest FROM audit_receipt WHERE log = %(log)s AND key = %(key)s",
+        {"log": log, "key": key},
+    )
+    return Receipt(rows[0][0], rows[0][1], rows[0][2], bytes(rows[0][3])) if rows else None
+
+
+def parse_envelope(data: bytes) -> Envelope:
+    """The envelope of stored bytes. Raises Broken when they are none."""
+    try:
+        return _decoder.decode(data)
+    except msgspec.MsgspecError as error:
+        raise Broken(f"an envelope cannot be read: {error}") from None
+
+
+def open_row(row: Row) -> tuple[Envelope, bytes]:
+    """The envelope and the plaintext of a row. Raises keys.Erased, keys.Unreadable or Broken."""
+    envelope = parse_envelope(row.envelope)
+    if row.ciphertext is None:
+        raise keys.Erased(f"entry {row.seq}")
+    okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
+    return envelope, keys.decrypt(okm, row.ciphertext, associated_data(envelope))
+
+
+def open_rows(rows: Iterable[Row]) -> Iterator[tuple[Envelope, bytes]]:
+    """`open_row` over many."""
+    for row in rows:
+        yield open_row(row)

@@ -1,0 +1,272 @@
+"""One commit: a command decided on the newest state and appended with its projections, outbox row and wake-up.
+
+Commands of the runtime race (optimistically, five times, then with the head locked); a person's command locks the head first, because
+against a busy worker it would lose for ever. Neither writes anything when it is refused.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+from django.db import transaction
+
+from agentstate.clock import now
+from agentstate.engine import events as ev
+from agentstate.engine.decide import Given, decide
+from agentstate.engine.instants import stamp
+from agentstate.engine.state import SessionState, evolve
+from agentstate.errors import Broken, Refused
+from agentstate.ids import new_id
+from audit import ledger
+from sessions import live, projections, states
+from sessions.agents.registry import given_for
+from sessions.states import Loaded
+
+TRIES = 5
+
+
+class LeaseLost(Refused):
+    """Another worker has this session now."""
+
+    code = "lease_lost"
+
+
+class Committed(msgspec.Struct, frozen=True):
+    """What a command wrote: entries `first` to `seq` - 1, and the state after them."""
+
+    place: projections.Place
+    command: UUID
+    first: int
+    seq: int
+    state: SessionState
+    events: tuple[ev.AnyEvent, ...] = ()
+    repeated: bool = False  # an earlier command under the same idempotency key wrote them
+
+    @property
+    def session(self) -> UUID:
+        """The session's id."""
+        return self.place.id
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """A worker's right to advance one session, by its fencing number."""
+
+    session: UUID
+    fence: int
+
+    def guard(self) -> ledger.Fragment:
+        """Finds a row only while nobody has taken the session over."""
+        return ledger.Fragment(
+            "SELECT 1 FROM agent_sessions_agentsession WHERE id = %(g_session)s AND fence = %(g_fence)s FOR UPDATE",
+            {"g_session": self.session, "g_fence": self.fence},
+        )
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who commands, and under which idempotency key (empty: none)."""
+
+    actor: str
+    key: str = ""
+
+
+# A step decides on the state that the steps before it led to.
+Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
+
+
+def step(command: object) -> Step:
+    """The step that is one command."""
+    return lambda state, given: decide(command, state, given)
+
+
+def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
+    """Commands of the runtime, in one commit under `lease`. Raises LeaseLost, or what `decide` refuses.
+
+    The first try trusts what this process remembers of the head: the statement compares it anyway.
+    """
+    for attempt in range(TRIES):
+        remembered = states.recall(lease.session) if attempt == 0 else None
+        loaded = remembered or states.load(lease.session)
+        committed = _under_lease(lease, loaded, steps)
+        if committed is not None:
+            live.announce(committed, wake=False)
+            return committed
+        if ledger.read_head(lease.session).size == loaded.head.size:
+            raise LeaseLost(str(lease.session))
+    return _with_lock(lease, steps)
+
+
+def _with_lock(lease: Lease, steps: Sequence[Step]) -> Committed:
+    with transaction.atomic():
+        loaded = states.load(lease.session, lock=True)
+        committed = _under_lease(lease, loaded, steps)
+        if committed is None:
+            raise LeaseLost(str(lease.session))
+        transaction.on_commit(lambda: live.announce(committed, wake=False))
+    return committed
+
+
+def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step]) -> Committed | None:
+    agent = loaded.state.opened.agent if loaded.state.opened else ""
+    return _append(
+        loaded,
+        steps,
+        Author(actor=f"agent:{agent}"),
+        guard=lease.guard(),
+        lease=settings.LEASE_SECONDS,
+    )
+
+
+def person_command(
+    session: UUID,
+    command: object,
+    author: Author,
+    *,
+    guard: ledger.Fragment | None = None,
+    refused: Refused | None = None,
+) -> Committed:
+    """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing.
+
+    The same idempotency key gives the first answer again; the same key with another command is refused.
+    """
+    with transaction.atomic():
+        loaded = states.load(session, lock=True)
+        if author.key and (earlier := _answered_before(loaded, command, author)):
+            return earlier
+        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(command))
+        if committed is None:
+            raise refused or Broken(f"session {session}: the head moved although it was locked")
+        transaction.on_commit(lambda: live.announce(committed, wake=True))
+    return committed
+
+
+def _digest(command: object) -> bytes:
+    return bytes.fromhex(ev.digest(type(command).__name__, _plain(command)))
+
+
+def _plain(command: object) -> dict[str, Any]:
+    """The command without what is no part of its wish: the permissions its author held at that moment."""
+    fields = msgspec.structs.asdict(command)  # type: ignore[arg-type]
+    fields.pop("may", None)
+    return fields
+
+
+def _answered_before(loaded: Loaded, command: object, author: Author) -> Committed | None:
+    receipt = ledger.read_receipt(loaded.place.id, ledger.receipt_key(author.actor, author.key))
+    if receipt is None:
+        return None
+    if receipt.digest != _digest(command):
+        raise ledger.SameKeyOtherCommand()
+    return Committed(loaded.place, receipt.command, receipt.first, receipt.size, loaded.state, repeated=True)
+
+
+def _append(
+    loaded: Loaded,
+    steps: Sequence[Step],
+    author: Author,
+    *,
+    guard: ledger.Fragment | None = None,
+    digest: bytes = b"",
+    lease: float | None = None,
+) -> Committed | None:
+    given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
+    at = stamp(given.at)
+    state, events, refs = _decided(loaded.state, steps, given, at)
+    if not events:
+        return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state)
+    batch = ledger.Batch(
+        drafts=[
+            ledger.Draft(ev.kind_of(event), ev.encode(event), ref)
+            for event, ref in zip(events, refs, strict=True)
+        ],
+        kid=loaded.place.kid,
+        actor=author.actor,
+        at=at,
+        command=new_id(),
+        epoch=state.epoch,
+        key=ledger.receipt_key(author.actor, author.key) if author.key else b"",
+        digest=digest,
+        guard=guard,
+        also=projections.fragments(loaded.place, state, events, opening=False, lease=lease),
+    )
+    head = ledger.append(loaded.head, batch)
+    if head is None:
+        return None
+    return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events)
+
+
+def _decided(
+    state: SessionState, steps: Sequence[Step], given: Given, at: str
+) -> tuple[SessionState, list[ev.AnyEvent], list[int]]:
+    """The state after `steps`, their events, and for each event the seq that it answers."""
+    events: list[ev.AnyEvent] = []
+    refs: list[int] = []
+    for each in steps:
+        for event in each(state, given):
+            refs.append(answers(state, event))
+            state = evolve(state, event, at)
+            events.append(event)
+    return state, events, refs
+
+
+def answers(state: SessionState, event: ev.AnyEvent) -> int:
+    """The seq of the entry that `event` answers: a result its intent, a decision its request; -1 for none."""
+    match event:
+        case ev.ToolReturned() | ev.ToolFailed():
+            return state.calls[event.call].intent
+        case ev.DecisionMade() | ev.RequestEnded():
+            return state.requests[event.request].seq
+        case ev.ToolIntended() if event.request:
+            return state.requests[event.request].seq
+        case _:
+            return -1
+
+
+def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEvent]) -> Committed:
+    """Remember the new state; inside a transaction only once it has committed."""
+
+    def keep() -> None:
+        states.remember(loaded)
+        every = settings.SNAPSHOT_EVERY
+        if loaded.head.size // every > first // every:
+            states.keep_snapshot(loaded)
+
+    if transaction.get_connection().in_atomic_block:
+        transaction.on_commit(keep)
+    else:
+        keep()
+    return Committed(loaded.place, batch.command, first, loaded.head.size, loaded.state, tuple(events))
+
+
+def open_session(place: projections.Place, command: object, author: Author) -> Committed | None:
+    """The first commit of a session; None when a session of that id exists."""
+    given = given_for(getattr(command, "agent", ""), now())
+    at = stamp(given.at)
+    state, events, refs = _decided(SessionState(), [step(command)], given, at)
+    batch = ledger.Batch(
+        drafts=[
+            ledger.Draft(ev.kind_of(event), ev.encode(event), ref)
+            for event, ref in zip(events, refs, strict=True)
+        ],
+        kid=place.kid,
+        actor=author.actor,
+        at=at,
+        command=new_id(),
+        also=projections.fragments(place, state, events, opening=True),
+    )
+    head = ledger.create(place.id, place.tenant, batch)
+    if head is None:
+        return None
+    committed = _kept(Loaded(place, head, state), batch, 0, events)
+    live.announce(committed, wake=True)
+    return committed
+
+
+def jitter(base: float, attempt: int) -> float:
+    """Seconds to pause before try `attempt` + 1: exponential, capped at a minute, with full jitter above a half."""
+    pause = min(60.0, base * 2.0 ** max(0, attempt - 1))
+    return pause * (0.5 + random.random() / 2)

@@ -1,0 +1,105 @@
+"""Projections of sessions: rows that can be dropped and rebuilt from the ledger (`manage.py rebuild`).
+
+Columns hold nothing of a payload. What is personal is in `card`, sealed under the key of the session's data subject. Only
+`sessions.projections` writes projection columns; the lease columns of a session belong to `sessions.runtime.leases`.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+from agentstate.engine.lifecycle import RequestStatus, SessionStatus
+
+
+class AgentSession(models.Model):
+    """One session as lists show it and workers find it."""
+
+    id = models.UUIDField(primary_key=True)  # also the id of its log
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
+    kid = models.UUIDField()  # key of the data subject
+    agent = models.CharField(max_length=60)
+    channel = models.CharField(max_length=20)
+    alias = models.CharField(max_length=200, blank=True)  # `thread_id` of others
+    status = models.CharField(
+        max_length=20, choices=[(status.value, status.value) for status in SessionStatus]
+    )
+    waiting_for = models.CharField(max_length=10, blank=True)
+    seq = models.BigIntegerField()  # entries folded into this row
+    epoch = models.BigIntegerField(default=0)
+    tier = models.SmallIntegerField(default=0)  # the highest of its open requests
+    open_requests = models.SmallIntegerField(default=0)
+    opened_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    card = models.BinaryField()
+
+    # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
+    ready_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    fence = models.BigIntegerField(default=0)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["ready_at"], name="session_ready", condition=models.Q(ready_at__isnull=False)
+            ),
+            models.Index(fields=["team", "opened_at"], name="session_team_opened"),
+            models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
+        ]
+
+
+class ApprovalRequest(models.Model):
+    """One request as the queue shows it."""
+
+    id = models.UUIDField(primary_key=True)
+    session = models.ForeignKey(
+        AgentSession, on_delete=models.CASCADE, related_name="requests", db_constraint=False
+    )
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
+    state = models.CharField(
+        max_length=12, choices=[(status.value, status.value) for status in RequestStatus]
+    )
+    tier = models.SmallIntegerField()
+    quorum = models.SmallIntegerField()
+    approvals = models.SmallIntegerField(default=0)
+    tool = models.CharField(max_length=100)
+    rule = models.CharField(max_length=100)
+    policy = models.CharField(max_length=100)
+    asked_seq = models.BigIntegerField()
+    asked_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    decided_by = models.CharField(max_length=60, blank=True)
+    card = models.BinaryField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(
+                fields=["team", "expires_at"], name="request_pending", condition=models.Q(state="pending")
+            ),
+            models.Index(fields=["expires_at"], name="request_due", condition=models.Q(state="pending")),
+            models.Index(fields=["team", "-ended_at"], name="request_ended"),
+            models.Index(fields=["session"], name="request_session"),
+        ]
+
+
+class Snapshot(models.Model):
+    """A folded state, sealed: a cache that saves reading the whole log. A wrong or missing one costs time, never truth."""
+
+    session = models.UUIDField(primary_key=True)
+    seq = models.BigIntegerField()
+    sealed = models.BinaryField()
+
+
+class Outbox(models.Model):
+    """One commit that must be announced. The sweeper announces what the committing process could not, then deletes."""
+
+    id = models.BigAutoField(primary_key=True)
+    session = models.UUIDField()
+    team = models.UUIDField()
+    seq = models.BigIntegerField()
+    at = models.DateTimeField()

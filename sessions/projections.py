@@ -1,0 +1,240 @@
+"""The only writer of projection rows: what a session's state amounts to in `AgentSession` and `ApprovalRequest`.
+
+Rows are pure functions of the fold (`session_row`, `request_row`), so `manage.py rebuild --check` can compare them. They are written by
+fragments of the appending statement: a commit and its projections are one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.advance import Nothing, next_action
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.state import Request, SessionState, pending
+from audit import keys
+from audit.ledger import Fragment
+
+CARD = "agent_sessions/card"
+WORDS = 160  # characters of the last words that a row shows
+
+_json = msgspec.json.Encoder(decimal_format="number")
+
+
+class SessionCard(msgspec.Struct, frozen=True):
+    """The personal part of a session's row."""
+
+    customer: str
+    name: str
+    topic: str
+    last_role: str
+    last_words: str
+    open_preview: str = ""
+
+
+class RequestCard(msgspec.Struct, frozen=True):
+    """The personal part of a request's row."""
+
+    name: str
+    preview: str
+    arguments: dict[str, Any]
+    why: str
+    reason: str = ""
+
+
+def session_row(state: SessionState) -> dict[str, Any]:
+    """The plain columns of a session's row (without ids, key and lease)."""
+    action = next_action(state, state.last_at)
+    waits = pending(state)
+    return {
+        "status": state.status.value,
+        "waiting_for": action.waiting_for if isinstance(action, Nothing) else "agent",
+        "seq": state.seq,
+        "epoch": state.epoch,
+        "tier": max((request.asked.tier for request in waits), default=0),
+        "open_requests": len(waits),
+        "opened_at": state.opened_at,
+        "last_at": state.last_at,
+        "ended_at": state.last_at if state.ended else None,
+    }
+
+
+def session_card(state: SessionState) -> SessionCard:
+    """What a list says of the session in words."""
+    said = next(
+        (item for item in reversed(state.items) if item.text and item.role in ("customer", "agent", "staff")),
+        None,
+    )
+    customer = state.pad.get("customer")
+    waits = pending(state)
+    return SessionCard(
+        customer=state.opened.customer if state.opened else "",
+        name=str(customer.get("name", "")) if isinstance(customer, dict) else "",
+        topic=state.opened.topic if state.opened else "",
+        last_role=said.role if said else "",
+        last_words=said.text[:WORDS] if said else "",
+        open_preview=waits[0].asked.preview if waits else "",
+    )
+
+
+def request_row(request: Request) -> dict[str, Any]:
+    """The plain columns of a request's row."""
+    asked = request.asked
+    return {
+        "state": request.status.value,
+        "tier": asked.tier,
+        "quorum": asked.quorum,
+        "approvals": len(request.approvals),
+        "tool": asked.tool,
+        "rule": asked.rule,
+        "policy": asked.policy,
+        "asked_seq": request.seq,
+        "asked_at": request.at,
+        "expires_at": asked.expires_at,
+        "ended_at": request.ended_at or None,
+        "decided_by": request.decided_by if request.status is not RequestStatus.PENDING else "",
+    }
+
+
+def request_card(request: Request, state: SessionState) -> RequestCard:
+    """What the queue says of the request in words."""
+    asked = request.asked
+    return RequestCard(
+        name=session_card(state).name,
+        preview=asked.preview,
+        arguments=request.approved_arguments or asked.arguments,
+        why=asked.why,
+        reason=request.reason,
+    )
+
+
+def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
+    """The requests that `events` touched, as they stand in `state`, the state after them."""
+    touched = {
+        event.request: None
+        for event in events
+        if isinstance(event, ev.ApprovalRequested | ev.DecisionMade | ev.RequestEnded)
+    }
+    return [state.requests[request] for request in touched if request in state.requests]
+
+
+def sealed(kid: UUID, row_id: UUID, card: SessionCard | RequestCard) -> bytes:
+    """The card as the row holds it, bound to the row."""
+    return keys.seal(kid, f"{CARD}/{row_id}", _json.encode(card))
+
+
+def open_session_card(kid: UUID, row_id: UUID, card: bytes) -> SessionCard:
+    """The inverse of `sealed`. Raises audit.keys.Erased."""
+    return msgspec.json.decode(keys.unseal(kid, f"{CARD}/{row_id}", card), type=SessionCard)
+
+
+def open_request_card(kid: UUID, row_id: UUID, card: bytes) -> RequestCard:
+    """The inverse of `sealed`. Raises audit.keys.Erased."""
+    return msgspec.json.decode(keys.unseal(kid, f"{CARD}/{row_id}", card), type=RequestCard)
+
+
+_OPEN = """INSERT INTO agent_sessions_agentsession
+  (id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests,
+   opened_at, last_at, ended_at, card, ready_at, fence)
+  SELECT head.log, %(s_tenant)s, %(s_team)s, %(s_kid)s, %(s_agent)s, %(s_channel)s, %(s_alias)s, %(s_status)s,
+   %(s_waiting_for)s, %(s_seq)s, %(s_epoch)s, %(s_tier)s, %(s_open_requests)s, %(s_opened_at)s::timestamptz,
+   %(s_last_at)s::timestamptz, %(s_ended_at)s::timestamptz, %(s_card)s, NULL, 0 FROM head"""
+
+# ready_at: while there is work it keeps its first value, so a busy session's updates touch no index.
+_MOVE = """UPDATE agent_sessions_agentsession s SET
+   status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
+   open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
+   card = %(s_card)s,
+   ready_at = CASE %(s_ready)s WHEN 'now' THEN least(coalesce(s.ready_at, now()), now())
+                               WHEN 'at' THEN %(s_until)s::timestamptz END{lease}
+  FROM head WHERE s.id = head.log"""
+
+_RENEW = ", lease_until = clock_timestamp() + make_interval(secs => %(s_lease)s)"
+_RELEASE = ", lease_until = NULL"
+
+_REQUEST = """INSERT INTO agent_sessions_approvalrequest
+  (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
+   expires_at, ended_at, decided_by, card)
+  SELECT %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
+   %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s, %(r{n}_asked_at)s::timestamptz,
+   %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz, %(r{n}_decided_by)s, %(r{n}_card)s FROM head
+  ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at,
+   decided_by = EXCLUDED.decided_by, card = EXCLUDED.card"""
+
+_OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, at)
+  SELECT head.log, %(o_team)s, %(o_seq)s, now() FROM head"""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """The facts of a session that never change, which its rows carry."""
+
+    id: UUID
+    tenant: UUID
+    team: UUID
+    kid: UUID
+
+
+def fragments(
+    place: Place,
+    state: SessionState,
+    events: list[ev.AnyEvent],
+    *,
+    opening: bool,
+    lease: float | None = None,
+) -> list[Fragment]:
+    """All projection writes of one commit. A worker's `lease` (seconds) is renewed, or given back when the session rests."""
+    written = [_session_fragment(place, state, opening=opening, lease=lease)]
+    for number, request in enumerate(changed_requests(state, events)):
+        written.append(_request_fragment(place, state, request, number))
+    written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq}))
+    return written
+
+
+def _session_fragment(place: Place, state: SessionState, *, opening: bool, lease: float | None) -> Fragment:
+    row = session_row(state)
+    params: dict[str, Any] = {f"s_{name}": value for name, value in row.items()}
+    params["s_card"] = sealed(place.kid, place.id, session_card(state))
+    if opening:
+        assert state.opened is not None
+        params |= {
+            "s_tenant": place.tenant,
+            "s_team": place.team,
+            "s_kid": place.kid,
+            "s_agent": state.opened.agent,
+            "s_channel": state.opened.channel,
+            "s_alias": state.opened.alias,
+        }
+        return Fragment(_OPEN, params)
+    del params["s_opened_at"]
+    params |= _readiness(state)
+    if lease is None:
+        return Fragment(_MOVE.format(lease=""), params)
+    if params["s_ready"] != "now":
+        return Fragment(_MOVE.format(lease=_RELEASE), params)
+    params["s_lease"] = lease
+    return Fragment(_MOVE.format(lease=_RENEW), params)
+
+
+def _readiness(state: SessionState) -> dict[str, str | None]:
+    action = next_action(state, state.last_at)
+    if not isinstance(action, Nothing):
+        return {"s_ready": "now", "s_until": None}
+    if action.until:
+        return {"s_ready": "at", "s_until": action.until}
+    return {"s_ready": "never", "s_until": None}
+
+
+def _request_fragment(place: Place, state: SessionState, request: Request, number: int) -> Fragment:
+    prefix = f"r{number}_"
+    params: dict[str, Any] = {f"{prefix}{name}": value for name, value in request_row(request).items()}
+    row_id = UUID(request.asked.request)
+    params |= {
+        f"{prefix}id": row_id,
+        f"{prefix}tenant": place.tenant,
+        f"{prefix}team": place.team,
+        f"{prefix}card": sealed(place.kid, row_id, request_card(request, state)),
+    }
+    return Fragment(_REQUEST.format(n=number), params)

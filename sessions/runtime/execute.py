@@ -1,0 +1,117 @@
+"""The effects: running a tool, asking a model. Each is called after its intent is committed, and gives the command that records it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.db import close_old_connections
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
+from agentstate.engine.state import Call, SessionState
+from sessions.agents import choice, context
+from sessions.agents.model import ModelAnswer, ModelFailed
+from sessions.agents.registry import Agent
+from sessions.commit import jitter
+from sessions.runtime import crash
+from sessions.tools import registry as tools
+from sessions.tools.registry import Tool, ToolContext, ToolFailed
+
+log = logging.getLogger(__name__)
+MAX_RESULT = 256_000  # bytes of one tool's result
+
+_pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="tool")
+_encoder = msgspec.json.Encoder(decimal_format="number")
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=Decimal)
+
+
+def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
+    """Run the tool of a call whose intent is committed."""
+    tool = tools.find(call.tool)
+    if tool is None:
+        return Fail(
+            call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False
+        )
+    customer = state.opened.customer if state.opened else ""
+    handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt)
+    pause = jitter(tool.retry.base_seconds, call.attempt)
+    try:
+        result = _within(tool, lambda: tool.run(call.arguments, handed))
+    except ToolFailed as error:
+        return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause)
+    except Exception as error:  # noqa: BLE001 - a tool's bug ends its call, not the worker
+        log.exception("tool %s failed", call.tool)
+        return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
+    crash.point("after_effect", call.tool)
+    return _recorded(call, result)
+
+
+def _within(tool: Tool, run: Callable[[], Any]) -> Any:
+    """`run()` with the tool's time limit. What is too slow goes on unseen; its idempotency key keeps that harmless."""
+    future: Future[Any] = _pool.submit(_with_own_connection, run)
+    done, _ = wait([future], timeout=tool.timeout)
+    if not done:
+        raise ToolFailed(f"no answer within {tool.timeout:g} s", transient=True)
+    return future.result()
+
+
+def _with_own_connection(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    finally:
+        close_old_connections()
+
+
+def _recorded(call: Call, result: Any) -> Return | Fail:
+    try:
+        data = _encoder.encode(result)
+    except (TypeError, ValueError) as error:
+        return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
+    if len(data) > MAX_RESULT:
+        return Fail(
+            call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False
+        )
+    return Return(call.id, call.attempt, _decoder.decode(data))
+
+
+def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer:
+    """Ask the model what `model.requested` recorded."""
+    model = choice.model_for(agent)
+    pause = jitter(1.0, state.model_attempt)
+    try:
+        answer = model.answer(context.build(agent, model.name, state))
+    except ModelFailed as error:
+        return NoAnswer(step, str(error)[:500], error.transient, pause)
+    except Exception as error:  # noqa: BLE001 - an adapter's bug ends the request, not the worker
+        log.exception("model %s failed", model.name)
+        return NoAnswer(step, f"the model's adapter broke: {type(error).__name__}", False, pause)
+    crash.point("after_model")
+    return _answer(agent, step, answer)
+
+
+def _answer(agent: Agent, step: str, answer: ModelAnswer) -> Answer:
+    return Answer(
+        step=step,
+        model=answer.model,
+        text=answer.text,
+        calls=tuple(
+            ev.CallProposed(
+                call.id, call.tool, call.arguments, call.output_path or agent.output_paths.get(call.tool)
+            )
+            for call in answer.calls
+        ),
+        finish=answer.finish,
+        input_tokens=answer.usage.input_tokens,
+        output_tokens=answer.usage.output_tokens,
+    )
+
+
+def model_name(agent: Agent) -> str:
+    """The model that will be asked."""
+    return settings.AGENT_MODEL or (agent.script.name if agent.script else "")

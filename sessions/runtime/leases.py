@@ -1,0 +1,100 @@
+"""Leases: one worker at a time advances a session, and a worker that was taken over can commit nothing.
+
+A lease is three columns of the session's row: until when, and a fencing number that each claim raises. Every append of a worker compares
+the number in the appending statement, so a worker that slept through its lease loses there, whatever it believes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from audit import ledger
+from sessions.commit import Lease
+
+log = logging.getLogger(__name__)
+
+
+def claim() -> Lease | None:
+    """A lease on the session that has been ready longest and that nobody holds; None when there is none."""
+    rows = ledger.run(
+        "WITH due AS (SELECT id FROM agent_sessions_agentsession"
+        "  WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until < now())"
+        "  ORDER BY ready_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
+        " UPDATE agent_sessions_agentsession s SET fence = s.fence + 1,"
+        "  lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)"
+        " FROM due WHERE s.id = due.id RETURNING s.id, s.fence",
+        {"seconds": settings.LEASE_SECONDS},
+    )
+    return Lease(rows[0][0], rows[0][1]) if rows else None
+
+
+def release(lease: Lease, seq: int) -> None:
+    """Give the lease back, found with nothing to do at `seq`; if more was appended since, the session stays due."""
+    ledger.run(
+        "UPDATE agent_sessions_agentsession SET lease_until = NULL,"
+        "  ready_at = CASE WHEN seq = %(seq)s AND ready_at <= now() THEN NULL ELSE ready_at END"
+        " WHERE id = %(session)s AND fence = %(fence)s",
+        {"session": lease.session, "fence": lease.fence, "seq": seq},
+    )
+
+
+def give_up(lease: Lease, pause: float) -> None:
+    """Let go of a session that cannot be advanced now, and look at it again after `pause` seconds."""
+    ledger.run(
+        "UPDATE agent_sessions_agentsession SET lease_until = NULL, ready_at = now() + make_interval(secs => %(pause)s)"
+        " WHERE id = %(session)s AND fence = %(fence)s",
+        {"session": lease.session, "fence": lease.fence, "pause": pause},
+    )
+
+
+class _Heartbeat:
+    """Renews the leases that this process holds while their tools and models take their time. One thread a process."""
+
+    def __init__(self) -> None:
+        self._held: dict[UUID, int] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def keeping(self, lease: Lease) -> Iterator[None]:
+        with self._lock:
+            self._held[lease.session] = lease.fence
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+                self._thread.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.pop(lease.session, None)
+
+    def _beat(self) -> None:
+        while not self._wake.wait(settings.LEASE_SECONDS / 3):
+            with self._lock:
+                held = dict(self._held)
+            if held:
+                self._renew(held)
+
+    def _renew(self, held: dict[UUID, int]) -> None:
+        try:
+            ledger.run(
+                "UPDATE agent_sessions_agentsession s"
+                " SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)"
+                " FROM unnest(%(ids)s::uuid[], %(fences)s::int8[]) AS mine(id, fence)"
+                " WHERE s.id = mine.id AND s.fence = mine.fence",
+                {"seconds": settings.LEASE_SECONDS, "ids": list(held), "fences": list(held.values())},
+            )
+        except Exception as error:  # noqa: BLE001 - without renewal the lease ends and another worker goes on
+            log.warning("leases were not renewed: %s", type(error).__name__)
+            connection.close()
+
+
+heartbeat = _Heartbeat()

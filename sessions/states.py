@@ -1,0 +1,133 @@
+"""Loading a session's state: hot (this process's memory), else cold (sealed snapshot and the tail of entries).
+
+Every tier is a cache. What is remembered is compared with the head's size when it is used; a miss reads the tail.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+
+from agentstate.engine import events as ev
+from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
+from agentstate.errors import Broken, NotFound
+from audit import keys, ledger
+from sessions.projections import Place
+
+SNAPSHOT = "agent_sessions/snapshot"
+STATE_BYTES = 30_000  # what one remembered state is reckoned at, measured on demo sessions
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A session as of one moment: its unchanging facts, its head and the state folded up to that head."""
+
+    place: Place
+    head: ledger.Head
+    state: SessionState
+
+
+class UnknownSession(NotFound):
+    """There is no such session, or you may not see it."""
+
+    code = "unknown_session"
+
+
+_hot: OrderedDict[UUID, Loaded] = OrderedDict()
+_lock = threading.Lock()
+
+
+def remember(loaded: Loaded) -> None:
+    """Keep `loaded` as the hot state of its session, dropping the one unused longest when memory is full."""
+    with _lock:
+        _hot[loaded.place.id] = loaded
+        _hot.move_to_end(loaded.place.id)
+        while len(_hot) * STATE_BYTES > settings.STATE_CACHE_BYTES:
+            _hot.popitem(last=False)
+
+
+def recall(session: UUID) -> Loaded | None:
+    """The hot state, perhaps outdated."""
+    with _lock:
+        return _hot.get(session)
+
+
+def forget_all() -> None:
+    """Drop every hot state of this process."""
+    with _lock:
+        _hot.clear()
+
+
+def load(session: UUID, *, lock: bool = False) -> Loaded:
+    """The session up to its head. With `lock`, inside a transaction, nobody appends until it ends.
+
+    Raises UnknownSession; Broken when the entries do not amount to the head.
+    """
+    held = recall(session)
+    if lock:  # lock first, read in the next statement: one statement would return the old entries
+        head = _head(session, lock=True)
+    else:
+        head = _head(session)
+    if held is None:
+        held = _cold(session, head)
+    if held.head.size > head.size:
+        raise Broken(
+            f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}"
+        )
+    if held.head.size < head.size:
+        held = Loaded(held.place, head, _caught_up(session, held.state, head.size))
+        remember(held)
+    return held
+
+
+def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
+    try:
+        return ledger.read_head(session, lock=lock)
+    except ledger.UnknownLog:
+        raise UnknownSession() from None
+
+
+def _cold(session: UUID, head: ledger.Head) -> Loaded:
+    rows = ledger.run(
+        "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed FROM agent_sessions_agentsession s"
+        " LEFT JOIN agent_sessions_snapshot c ON c.session = s.id WHERE s.id = %(session)s",
+        {"session": session},
+    )
+    if not rows:
+        raise UnknownSession()
+    tenant, team, kid, seq, sealed = rows[0]
+    place = Place(session, tenant, team, kid)
+    state = SessionState()
+    if sealed is not None and seq <= head.size:
+        state = from_snapshot(keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed)))
+    loaded = Loaded(place, head, _caught_up(session, state, head.size))
+    remember(loaded)
+    return loaded
+
+
+def _caught_up(session: UUID, state: SessionState, size: int) -> SessionState:
+    for envelope, payload in ledger.open_rows(ledger.read_rows(session, state.seq, size)):
+        state = evolve(state, ev.decode(payload), envelope.at)
+    if state.seq != size:
+        raise Broken(f"session {session}: the head says {size} entries, {state.seq} were found")
+    return state
+
+
+def fold_all(session: UUID, size: int) -> SessionState:
+    """The state folded from the first entry, with no cache in between."""
+    return _caught_up(session, SessionState(), size)
+
+
+def keep_snapshot(loaded: Loaded) -> None:
+    """Write the state's snapshot. A crash before it costs a longer tail, nothing else."""
+    place, state = loaded.place, loaded.state
+    sealed = keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/{state.seq}", to_snapshot(state))
+    ledger.run(
+        "INSERT INTO agent_sessions_snapshot (session, seq, sealed) VALUES (%(session)s, %(seq)s, %(sealed)s)"
+        " ON CONFLICT (session) DO UPDATE SET seq = EXCLUDED.seq, sealed = EXCLUDED.sealed"
+        " WHERE agent_sessions_snapshot.seq < EXCLUDED.seq",
+        {"session": place.id, "seq": state.seq, "sealed": sealed},
+    )

@@ -1,0 +1,23 @@
+"""Celery tasks. A message is a hint that may be lost, repeated or late; the rows say what is to be done."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from sessions import live
+from sessions.runtime import advance, sweeper
+
+
+@shared_task(ignore_result=True)
+def advance_ready() -> None:
+    """Something is ready: take sessions that have work, one after the other, until there are none."""
+    advance.advance_ready()
+
+
+@shared_task(ignore_result=True)
+def sweep() -> None:
+    """Every second: expire requests, announce what was not announced, wake workers for what is due."""
+    sweeper.expire_due()
+    live.drain_outbox(older_than=2.0)
+    if sweeper.something_is_due():
+        advance.advance_ready()

@@ -1,0 +1,9 @@
+"""Fills the registries when Django is ready: tools first, then the agents that use them."""
+
+from __future__ import annotations
+
+
+def connect() -> None:
+    """Import what registers itself."""
+    import sessions.agents.bank
+    import sessions.tools.bank  # noqa: F401
