@@ -19,22 +19,25 @@ _UNSTEADY = (4, 15, 28, 47, 60, 77, 90)
 _SLOW = (9, 22, 38, 55, 71, 85)
 
 NAMES = (
-    "Amara Okonkwo", "Benedikt Lauer", "Catalina Rojas", "Declan Moriarty", "Edda Sigurdsson", "Farid Haddad",
-    "Greta Lindqvist", "Hugo Valcourt", "Ioana Petrescu", "Jasper Thornbury", "Keiko Morimoto", "Leandro Pinto",
-    "Mireille Fontaine", "Nikhil Raman", "Odette Baptiste", "Piotr Zawadzki", "Quentin Ashdown", "Rosalind Pike",
-    "Soren Kjeldsen", "Tamsin Redfern", "Ulrike Brandner", "Vikram Seth-Rao", "Winifred Oyelaran", "Xiomara Delgado",
-    "Yusuf Demirci", "Zofia Halasz", "Anselm Grube", "Beatriz Quintela", "Callum Strachan", "Dorothea Nyman",
-    "Emeka Adichie", "Fiona Galbraith", "Gianluca Sartori", "Hana Kovarova", "Ibrahim Toure", "Josephine Marlowe",
-    "Kasimir Wolff", "Lucinda Farrow", "Mateo Arriaga", "Ngozi Eze", "Orla Fitzmaurice", "Eleanor Whitcombe",
-    "Pascal Delorme", "Rania Khoury", "Stellan Bergman", "Teodora Ilic", "Umberto Gallo", "Verena Hochstetter",
-    "Wendell Pryce", "Ximena Carvallo", "Yara Nasser", "Zachary Holloway", "Agnes Turnbull", "Bashir Rahimi",
-    "Clementine Dufour", "Dimitri Vasilakis", "Elspeth Cairns", "Fernando Teixeira", "Gudrun Asmussen", "Harish Menon",
-    "Isolde Vermeer", "Jerome Castellane", "Kirsten Aalto", "Lorenzo Bianchetti", "Maeve Donnelly", "Noboru Ishida",
-    "Olga Smirnitskaya", "Percival Hume", "Rosa Iturbe", "Sanjay Bhattal", "Thora Gunnarsdottir", "Uzoma Nwachukwu",
-    "Viola Trevisan", "Walter Engstrom", "Yolanda Cisneros", "Zeynep Aksoy", "Alasdair McCrae", "Bronwen Pugh",
-    "Cosmin Dragomir", "Dalia Mansour", "Edmund Rourke", "Filippa Sandell", "Gareth Llewellyn", "Henrietta Voss",
-    "Ilya Baranov", "Jacinta Moura", "Kwame Asante", "Liesel Obermann", "Marguerite Chastain", "Nadir Benali",
-    "Ottilie Kranz", "Priya Venkatesan", "Rupert Eastwick", "Saoirse Brennan", "Tobias Wendt", "Valentina Orsini",
+    "Amara Okonkwo", "Benedikt Lauer", "Catalina Rojas", "Declan Moriarty", "Edda Sigurdsson",
+    "Farid Haddad", "Greta Lindqvist", "Hugo Valcourt", "Ioana Petrescu", "Jasper Thornbury",
+    "Keiko Morimoto", "Leandro Pinto", "Mireille Fontaine", "Nikhil Raman", "Odette Baptiste",
+    "Piotr Zawadzki", "Quentin Ashdown", "Rosalind Pike", "Soren Kjeldsen", "Tamsin Redfern",
+    "Ulrike Brandner", "Vikram Seth-Rao", "Winifred Oyelaran", "Xiomara Delgado", "Yusuf Demirci",
+    "Zofia Halasz", "Anselm Grube", "Beatriz Quintela", "Callum Strachan", "Dorothea Nyman",
+    "Emeka Adichie", "Fiona Galbraith", "Gianluca Sartori", "Hana Kovarova", "Ibrahim Toure",
+    "Josephine Marlowe", "Kasimir Wolff", "Lucinda Farrow", "Mateo Arriaga", "Ngozi Eze",
+    "Orla Fitzmaurice", "Eleanor Whitcombe", "Pascal Delorme", "Rania Khoury", "Stellan Bergman",
+    "Teodora Ilic", "Umberto Gallo", "Verena Hochstetter", "Wendell Pryce", "Ximena Carvallo",
+    "Yara Nasser", "Zachary Holloway", "Agnes Turnbull", "Bashir Rahimi", "Clementine Dufour",
+    "Dimitri Vasilakis", "Elspeth Cairns", "Fernando Teixeira", "Gudrun Asmussen", "Harish Menon",
+    "Isolde Vermeer", "Jerome Castellane", "Kirsten Aalto", "Lorenzo Bianchetti", "Maeve Donnelly",
+    "Noboru Ishida", "Olga Smirnitskaya", "Percival Hume", "Rosa Iturbe", "Sanjay Bhattal",
+    "Thora Gunnarsdottir", "Uzoma Nwachukwu", "Viola Trevisan", "Walter Engstrom", "Yolanda Cisneros",
+    "Zeynep Aksoy", "Alasdair McCrae", "Bronwen Pugh", "Cosmin Dragomir", "Dalia Mansour", "Edmund Rourke",
+    "Filippa Sandell", "Gareth Llewellyn", "Henrietta Voss", "Ilya Baranov", "Jacinta Moura",
+    "Kwame Asante", "Liesel Obermann", "Marguerite Chastain", "Nadir Benali", "Ottilie Kranz",
+    "Priya Venkatesan", "Rupert Eastwick", "Saoirse Brennan", "Tobias Wendt", "Valentina Orsini",
 )  # fmt: skip
 
 # Companies with one account each: where a caller with a doubtful story is told to send the money.
@@ -136,7 +139,13 @@ def people() -> tuple[Person, ...]:
 def companies() -> tuple[Person, ...]:
     """The companies, each with one checking account."""
     return tuple(
-        Person(f"C-{1901 + i}", name, f"2099{i:05d}", "clear", (Account(f"990017{4410 + 37 * i}", "checking", 2_500_000),))
+        Person(
+            f"C-{1901 + i}",
+            name,
+            f"2099{i:05d}",
+            "clear",
+            (Account(f"990017{4410 + 37 * i}", "checking", 2_500_000),),
+        )
         for i, name in enumerate(COMPANIES)
     )
 

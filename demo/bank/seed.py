@@ -41,8 +41,8 @@ def _add(connection: Connection, people: tuple[Person, ...]) -> None:
             [(p.id, p.name, p.number, p.flag) for p in people],
         )
         cursor.executemany(
-            "insert into core.accounts (id, customer_id, kind, currency, balance) values (%s, %s, %s, 'USD', %s)"
-            " on conflict (id) do nothing",
+            "insert into core.accounts (id, customer_id, kind, currency, balance)"
+            " values (%s, %s, %s, 'USD', %s) on conflict (id) do nothing",
             [(a.id, p.id, a.kind, a.balance) for p in people for a in p.accounts],
         )
         # Contacts are dated back from the first start; a later seed must not add a second, shifted set.

@@ -1,0 +1,44 @@
+"""The scripted model: an adapter that needs no network and answers as a good bank agent would.
+
+Not a language model. It understands a handful of wishes, asks again when it does not understand, and does
+exactly the same for the same request. It goes through the same loop, tools and policy as any other model.
+Read `moves.py` for its conduct, `lines.py` for its words, `talk.py` for what it makes of a conversation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import msgspec
+
+from sessions.agents.model import ModelAnswer, ModelFailed, ModelRequest, ProposedCall
+from sessions.agents.scripted.moves import Move, next_move
+from sessions.agents.scripted.talk import fold
+
+_encoder = msgspec.json.Encoder(order="sorted", decimal_format="number")
+
+
+class ScriptedModel:
+    """Implements `Model` by script. Counts no tokens, because it uses none."""
+
+    name = "scripted"
+
+    def answer(self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
+        """The script's next move. Raises ModelFailed when it would need a tool that is not offered."""
+        digest = hashlib.sha256(_encoder.encode((request.messages, request.state))).hexdigest()
+        move = next_move(fold(request.messages, request.state), request.state, variant=int(digest[:8], 16))
+        calls = _calls(move, request, digest)
+        if on_text is not None:
+            for word in move.text.split(" ") if move.text else ():
+                on_text(f"{word} ")
+        return ModelAnswer(move.text, calls, finish="tool_calls" if calls else "stop", model=request.model)
+
+
+def _calls(move: Move, request: ModelRequest, digest: str) -> tuple[ProposedCall, ...]:
+    """The move's call. Its id follows from the request: asking again for a lost answer proposes the same."""
+    if not move.tool:
+        return ()
+    if move.tool not in {tool.name for tool in request.tools}:
+        raise ModelFailed(f"the script needs the tool {move.tool!r}, which is not offered", transient=False)
+    return (ProposedCall(f"call-{digest[:16]}", move.tool, move.arguments or {}, move.output_path),)
