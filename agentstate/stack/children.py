@@ -1,8 +1,8 @@
 """One program as a child of ours: started in the foreground, dead when we die, its output in a bounded file.
 
 Children have sessions of their own, so that Ctrl-C in the terminal reaches the supervisor only and it decides
-the order of stopping. On Linux the kernel kills them when the supervisor is killed (PR_SET_PDEATHSIG); elsewhere,
-and should that fail, the next start finds them by their pid files.
+the order of stopping. On Linux the kernel kills them when the supervisor is killed (PR_SET_PDEATHSIG);
+elsewhere, and should that fail, the next start finds them by their pid files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LOG_LIMIT = 8_000_000  # bytes; a longer log is moved to NAME.log.1, so a program keeps at most about twice this
+LOG_LIMIT = 8_000_000  # bytes; a longer log is moved to NAME.log.1
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -28,9 +28,9 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 class Program:
     """What to run and how to end it.
 
-    `mark` is a text that is in the command line of this program and of no other's: by it a leftover process is
-    told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience` is how
-    many seconds it may take to stop before it is killed.
+    `mark` is a text that is in the command line of this program and of no other's: by it a leftover process
+    is told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience`
+    is how many seconds it may take to stop before it is killed.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Child:
     """A running Program."""
 
     def __init__(self, program: Program, log_dir: Path, run_dir: Path) -> None:
-        """Start it. Only from the main thread: the kernel sends the death signal when the forking *thread* ends."""
-        assert threading.current_thread() is threading.main_thread(), "children start from the main thread only"
+        """Start it. Main thread only: the kernel sends the death signal when the forking *thread* ends."""
+        assert threading.current_thread() is threading.main_thread(), "not from a thread"
         self.program = program
         self.log = log_dir / f"{program.name}.log"
         self.pid_file = run_dir / f"{program.name}.pid"
@@ -62,7 +62,7 @@ class Child:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_die_with(os.getpid(), program.kill_signal),  # noqa: PLW1509 - no other thread holds a lock
+                preexec_fn=_die_with(os.getpid(), program.kill_signal),
             )
         self.pid_file.write_text(f"{self.process.pid}\n{int(program.kill_signal)}\n{program.mark}")
 
@@ -108,9 +108,9 @@ def last_line(log: Path) -> str:
 
 
 def end_leftovers(run_dir: Path) -> None:
-    """End what an earlier supervisor, killed before it could stop them, left running in this state directory."""
+    """End what an earlier supervisor of this state directory, killed before it could, left running."""
     for pid_file in sorted(run_dir.glob("*.pid")):
-        pid, number, mark = (pid_file.read_text().split("\n", 2) + ["", "", ""])[:3]
+        pid, number, mark = [*pid_file.read_text().split("\n", 2), "", "", ""][:3]
         if mark and mark in command_line(int(pid)):
             os.kill(int(pid), int(number))
             _wait_gone(int(pid), mark)
@@ -124,7 +124,9 @@ def command_line(pid: int) -> str:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
-    found = subprocess.run(["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return found.stdout.strip()
 
 
@@ -135,7 +137,7 @@ def _wait_gone(pid: int, mark: str) -> None:
 
 
 def _die_with(parent: int, number: signal.Signals) -> Callable[[], None] | None:
-    """What the child does between fork and exec: ask for `number` at our death, and end if we are dead already."""
+    """What the child does between fork and exec: ask for `number` at our death, or end if we are dead."""
     libc = _libc
     if libc is None:
         return None

@@ -1,4 +1,4 @@
-"""What manage.py does before Django: `--state-dir` for every command, and servers for those that need them."""
+"""What manage.py does before Django: `--state-dir` for all commands, servers for those that need them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agentstate.stack.endpoints import endpoints
 from agentstate.stack.errors import StateDirUnusable
 
 # Commands that never touch the database, and `up`, which brings the servers itself. Every other gets them.
-WITHOUT_SERVERS = frozenset(
-    "check collectstatic compilemessages diffsettings findstatic help makemessages spectacular "
-    "startapp startproject up version".split()
-)
+WITHOUT_SERVERS = {
+    *("check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages"),
+    *("spectacular", "startapp", "startproject", "up", "version"),
+}
 
 
 def take_state_dir(argv: list[str], environ: dict[str, str] | os._Environ[str]) -> list[str]:
@@ -45,7 +45,8 @@ def main(base_dir: Path) -> None:
 
     argv = take_state_dir(sys.argv, os.environ)
     stack = endpoints(os.environ, base_dir)
-    os.environ["AGENTSTATE_STATE_DIR"] = str(stack.state_dir)  # children run elsewhere: a relative path would move
+    # Absolute, because children run in other directories.
+    os.environ["AGENTSTATE_STATE_DIR"] = str(stack.state_dir)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentstate.settings")
     if not stack.embedded or not needs_servers(argv):
         if "up" in argv[1:2]:

@@ -18,12 +18,14 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from agentstate.errors import Refused
 
-ROLES = ("owner", "app", "erase")  # of the main database; the first owns it, the second serves, the third erases
-BANK = "bank"  # role and database of the demo bank: a stranger's database that happens to live here
+# Roles of the main database: the first owns it, the second serves, the third erases.
+ROLES = ("owner", "app", "erase")
+# Role and database of the demo bank: a stranger's database that happens to live here.
+BANK = "bank"
 
 
 class HalfOutside(Refused):
-    """DATABASE_URL and REDIS_URL go together: set both to use outside servers, or neither for the built-in ones."""
+    """Only one of DATABASE_URL and REDIS_URL is set: outside servers need both, the built-in ones neither."""
 
     code = "half_outside"
     remedy = "Set both, or neither."
@@ -34,8 +36,8 @@ class Endpoints:
     """Every address of one installation.
 
     `embedded` is False when outside servers are used; then the directories exist only for keys and logs.
-    `databases` is what Django's DATABASES takes, `bank_dsn` is libpq's conninfo ("" when the bank has no place:
-    outside servers without BANK_DATABASE_URL).
+    `databases` is what Django's DATABASES takes, `bank_dsn` is libpq's conninfo ("" when the bank has no
+    place: outside servers without BANK_DATABASE_URL).
     """
 
     superuser: ClassVar[str] = "postgres"
@@ -90,13 +92,15 @@ def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
 
     Raises HalfOutside when only one of DATABASE_URL and REDIS_URL is set.
     """
-    state = Path(os.path.realpath(os.path.expanduser(environ.get("AGENTSTATE_STATE_DIR") or base_dir / ".state")))
+    asked = environ.get("AGENTSTATE_STATE_DIR") or base_dir / ".state"
+    state = Path(os.path.realpath(os.path.expanduser(asked)))
     outside = bool(environ.get("DATABASE_URL"))
     if outside != bool(environ.get("REDIS_URL")):
         raise HalfOutside()
     sockets = socket_dir(state)
     name = environ.get("AGENTSTATE_DATABASE") or "agentstate"
     bank = "" if outside else _conninfo(sockets, state / "secrets" / "bank.pgpass", BANK, BANK)
+    databases = _outside_databases(environ) if outside else _embedded_databases(environ, state, sockets, name)
     broker, cache, channel = _outside_redis(environ["REDIS_URL"]) if outside else _embedded_redis(sockets)
     return Endpoints(
         base_dir=base_dir,
@@ -104,7 +108,7 @@ def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
         socket_dir=sockets,
         embedded=not outside,
         database=name,
-        databases=_outside_databases(environ) if outside else _embedded_databases(environ, state, sockets, name),
+        databases=databases,
         bank_dsn=environ.get("BANK_DATABASE_URL") or bank,
         broker_url=broker,
         cache_url=cache,
@@ -129,11 +133,11 @@ def _conninfo(host: Path, passfile: Path, role: str, database: str) -> str:
 def _embedded_databases(
     environ: Mapping[str, str], state: Path, sockets: Path, name: str
 ) -> dict[str, dict[str, Any]]:
-    passfiles = {role: str(state / "secrets" / f"{role}.pgpass") for role in ROLES}
-    return _per_alias(
-        environ,
-        {role: {"NAME": name, "USER": role, "HOST": str(sockets), "OPTIONS": {"passfile": passfiles[role]}} for role in ROLES},
-    )
+    def of(role: str) -> dict[str, Any]:
+        passfile = str(state / "secrets" / f"{role}.pgpass")
+        return {"NAME": name, "USER": role, "HOST": str(sockets), "OPTIONS": {"passfile": passfile}}
+
+    return _per_alias(environ, {role: of(role) for role in ROLES})
 
 
 def _outside_databases(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -152,10 +156,14 @@ def _parsed(url: str) -> dict[str, Any]:
 
 
 def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Django's aliases: `default` serves as app; `owner` migrates and `erase` erases, seldom, without a pool."""
+    """Django's aliases: `default` serves as app; `owner` migrates and `erase` erases, without a pool."""
     common = {"ENGINE": "django.db.backends.postgresql", "CONN_HEALTH_CHECKS": True}
     pool = int(environ.get("AGENTSTATE_POOL") or 0)
-    serving = {**common, **roles["app"], "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0)}
+    serving = {
+        **common,
+        **roles["app"],
+        "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0),
+    }
     if pool:
         serving["OPTIONS"] = {**serving["OPTIONS"], "pool": {"min_size": 1, "max_size": pool, "timeout": 10}}
     return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **roles["erase"]}}

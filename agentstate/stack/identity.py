@@ -38,7 +38,7 @@ class Identity:
     uid: int
 
     def own(self, directory: Path) -> None:
-        """Give `directory` and all in it to `uid` (data made in one of root's two ways and opened in the other)."""
+        """Give `directory` and all in it to `uid`: root may have made it in the other of the two ways."""
         if directory.stat().st_uid != self.uid:
             for folder, _, files in os.walk(directory):
                 for path in (folder, *(os.path.join(folder, name) for name in files)):

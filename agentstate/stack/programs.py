@@ -33,7 +33,8 @@ def beat(stack: Endpoints, env: dict[str, str]) -> Program:
     """Celery's clock. No pid file: a stale one would keep it from starting."""
     schedule = str(stack.state_dir / "run" / "beat")
     arguments = (
-        "celery", "-A", "agentstate.celery", "beat", "--pidfile", "", "--schedule", schedule, "--loglevel", "WARNING",
+        "celery", "-A", "agentstate.celery", "beat", "--pidfile", "", "--schedule", schedule,
+        "--loglevel", "WARNING",
     )  # fmt: skip
     return _python(stack, "beat", arguments, schedule, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
 

@@ -1,6 +1,7 @@
 """What `up` does, in order: claim, servers, migrations, programs, `ready`, watching, stopping.
 
-With --demo it also makes the demo's accounts and bank, and starts the bank's authorization service and its customers.
+With --demo it also makes the demo's accounts and bank, and starts the bank's authorization service and its
+customers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ READY_SECONDS = 60.0
 def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], None]) -> None:
     """Run everything until a signal. Raises a subclass of Unstartable when something cannot be."""
     if demo and not stack.bank_dsn:
-        raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
+        raise BankMissing(
+            "With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo."
+        )
     prepare(stack)
     held = claim(stack, "`manage.py up`")
     try:
@@ -56,7 +59,11 @@ def _run(stack: Endpoints, supervisor: Supervisor, port: int, demo: bool, say: C
         env, accounts = _prepare_demo(stack, supervisor) if demo else ({}, "")
         url = f"http://127.0.0.1:{port}/"
         env |= {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
-        for program in (programs.web(stack, port, env), programs.worker(stack, env), programs.beat(stack, env)):
+        for program in (
+            programs.web(stack, port, env),
+            programs.worker(stack, env),
+            programs.beat(stack, env),
+        ):
             supervisor.start(program)
         supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
         say(f"ready {url}")
@@ -91,7 +98,7 @@ def _migrate(stack: Endpoints) -> None:
 
 
 def _prepare_demo(stack: Endpoints, supervisor: Supervisor) -> tuple[dict[str, str], str]:
-    """Accounts, the bank, its authorization service. Returns the environment of our programs, and the passwords."""
+    """Make accounts and bank, start its authorization service; our programs' environment, and passwords."""
     accounts = _printed("demo_accounts")
     token = stack.state_dir / "demo" / "authorization.token"
     token.parent.mkdir(mode=0o700, exist_ok=True)
@@ -100,7 +107,10 @@ def _prepare_demo(stack: Endpoints, supervisor: Supervisor) -> tuple[dict[str, s
     _seed(stack, env)
     port = ports.any_free()
     supervisor.start(programs.authorization(stack, port, env))
-    return {"BANK_AUTHORIZATION_URL": f"http://127.0.0.1:{port}", "AUTHORIZATION_TOKEN_FILE": str(token)}, accounts
+    return {
+        "BANK_AUTHORIZATION_URL": f"http://127.0.0.1:{port}",
+        "AUTHORIZATION_TOKEN_FILE": str(token),
+    }, accounts
 
 
 def _seed(stack: Endpoints, env: dict[str, str]) -> None:

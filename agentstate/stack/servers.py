@@ -45,7 +45,7 @@ def start_servers(stack: Endpoints, supervisor: Supervisor, *, durable: bool = T
 
 @contextmanager
 def servers_for_command(stack: Endpoints, command: str) -> Iterator[bool]:
-    """The servers, for the duration of one command: those that run, else our own. Yields True when made now."""
+    """Servers for the duration of one command: those that run, else our own. Yields True when made now."""
     prepare(stack)
     held = try_claim(stack, f"`manage.py {command}`")
     if held is not None:
@@ -95,8 +95,8 @@ def _app_can_enter(stack: Endpoints) -> bool:
 def _remove_stale(stack: Endpoints) -> None:
     """Remove what a killed server left: sockets, and a pid file whose pid is by now somebody else's.
 
-    PostgreSQL trusts a pid file whose pid is alive; after a restart of the machine or in a container it may be
-    any program's. We hold the claim, so no server of this directory is alive.
+    PostgreSQL trusts a pid file whose pid is alive; after a restart of the machine or in a container it may
+    be any program's. We hold the claim, so no server of this directory is alive.
     """
     for leftover in stack.socket_dir.iterdir():
         leftover.unlink()

@@ -36,7 +36,7 @@ def prepare(stack: Endpoints) -> None:
 
 
 def check_owner(state_dir: Path) -> None:
-    """Raises StateDirOwned when another user made `state_dir`: root must not mix its files in, nor the reverse."""
+    """Raises StateDirOwned when another user made `state_dir`: root must not mix its files in."""
     owner = state_dir.stat().st_uid
     if owner != os.geteuid():
         raise StateDirOwned(
@@ -56,7 +56,7 @@ def prepare_sockets(stack: Endpoints) -> None:
 
 
 def write_once(path: Path, text: str) -> str:
-    """Write `text` to `path` (0600) unless it exists; return what it holds. Of two writers at once, one wins."""
+    """Write `text` to `path` (0600) unless it exists; return what it holds. Of two writers, one wins."""
     if not path.exists():
         handle, temporary = tempfile.mkstemp(dir=path.parent)
         try:
@@ -101,7 +101,9 @@ def claim(stack: Endpoints, what: str) -> Claim:
     """Claim `stack` for `what` (said to others). Raises AlreadyRunning when a live process holds it."""
     held = try_claim(stack, what)
     if held is None:
-        raise AlreadyRunning(f"{holder(stack)} uses {stack.state_dir}: stop it, or choose another --state-dir.")
+        raise AlreadyRunning(
+            f"{holder(stack)} uses {stack.state_dir}: stop it, or choose another --state-dir."
+        )
     return held
 
 

@@ -49,7 +49,9 @@ class Kept:
         self.deaths.append(now)
         how = f"{self.program.name} died ({_describe(code)})"
         if len(self.deaths) == DEATHS and now - self.deaths[0] < WINDOW:
-            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})")
+            raise KeepsDying(
+                f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})"
+            )
         recent = sum(1 for death in self.deaths if now - death < WINDOW)
         self.due = now + BACKOFF[recent - 1]
         return f"{how}, starting it again"
@@ -82,7 +84,7 @@ class Supervisor:
         return kept
 
     def wait_until(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
-        """Keep the children alive until `ready()`. Raises Interrupted, KeepsDying, or DidNotStart after `seconds`."""
+        """Keep the children alive until `ready()`; after `seconds` DidNotStart, else as `tick` raises."""
         deadline = time.monotonic() + seconds
         while not ready():
             if time.monotonic() > deadline:

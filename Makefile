@@ -1,0 +1,82 @@
+# The commands of the README. They make .venv themselves: with uv where it is on the PATH, else with venv and pip.
+# Needs only Python 3.11 or newer, and make.
+#
+#   make run [PORT=8000]                the product with its demo
+#   make test                           everything but the long tests, under 15 minutes
+#   make test-fast                      the pure core and the documents: no server, seconds
+#   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
+#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] | bench-data | lock | clean
+
+SHELL := /bin/sh
+JOBS ?= 2
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+  "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+PY := .venv/bin/python
+PINS := $(shell cat requirements.txt requirements/*.txt | cksum | tr ' ' '-')
+CORE := .venv/installed/core-$(PINS)
+TEST := .venv/installed/test-$(PINS)
+LOAD := .venv/installed/load-$(PINS)
+
+.PHONY: run test test-fast test-all chaos lint screenshots bench bench-data lock clean
+.DEFAULT_GOAL := run
+
+run: $(CORE)
+	exec $(PY) manage.py up --demo $(if $(PORT),--port $(PORT))
+
+test: $(TEST)
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not long" --claims
+
+test-fast: $(TEST)
+	$(PY) -m pytest -q tests/core tests/docs
+
+test-all: $(if $(SHORT),,test) $(TEST)
+	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m long
+
+chaos: $(TEST)
+	FULL=1 $(PY) -m pytest tests/chaos
+
+lint: $(TEST)
+	$(PY) -m ruff check .
+	$(PY) -m mypy agentstate audit sessions demo
+	.venv/bin/lint-imports
+
+screenshots: $(TEST)
+	$(PY) -m tests.browser.screenshots
+
+bench: $(LOAD)
+	$(PY) -m benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
+
+bench-data: $(LOAD)
+	$(PY) -m benchmarks.data
+
+lock: $(TEST)
+	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
+	sed -n '/^#/p' requirements/constraints.txt > .venv/lock-head && : > requirements/constraints.txt
+	uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 \
+	  requirements/test.txt requirements/browser.txt requirements/load.txt -o .venv/lock
+	cat .venv/lock-head .venv/lock > requirements/constraints.txt
+
+# The state directory holds the ledger and its keys: only its owner removes it, by hand.
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
+
+$(CORE): NEEDS := -r requirements.txt
+$(TEST): NEEDS := -r requirements/test.txt -r requirements/browser.txt
+$(LOAD): NEEDS := -r requirements.txt -r requirements/load.txt
+
+# A .venv that was moved or whose Python has gone is made anew.
+$(CORE) $(TEST) $(LOAD):
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and python3 is not one" >&2; exit 1; }
+	@$(PY) -c '' 2>/dev/null || rm -rf .venv
+	@if command -v uv >/dev/null; then \
+	  { test -x $(PY) || uv venv -q --python "$$(command -v $(PYTHON))" .venv; } && \
+	  uv pip install -q --python $(PY) $(NEEDS); \
+	else \
+	  { $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv || { echo \
+	    "$(PYTHON) cannot make a .venv: install its venv module (Debian: python3-venv), or uv" >&2; exit 1; }; } && \
+	  echo "installing into .venv (once, about a minute)" && \
+	  $(PY) -m pip install -q --disable-pip-version-check $(NEEDS); \
+	fi
+	@mkdir -p .venv/installed && touch $@

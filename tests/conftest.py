@@ -1,0 +1,124 @@
+"""What every layer of tests stands on.
+
+tests/core (with --noconftest it would run as well) touches no server. A test that asks for the database gets
+a real PostgreSQL: `django_db` rolls back, `django_db(transaction=True)` commits and gets a fresh clone
+afterwards. Both connect as the application's own role; the aliases "owner" and "erase" must be asked for with
+`databases=[...]`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from django.test import TransactionTestCase
+
+from tests import claims
+
+LONG = ("chaos", "interop")  # folders of what `make test` leaves to `make test-all`
+WITHOUT_DJANGO = ("tests/core", "tests/docs")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--claims", action="store_true", help="fail unless every test that docs/claims.md names ran"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the settings, in an environment of our own, before pytest-django sets Django up.
+
+    Not when only pure tests are asked for: they must not need Django.
+    """
+    if all(arg.removeprefix("./").startswith(WITHOUT_DJANGO) for arg in config.args):
+        return
+    if not os.environ.get("DATABASE_URL"):
+        from tests.database import own_state_dir
+
+        own_state_dir()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in LONG:
+            item.add_marker("long")
+
+
+@pytest.fixture(scope="session")
+def test_database(django_db_blocker) -> Iterator[object]:
+    """The servers of this process and its database; started by the first test that needs one."""
+    from tests.database import started
+
+    database = started()
+    try:
+        with django_db_blocker.unblock():
+            database.make_template()
+        yield database
+    finally:
+        database.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(test_database) -> Iterator[None]:
+    """In place of pytest-django's own: the database is a clone of a migrated template, and cleaning is a new
+    clone.
+    """
+    patch = pytest.MonkeyPatch()
+    patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: test_database.renew())
+    yield
+    patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A rolled-back test leaves nothing in Valkey either (throttles, caches)."""
+    yield
+    if request.node.get_closest_marker("django_db"):
+        request.getfixturevalue("test_database").empty_valkey()
+
+
+class ClaimsRan:
+    """Watches which tests passed, and fails a `--claims` run in which a claimed test did not.
+
+    A skipped one (a machine without a browser) is said loudly, and fails where CI is set.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.passed: set[str] = set()
+        self.skipped: set[str] = set()
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.passed.add(claims.plain(report.nodeid))
+        elif report.skipped:
+            self.skipped.add(claims.plain(report.nodeid))
+
+    def missing(self) -> list[str]:
+        """Claimed tests of the folders that this run covers which did not pass, sorted."""
+        proofs = claims.proofs(claims.read(claims.FILE.read_text(encoding="utf-8")))
+        covered = {proof for proof in proofs if proof.split("/")[1] not in LONG}
+        return sorted(covered - self.passed)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        lacking = self.missing()
+        if (
+            any(proof not in self.skipped or os.environ.get("CI") for proof in lacking)
+            and session.exitstatus == 0
+        ):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for proof in self.missing():
+            why = "was SKIPPED" if proof in self.skipped else "did not pass"
+            terminalreporter.write_line(f"docs/claims.md: {proof} {why}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """On the controller only: xdist workers see a part of the tests."""
+    if session.config.getoption("--claims") and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(ClaimsRan(session.config), "claims-ran")

@@ -1,0 +1,111 @@
+"""The database of the tests: a real PostgreSQL and Valkey of this test process's own, migrated once, cloned
+for cleaning.
+
+Each pytest-xdist worker has its own servers (a second to start), so workers share nothing. Cleaning by
+flushing is impossible here, because the application's role may not truncate and the ledger's triggers refuse;
+dropping the database and cloning the migrated template takes about 40 ms. With DATABASE_URL and REDIS_URL
+set, those servers are used as they are: DATABASE_OWNER_URL must then name a role that may create databases.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import redis
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from psycopg import sql
+
+from agentstate.stack import postgres
+from agentstate.stack.endpoints import Endpoints
+from agentstate.stack.servers import start_servers, supervisor_for
+from agentstate.stack.statedir import claim, prepare
+from agentstate.stack.supervisor import Supervisor
+
+
+def own_state_dir() -> Path:
+    """Point this process, before settings are read, at a state directory that vanishes with it."""
+    path = Path(tempfile.mkdtemp(prefix="agentstate-tests-"))
+    os.environ["AGENTSTATE_STATE_DIR"] = str(path)
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+@dataclass
+class TestDatabase:
+    """The migrated template and the clone that the tests use, which bears the name the settings know."""
+
+    __test__ = False
+
+    stack: Endpoints
+    name: str
+    supervisor: Supervisor | None
+
+    @property
+    def template(self) -> str:
+        return f"{self.name}_template"
+
+    def make_template(self) -> None:
+        """Migrate, and put the result aside as the template."""
+        call_command("migrate", database="owner", interactive=False, verbosity=0)
+        connections.close_all()
+        with self.administrator() as connection:
+            self._drop(connection, self.template)
+            rename = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+            connection.execute(rename.format(sql.Identifier(self.name), sql.Identifier(self.template)))
+            self._clone(connection)
+
+    def renew(self) -> None:
+        """Throw away whatever a test committed, in PostgreSQL and in Valkey."""
+        connections.close_all()
+        with self.administrator() as connection:
+            self._drop(connection, self.name)
+            self._clone(connection)
+        self.empty_valkey()
+
+    def empty_valkey(self) -> None:
+        """Forget caches, throttles and messages."""
+        with redis.Redis.from_url(self.stack.cache_url) as client:
+            client.flushall() if self.stack.embedded else client.flushdb()
+
+    def administrator(self, database: str = "postgres") -> psycopg.Connection:
+        """Who may create databases, and in the embedded server the superuser that tests tamper as."""
+        if self.stack.embedded:
+            return postgres.superuser(self.stack, database)
+        return psycopg.connect(os.environ["DATABASE_OWNER_URL"], dbname=database, autocommit=True)
+
+    def stop(self) -> None:
+        connections.close_all()
+        if self.supervisor is not None:
+            self.supervisor.stop()
+            shutil.rmtree(self.stack.socket_dir, ignore_errors=True)
+
+    def _clone(self, connection: psycopg.Connection) -> None:
+        if self.stack.embedded:
+            postgres.create_database(connection, self.name, self.template, strategy="file_copy")
+            return
+        names = sql.Identifier(self.name), sql.Identifier(self.template)
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))
+
+    @staticmethod
+    def _drop(connection: psycopg.Connection, name: str) -> None:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def started() -> TestDatabase:
+    """The test database of this process, its servers running."""
+    stack: Endpoints = settings.STACK
+    supervisor = None
+    if stack.embedded:
+        prepare(stack)
+        claim(stack, "the tests")  # so that a manage.py started by a test uses these servers
+        supervisor = supervisor_for(stack)
+        start_servers(stack, supervisor, durable=False)
+    return TestDatabase(stack, settings.DATABASES["default"]["NAME"], supervisor)
