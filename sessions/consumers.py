@@ -1,0 +1,135 @@
+"""The socket of a page: authenticates, joins, forwards, resumes, and nothing else.
+
+The client sends `{"watch": ["wall"], "seen": {"<session>": 12}}` or `{"watch": ["session:<id>"], ...}`; the server answers with what moved on
+since, then forwards `{"kind": "changed", "session", "seq"}` after each commit and `{"kind": "beat"}` every few seconds. Frames carry
+pointers; the page fetches what it shows over HTTP, where permissions are checked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.urls import path
+
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, can, teams_with
+from sessions import live
+from sessions.models import AgentSession
+
+BEAT = 5.0  # seconds
+MAX_FRAME = 20_000  # characters of one message of the client
+MAX_TOPICS = 20
+NOT_SIGNED_IN, REVOKED, BAD_FRAME = 4401, 4403, 4400
+
+
+class LiveConsumer(AsyncWebsocketConsumer):
+    """One page's connection."""
+
+    async def connect(self) -> None:
+        self.joined: set[str] = set()
+        self.beating: asyncio.Task[None] | None = None
+        user = self.scope.get("user")
+        await self.accept()
+        if not isinstance(user, User) or not user.is_active:
+            await self.close(NOT_SIGNED_IN)
+            return
+        self.user = user
+        await self._join(user.channel_group)
+        self.beating = asyncio.create_task(self._beat())
+
+    async def disconnect(self, code: int) -> None:
+        if self.beating is not None:
+            self.beating.cancel()
+        for group in self.joined:
+            await self.channel_layer.group_discard(group, self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        wanted = _parsed(text_data)
+        if wanted is None or not hasattr(self, "user"):
+            await self.close(BAD_FRAME)
+            return
+        topics, seen = wanted
+        for topic in topics:
+            await self._watch(topic, seen)
+
+    async def _watch(self, topic: str, seen: dict[str, int]) -> None:
+        """Join first, look afterwards: what is committed in between is told twice rather than never."""
+        groups, newest = await self._topic(topic)
+        for group in groups:
+            await self._join(group)
+        if not groups:
+            await self._send(kind="refused", topic=topic)
+            return
+        _, newest = await self._topic(topic)
+        for session, seq in newest.items():
+            if seen.get(session, -1) < seq:
+                await self._send(kind="changed", session=session, seq=seq)
+        await self._send(kind="watching", topic=topic, sessions=sorted(newest))
+
+    @database_sync_to_async
+    def _topic(self, topic: str) -> tuple[list[str], dict[str, int]]:
+        """The groups of a topic that this person may watch, and the newest seq of each session in it."""
+        if topic == "wall":
+            teams = teams_with(self.user, Permission.SEE)
+            rows = AgentSession.objects.filter(team__in=teams, ended_at__isnull=True).values_list("id", "seq")
+            return [live.team_group(team) for team in teams], {str(session): seq for session, seq in rows}
+        session = _session_of(topic)
+        row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first() if session else None
+        if row is None or not can(self.user, Permission.SEE, row["team_id"]):
+            return [], {}
+        return [live.session_group(session)], {str(session): row["seq"]}
+
+    async def _join(self, group: str) -> None:
+        if group not in self.joined:
+            self.joined.add(group)
+            await self.channel_layer.group_add(group, self.channel_name)
+
+    async def _beat(self) -> None:
+        while True:
+            await self._send(kind="beat")
+            await asyncio.sleep(BEAT)
+
+    async def _send(self, **frame: Any) -> None:
+        await self.send(text_data=json.dumps(frame))
+
+    async def session_changed(self, message: dict[str, Any]) -> None:
+        """A commit, from `sessions.live`."""
+        await self._send(kind="changed", session=message["session"], seq=message["seq"])
+
+    async def people_revoked(self, message: dict[str, Any]) -> None:
+        """This person's rights changed, from `agentstate.people.live`: whoever is still entitled connects again."""
+        await self.close(REVOKED)
+
+
+def _parsed(text: str | None) -> tuple[list[str], dict[str, int]] | None:
+    """The topics and what was seen of them, or None for anything else."""
+    if text is None or len(text) > MAX_FRAME:
+        return None
+    try:
+        frame = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(frame, dict) or not frame.keys() <= {"watch", "seen"}:
+        return None
+    topics, seen = frame.get("watch"), frame.get("seen", {})
+    if not isinstance(topics, list) or len(topics) > MAX_TOPICS or not all(isinstance(t, str) for t in topics):
+        return None
+    if not isinstance(seen, dict) or not all(type(seq) is int for seq in seen.values()):
+        return None
+    return topics, seen
+
+
+def _session_of(topic: str) -> UUID | None:
+    kind, _, text = topic.partition(":")
+    try:
+        return UUID(text) if kind == "session" else None
+    except ValueError:
+        return None
+
+
+routes = [path("live/", LiveConsumer.as_asgi())]
