@@ -14,9 +14,7 @@ from agentstate.engine.state import SessionState
 from sessions.agents.model import ContextMessage, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, tool_specs
 
-WAITING = (
-    '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
-)
+WAITING = '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
 
 
 def build(agent: Agent, model: str, state: SessionState) -> ModelRequest:
@@ -26,8 +24,14 @@ def build(agent: Agent, model: str, state: SessionState) -> ModelRequest:
         instructions=agent.instructions,
         messages=tuple(_messages(state.items)),
         tools=tool_specs(agent),
-        state=state.pad,
+        state={**state.pad, "session": _session(state)},
     )
+
+
+def _session(state: SessionState) -> dict[str, str]:
+    """What every agent may know of its session. Facts, so they stand over anything the scratchpad holds there."""
+    opened = state.opened
+    return {"customer": opened.customer, "channel": opened.channel, "topic": opened.topic} if opened else {}
 
 
 def digest(request: ModelRequest) -> str:

@@ -44,9 +44,7 @@ class Line:
         self.state: dict[str, Any] = {"session": {"customer": customer}} if customer else {}
         self.calls: list[ProposedCall] = []
         self.waiting: ProposedCall | None = None
-        self.check = check or (
-            lambda count: {"status": "ok", "result": {"allowed": True, "reason": "cleared"}}
-        )
+        self.check = check or (lambda count: {"status": "ok", "result": {"allowed": True, "reason": "cleared"}})
 
     def say(self, text: str, role: str = "customer") -> str:
         self.messages.append(ContextMessage(role, text))  # type: ignore[arg-type]
@@ -56,7 +54,10 @@ class Line:
         """Somebody or something answers the transfer that waits."""
         assert self.waiting is not None
         call, self.waiting = self.waiting, None
-        self._told(call, answer)
+        late = self.messages[-1].role != "tool"
+        if not late:
+            self.messages.pop()  # the result stands where "waiting" stood, unless somebody has spoken since
+        self._told(call, answer, role="note" if late else "tool")
         return self._run()
 
     def moved(self, **changes: Any) -> str:
@@ -86,6 +87,7 @@ class Line:
             self.calls += answer.calls
             if answer.calls[0].tool == "transfer":
                 self.waiting = answer.calls[0]
+                self._told(self.waiting, {"status": "waiting", "reason": "A colleague has to decide."})
                 return heard
             self._play(answer.calls[0])
         raise AssertionError(f"the agent does not come to rest: {heard}")
@@ -96,10 +98,11 @@ class Line:
         else:
             self._told(call, self.check(sum(c.tool == "authorize" for c in self.calls)))
 
-    def _told(self, call: ProposedCall, answer: Answer) -> None:
+    def _told(self, call: ProposedCall, answer: Answer, role: str = "tool") -> None:
         if "result" in answer and call.output_path:
             self.state[call.output_path.removeprefix("state.")] = answer["result"]
-        self.messages.append(ContextMessage("tool", json.dumps(answer), name=call.tool, call_id=call.id))
+        text = json.dumps(answer)
+        self.messages.append(ContextMessage(role, text, name=call.tool, call_id=call.id))  # type: ignore[arg-type]
 
 
 def to_confirmation(line: Line, amount: str = "$4,300.00") -> str:
@@ -109,9 +112,7 @@ def to_confirmation(line: Line, amount: str = "$4,300.00") -> str:
 
 def test_a_small_transfer_is_checked_read_back_moved_and_told() -> None:
     line = Line()
-    assert "$240.00 from savings ending 2207 to checking ending 9931, is that right?" in to_confirmation(
-        line, "$240"
-    )
+    assert "$240.00 from savings ending 2207 to checking ending 9931, is that right?" in to_confirmation(line, "$240")
     line.say("Yes please")
     assert [call.tool for call in line.calls] == ["load_customer", "authorize", "transfer"]
     assert [call.output_path for call in line.calls] == [
@@ -213,9 +214,7 @@ def test_one_who_hangs_up_while_waiting_leaves_nothing_to_say() -> None:
     line.say("yes")
     assert "rather not" in line.say("I cannot wait any longer, forget it")
     assert len(line.transfers()) == 1
-    assert "Nothing has been moved" in line.result(
-        {"status": "withdrawn", "reason": "the conversation ended"}
-    )
+    assert "Nothing has been moved" in line.result({"status": "withdrawn", "reason": "the conversation ended"})
 
 
 def test_an_expired_request_is_asked_for_again_only_when_the_customer_says_so() -> None:
@@ -282,18 +281,14 @@ def test_a_result_that_arrives_while_the_customer_speaks_is_told_all_the_same() 
     line = Line()
     to_confirmation(line)
     line.say("yes")
-    line.messages.append(
-        ContextMessage("tool", json.dumps({"status": "expired"}), "transfer", line.calls[-1].id)
-    )
+    line.messages.append(ContextMessage("tool", json.dumps({"status": "expired"}), "transfer", line.calls[-1].id))
     assert "nobody was free" in line.say("hello?")
 
 
 def test_the_same_request_gives_the_same_answer_and_another_call_another_id() -> None:
     line = Line()
     to_confirmation(line)
-    request = ModelRequest(
-        "scripted", "", (*line.messages, ContextMessage("customer", "yes")), TOOLS, line.state
-    )
+    request = ModelRequest("scripted", "", (*line.messages, ContextMessage("customer", "yes")), TOOLS, line.state)
     first, again = ScriptedModel().answer(request), ScriptedModel().answer(request)
     assert first == again
     assert first.calls[0].id not in {call.id for call in line.calls}

@@ -13,9 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_UNITS = dict(
-    zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], range(1, 10), strict=True)
-)
+_UNITS = dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], range(1, 10), strict=True))
 _TEENS = dict(
     zip(
         [
@@ -224,12 +222,7 @@ def _with_cents(pieces: list[str], end: int, minor: int) -> tuple[int, int]:
     while index < len(pieces) and (pieces[index] in _MONEY or pieces[index] == "and"):
         index += 1
     following = _number_at(pieces, index) if index < len(pieces) and index > end else None
-    if (
-        following
-        and following[2]
-        and following[0] < 10_000
-        and pieces[following[1] : following[1] + 1] == ["cents"]
-    ):
+    if following and following[2] and following[0] < 10_000 and pieces[following[1] : following[1] + 1] == ["cents"]:
         return minor + following[0] // 100, following[1] + 1
     return minor, end
 

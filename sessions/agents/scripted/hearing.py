@@ -128,9 +128,7 @@ def _by_kind(words: str, accounts: list[Account]) -> list[tuple[int, str, str]]:
     for kind, pattern in _KINDS.items():
         of_kind = [a["id"] for a in accounts if a["kind"] == kind]
         if len(of_kind) == 1:
-            named += [
-                (m.start(), of_kind[0], "") for m in re.finditer(rf"\b{pattern}\b", words, re.IGNORECASE)
-            ]
+            named += [(m.start(), of_kind[0], "") for m in re.finditer(rf"\b{pattern}\b", words, re.IGNORECASE)]
     return named
 
 

@@ -18,16 +18,13 @@ LINES: dict[str, tuple[str, ...]] = {
     ),
     "look_again": ("One moment please, I am looking at your accounts.",),
     "known": ("Thank you, {name}.",),
-    "ask_number": (
-        "May I have your customer number, please? It begins with a C and stands on every letter from us.",
-    ),
+    "ask_number": ("May I have your customer number, please? It begins with a C and stands on every letter from us.",),
     "no_records": ("I am sorry, I cannot open your records.",),
     "ask_load": ("Your records are not answering just now. Shall I try again?",),
     # Wishes
     "ask_need": ("How can I help you today?", "What can I do for you?"),
     "ask_which": (
-        "I can tell you the balance of your accounts, or move money from one to another. Which "
-        "of these may I do?",
+        "I can tell you the balance of your accounts, or move money from one to another. Which of these may I do?",
     ),
     "sorry": ("I am sorry, I did not understand that.", "I am sorry, I did not follow."),
     "hand_over": (
@@ -70,8 +67,7 @@ LINES: dict[str, tuple[str, ...]] = {
     # Waiting for a colleague
     "wait": (
         "My colleague is looking at it now, and I stay on the line with you.",
-        "Thank you for your patience. It is still with my colleague, and nothing moves before it "
-        "has been checked.",
+        "Thank you for your patience. It is still with my colleague, and nothing moves before it has been checked.",
         "I am still here. I will tell you as soon as my colleague has decided.",
     ),
     "wait_heard": ("Thank you, I heard {amount}. My colleague reads that before deciding.",),
@@ -93,8 +89,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "Nothing has been moved. The check does not tell me why; any branch can look into it with you.",
     ),
     "ask_check_again": (
-        "I am sorry, our security check is not answering just now. Nothing has been moved. Shall "
-        "I try again?",
+        "I am sorry, our security check is not answering just now. Nothing has been moved. Shall I try again?",
     ),
     "check_gone": (
         "I am sorry, our security check is still not answering, so I cannot move money for you "
@@ -120,9 +115,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "it than try again "
         "by myself.",
     ),
-    "failed_money": (
-        "I am sorry, there is not enough money in the account for that. Nothing has been moved.",
-    ),
+    "failed_money": ("I am sorry, there is not enough money in the account for that. Nothing has been moved.",),
     "failed_account": ("I am sorry, the bank does not know that account. Nothing has been moved.",),
     "stopped": ("Of course, I leave everything as it is. Nothing has been moved.",),
     # The end

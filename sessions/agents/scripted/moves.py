@@ -16,7 +16,7 @@ from sessions.agents.scripted.amounts import money
 from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.talk import Outcome, Pad, Talk, accounts, own, settled
 
-CHECKED_FROM = 100_000  # minor units from which the agent says that a colleague checks; policy decides it
+CHECKED_ABOVE = 50_000  # minor units above which the agent says that a colleague checks; policy decides it
 TRIES = 3  # of a tool that does not answer, before the agent gives up
 PUZZLED = 3  # turns not understood, before it stops guessing
 
@@ -211,7 +211,7 @@ def _send(talk: Talk, pad: Pad) -> Move:
     arguments: dict[str, Any] = {"from_account": talk.source, "to_account": talk.target, "amount": _usd(talk)}
     if new_payee:
         arguments["new_payee"] = True
-    checked = new_payee or (talk.amount or 0) >= CHECKED_FROM or bool(talk.refused)
+    checked = new_payee or (talk.amount or 0) > CHECKED_ABOVE or bool(talk.refused)
     return Move(say("sending_checked" if checked else "sending"), "transfer", arguments, "state.transfer")
 
 

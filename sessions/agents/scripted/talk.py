@@ -232,6 +232,8 @@ def _tool(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     except ValueError:
         answer = {}
     answer = answer if isinstance(answer, dict) else {}
+    if answer.get("status") == "waiting":
+        return talk  # with a colleague: the call stays open
     call = next((c for c in talk.open if c.id == message.call_id), None)
     call = call or ProposedCall(message.call_id, message.name, {})
     outcome = Outcome(call, str(answer.get("status", "error")), answer)
@@ -287,6 +289,8 @@ def _staff(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
 
 def _note(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     """Guidance that the customer does not hear. Understood where it is about saying the amount again."""
+    if message.call_id:
+        return _tool(talk, message, pad)  # what became of a call after somebody had spoken again
     words = message.text.lower()
     return replace(talk, cue="digits" if "digit" in words or "amount" in words else "note")
 
