@@ -1,7 +1,7 @@
 """The only clock of the application.
 
-Deadlines are never compared with this clock but with PostgreSQL's, inside the statement that appends; what this clock says is
-written into envelopes (see `agentstate.engine.instants`) as a claim of the process that wrote them.
+Deadlines are never compared with this clock but with PostgreSQL's, inside the statement that appends; what this clock
+says is written into envelopes (see `agentstate.engine.instants`) as a claim of the process that wrote them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which database role may do what to which table: one list, applied after each migration and tested against the catalog.
+"""Which database role may do what to which table: one list, applied after each migration and tested against the
+catalog.
 
-The application connects as `app`. That it cannot update or delete entries is the wall; the triggers are the message; the tree is the
-evidence. Tables that are not listed are ordinary rows and projections.
+The application connects as `app`. That it cannot update or delete entries is the wall; the triggers are the message;
+the tree is the evidence. Tables that are not listed are ordinary rows and projections.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The one settings file: every value, in the order of Django's own reference, with its reason where it is not Django's default.
+"""The one settings file: every value, in the order of Django's own reference, with its reason where it is not
+Django's default.
 
 Environment variables are named here and listed in docs/settings.md; a bad value raises ImproperlyConfigured at start.
 """
@@ -36,9 +37,7 @@ def _secret_key() -> str:
     try:
         return file.read_text().strip()
     except FileNotFoundError:
-        return (
-            "before-first-start"  # nothing is served before `up` has made the real one (see agentstate.stack)
-        )
+        return "before-first-start"  # nothing is served before `up` has made the real one (see agentstate.stack)
     except PermissionError as error:
         raise ImproperlyConfigured(f"{file} cannot be read: it belongs to another user") from error
 

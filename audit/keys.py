@@ -1,8 +1,8 @@
 """Keys: one per data subject, wrapped by the installation's key-encryption key; entry keys are derived from them.
 
-The key-encryption key is a file of 32 bytes (mode 0600) under the state directory, made at first use and never stored in the
-database; who loses it loses every payload, who steals only the database reads none. Unwrapped subject keys stay in process memory for at
-most CACHE_SECONDS, so erasure takes effect everywhere within that time.
+The key-encryption key is a file of 32 bytes (mode 0600) under the state directory, made at first use and never stored
+in the database; who loses it loses every payload, who steals only the database reads none. Unwrapped subject keys
+stay in process memory for at most CACHE_SECONDS, so erasure takes effect everywhere within that time.
 """
 
 from __future__ import annotations

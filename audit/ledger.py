@@ -1,8 +1,8 @@
 """The only writer of entries: append in one statement, read back, open.
 
-`append` is a compare-and-set on the log's size. Envelopes, ciphertexts, the new head, the idempotency receipt and whatever the caller
-adds (projections, outbox) are one statement and therefore one transaction and one round trip. A lost race writes nothing. A crash before
-the statement leaves nothing, a crash after it leaves everything.
+`append` is a compare-and-set on the log's size. Envelopes, ciphertexts, the new head, the idempotency receipt and
+whatever the caller adds (projections, outbox) are one statement and therefore one transaction and one round trip. A
+lost race writes nothing. A crash before the statement leaves nothing, a crash after it leaves everything.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class Row:
 class Fragment:
     """Something that is written with the entries or not at all: a data-modifying statement over the CTE `head`.
 
-    Its parameters are named; names are unique over one append. It must select from `head`, which is empty on a lost race.
+    Its parameters are named; names are unique over one append. It must select from `head`, which is empty on a lost
+    race.
     """
 
     sql: str
@@ -247,9 +248,7 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
             seq=seq,
         )
         ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(bound))
-        whole = Envelope(
-            **msgspec.structs.asdict(bound), ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex()
-        )
+        whole = Envelope(**msgspec.structs.asdict(bound), ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
         envelopes.append(_encoder.encode(whole))
         ciphertexts.append(ciphertext)
     return envelopes, ciphertexts

@@ -1,6 +1,8 @@
-"""The ledger's rows. Only `audit.ledger` and `audit.keys` write them, in plain SQL; the models are for migrations and for reading.
+"""The ledger's rows. Only `audit.ledger` and `audit.keys` write them, in plain SQL; the models are for migrations and
+for reading.
 
-What the application's role may do to each table is in `agentstate.grants`; the triggers of migration 0002 refuse everybody else.
+What the application's role may do to each table is in `agentstate.grants`; the triggers of migration 0002 refuse
+everybody else.
 """
 
 from __future__ import annotations
@@ -20,9 +22,7 @@ class Head(models.Model):
     dirty_since = models.DateTimeField(null=True)  # set while the head is not yet in the global log
 
     class Meta:
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=models.Q(size__gte=0), name="audit_head_size")
-        ]
+        constraints: ClassVar = [models.CheckConstraint(condition=models.Q(size__gte=0), name="audit_head_size")]
 
 
 class Entry(models.Model):
@@ -60,14 +60,10 @@ class SubjectKey(models.Model):
 
     kid = models.UUIDField(primary_key=True)
     tenant = models.UUIDField()
-    blind = (
-        models.BinaryField()
-    )  # keyed token of the subject's reference: finds the key without naming the subject
+    blind = models.BinaryField()  # keyed token of the subject's reference: finds the key without naming the subject
     wrapped = models.BinaryField(null=True)
     created = models.DateTimeField()
     destroyed_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["tenant", "blind"], name="audit_subject_once")
-        ]
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "blind"], name="audit_subject_once")]

@@ -1,4 +1,5 @@
-"""The writes that people and callers can ask for. Nothing else changes a session (but the runtime, through `sessions.commit`).
+"""The writes that people and callers can ask for. Nothing else changes a session (but the runtime, through
+`sessions.commit`).
 
 Each checks the permission, loads, decides, appends and projects in one transaction, then announces and wakes.
 """
@@ -25,9 +26,7 @@ from sessions.projections import Place
 
 CHANNELS = ("phone", "chat")
 MAX_REFERENCE = 200  # characters of a customer's reference, a topic, an alias
-KEYS = UUID(
-    "7a0d1d5e-2f6b-5a57-9a3a-0d2a4b7a4c11"
-)  # namespace: the id of a session that is opened under a key
+KEYS = UUID("7a0d1d5e-2f6b-5a57-9a3a-0d2a4b7a4c11")  # namespace: the id of a session that is opened under a key
 
 Person = User | AnonymousUser
 
@@ -130,15 +129,13 @@ def decide(
 ) -> Committed:
     """A person's decision on exactly what the request shows.
 
-    Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided (with who and
-    when), RequestExpired, DecisionNotAllowed, Invalid.
+    Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided
+    (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
     """
     row = ApprovalRequest.objects.filter(pk=request).values("session_id", "team_id").first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
-    may = frozenset(
-        p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, row["team_id"])
-    )
+    may = frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, row["team_id"]))
     author = _author(user, key)
     command = core.Decide(
         request=str(request),

@@ -1,7 +1,7 @@
 """One commit: a command decided on the newest state and appended with its projections, outbox row and wake-up.
 
-Commands of the runtime race (optimistically, five times, then with the head locked); a person's command locks the head first, because
-against a busy worker it would lose for ever. Neither writes anything when it is refused.
+Commands of the runtime race (optimistically, five times, then with the head locked); a person's command locks the
+head first, because against a busy worker it would lose for ever. Neither writes anything when it is refused.
 """
 
 from __future__ import annotations
@@ -180,8 +180,7 @@ def _append(
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state)
     batch = ledger.Batch(
         drafts=[
-            ledger.Draft(ev.kind_of(event), ev.encode(event), ref)
-            for event, ref in zip(events, refs, strict=True)
+            ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)
         ],
         kid=loaded.place.kid,
         actor=author.actor,
@@ -249,8 +248,7 @@ def open_session(place: projections.Place, command: object, author: Author) -> C
     state, events, refs = _decided(SessionState(), [step(command)], given, at)
     batch = ledger.Batch(
         drafts=[
-            ledger.Draft(ev.kind_of(event), ev.encode(event), ref)
-            for event, ref in zip(events, refs, strict=True)
+            ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)
         ],
         kid=place.kid,
         actor=author.actor,

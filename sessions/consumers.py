@@ -1,8 +1,8 @@
 """The socket of a page: authenticates, joins, forwards, resumes, and nothing else.
 
-The client sends `{"watch": ["wall"], "seen": {"<session>": 12}}` or `{"watch": ["session:<id>"], ...}`; the server answers with what moved on
-since, then forwards `{"kind": "changed", "session", "seq"}` after each commit and `{"kind": "beat"}` every few seconds. Frames carry
-pointers; the page fetches what it shows over HTTP, where permissions are checked again.
+The client sends `{"watch": ["wall", "session:<id>"], "seen": {"<session>": 12}}`; the server answers with what moved on
+since, then forwards `{"kind": "changed", "session", "seq"}` after each commit and `{"kind": "beat"}` every few seconds.
+Frames carry pointers; the page fetches what it shows over HTTP, where permissions are checked again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Telling viewers and workers that something was committed: pointers only, after the commit, never instead of it.
 
-Every process has one announcing thread with one event loop and one connection; the committing thread only hands over. What is lost here
-(a crash, a wiped Valkey) is found again by the sweeper in the outbox.
+Every process has one announcing thread with one event loop and one connection; the committing thread only hands over.
+What is lost here (a crash, a wiped Valkey) is found again by the sweeper in the outbox.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def team_group(team: UUID) -> str:
 
 
 def announce(committed: Committed, *, wake: bool) -> None:
-    """Tell viewers, and with `wake` the workers when the session has work. Never raises: the sweeper makes up for it."""
+    """Tell viewers, and with `wake` the workers when the session has work. Never raises: the sweeper makes up for
+    it.
+    """
     if committed.repeated or committed.first == committed.seq:
         return
     publish(committed.session, committed.place.team, committed.seq)
@@ -55,7 +57,7 @@ def wake_worker() -> None:
 
     try:
         advance_ready.apply_async(expires=30, retry=False)
-    except Exception as error:  # noqa: BLE001 - a broker that is away must not undo a commit
+    except Exception as error:
         log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
 
 
@@ -64,7 +66,7 @@ async def _send(groups: list[str], message: dict[str, Any]) -> None:
     try:
         for group in groups:
             await layer.group_send(group, message)
-    except Exception as error:  # noqa: BLE001 - viewers catch up by the outbox and by their own sequence numbers
+    except Exception as error:
         log.warning("no announcement sent (%s): the sweeper will", type(error).__name__)
 
 
@@ -87,7 +89,9 @@ _announcer = _Announcer()
 
 
 def drain_outbox(older_than: float, limit: int = 500) -> int:
-    """Announce again what was committed more than `older_than` seconds ago, once a session, and delete it. Gives the count."""
+    """Announce again what was committed more than `older_than` seconds ago, once a session, and delete it. Gives the
+    count.
+    """
     rows = ledger.run(
         "WITH gone AS (DELETE FROM agent_sessions_outbox WHERE id IN (SELECT id FROM agent_sessions_outbox"
         " WHERE at < now() - make_interval(secs => %(age)s) ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)"

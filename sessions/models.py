@@ -1,7 +1,8 @@
 """Projections of sessions: rows that can be dropped and rebuilt from the ledger (`manage.py rebuild`).
 
-Columns hold nothing of a payload. What is personal is in `card`, sealed under the key of the session's data subject. Only
-`sessions.projections` writes projection columns; the lease columns of a session belong to `sessions.runtime.leases`.
+Columns hold nothing of a payload. What is personal is in `card`, sealed under the key of the session's data subject.
+Only `sessions.projections` writes projection columns; the lease columns of a session belong to
+`sessions.runtime.leases`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ class AgentSession(models.Model):
     agent = models.CharField(max_length=60)
     channel = models.CharField(max_length=20)
     alias = models.CharField(max_length=200, blank=True)  # `thread_id` of others
-    status = models.CharField(
-        max_length=20, choices=[(status.value, status.value) for status in SessionStatus]
-    )
+    status = models.CharField(max_length=20, choices=[(status.value, status.value) for status in SessionStatus])
     waiting_for = models.CharField(max_length=10, blank=True)
     seq = models.BigIntegerField()  # entries folded into this row
     epoch = models.BigIntegerField(default=0)
@@ -43,9 +42,7 @@ class AgentSession(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(
-                fields=["ready_at"], name="session_ready", condition=models.Q(ready_at__isnull=False)
-            ),
+            models.Index(fields=["ready_at"], name="session_ready", condition=models.Q(ready_at__isnull=False)),
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
         ]
@@ -55,14 +52,10 @@ class ApprovalRequest(models.Model):
     """One request as the queue shows it."""
 
     id = models.UUIDField(primary_key=True)
-    session = models.ForeignKey(
-        AgentSession, on_delete=models.CASCADE, related_name="requests", db_constraint=False
-    )
+    session = models.ForeignKey(AgentSession, on_delete=models.CASCADE, related_name="requests", db_constraint=False)
     tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
     team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
-    state = models.CharField(
-        max_length=12, choices=[(status.value, status.value) for status in RequestStatus]
-    )
+    state = models.CharField(max_length=12, choices=[(status.value, status.value) for status in RequestStatus])
     tier = models.SmallIntegerField()
     quorum = models.SmallIntegerField()
     approvals = models.SmallIntegerField(default=0)
@@ -78,9 +71,7 @@ class ApprovalRequest(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(
-                fields=["team", "expires_at"], name="request_pending", condition=models.Q(state="pending")
-            ),
+            models.Index(fields=["team", "expires_at"], name="request_pending", condition=models.Q(state="pending")),
             models.Index(fields=["expires_at"], name="request_due", condition=models.Q(state="pending")),
             models.Index(fields=["team", "-ended_at"], name="request_ended"),
             models.Index(fields=["session"], name="request_session"),
@@ -88,7 +79,9 @@ class ApprovalRequest(models.Model):
 
 
 class Snapshot(models.Model):
-    """A folded state, sealed: a cache that saves reading the whole log. A wrong or missing one costs time, never truth."""
+    """A folded state, sealed: a cache that saves reading the whole log. A wrong or missing one costs time, never
+    truth.
+    """
 
     session = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField()

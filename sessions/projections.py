@@ -1,7 +1,7 @@
 """The only writer of projection rows: what a session's state amounts to in `AgentSession` and `ApprovalRequest`.
 
-Rows are pure functions of the fold (`session_row`, `request_row`), so `manage.py rebuild --check` can compare them. They are written by
-fragments of the appending statement: a commit and its projections are one.
+Rows are pure functions of the fold (`session_row`, `request_row`), so `manage.py rebuild --check` can compare them.
+They are written by fragments of the appending statement: a commit and its projections are one.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ _REQUEST = """INSERT INTO agent_sessions_approvalrequest
   (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
    expires_at, ended_at, decided_by, card)
   SELECT %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
-   %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s, %(r{n}_asked_at)s::timestamptz,
-   %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz, %(r{n}_decided_by)s, %(r{n}_card)s FROM head
-  ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at,
-   decided_by = EXCLUDED.decided_by, card = EXCLUDED.card"""
+   %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
+   %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
+  %(r{n}_decided_by)s, %(r{n}_card)s FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, approvals =
+   EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by, card = EXCLUDED.card"""
 
 _OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, at)
   SELECT head.log, %(o_team)s, %(o_seq)s, now() FROM head"""
@@ -185,7 +185,9 @@ def fragments(
     opening: bool,
     lease: float | None = None,
 ) -> list[Fragment]:
-    """All projection writes of one commit. A worker's `lease` (seconds) is renewed, or given back when the session rests."""
+    """All projection writes of one commit. A worker's `lease` (seconds) is renewed, or given back when the session
+    rests.
+    """
     written = [_session_fragment(place, state, opening=opening, lease=lease)]
     for number, request in enumerate(changed_requests(state, events)):
         written.append(_request_fragment(place, state, request, number))
@@ -225,6 +227,12 @@ def _readiness(state: SessionState) -> dict[str, str | None]:
     if action.until:
         return {"s_ready": "at", "s_until": action.until}
     return {"s_ready": "never", "s_until": None}
+
+
+def readiness_columns(state: SessionState) -> dict[str, str | None]:
+    """The wake-up that the state asks for, as columns: what is due is due since its last entry."""
+    ready = _readiness(state)
+    return {"ready_at": state.last_at if ready["s_ready"] == "now" else ready["s_until"]}
 
 
 def _request_fragment(place: Place, state: SessionState, request: Request, number: int) -> Fragment:

@@ -111,9 +111,7 @@ def _worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:
     return (line.open_requests == 0, -line.tier, deadline, line.opened_at)
 
 
-def sessions(
-    user: Person, *, before: datetime | None = None, status: str = "", limit: int = PAGE
-) -> list[SessionLine]:
+def sessions(user: Person, *, before: datetime | None = None, status: str = "", limit: int = PAGE) -> list[SessionLine]:
     """Sessions, newest first, from before an instant (keyset paging)."""
     rows = visible_sessions(user)
     if status:
@@ -178,9 +176,7 @@ def _line(row: AgentSession, readable: bool, deadline: datetime | None) -> Sessi
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
     """The requests of the teams in which `user` may read."""
-    return ApprovalRequest.objects.filter(team__in=teams_with(user, Permission.READ)).select_related(
-        "session"
-    )
+    return ApprovalRequest.objects.filter(team__in=teams_with(user, Permission.READ)).select_related("session")
 
 
 def decidable(user: Person) -> QuerySet[ApprovalRequest]:
@@ -194,9 +190,7 @@ def decidable(user: Person) -> QuerySet[ApprovalRequest]:
     )
 
 
-def requests(
-    user: Person, *, state: str = "pending", mine: bool = False, limit: int = PAGE
-) -> list[RequestLine]:
+def requests(user: Person, *, state: str = "pending", mine: bool = False, limit: int = PAGE) -> list[RequestLine]:
     """Requests in one state ("" for all): the open ones worst first, the ended ones newest first."""
     rows = decidable(user) if mine else visible_requests(user)
     if state:

@@ -74,9 +74,7 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
     if held is None:
         held = _cold(session, head)
     if held.head.size > head.size:
-        raise Broken(
-            f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}"
-        )
+        raise Broken(f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}")
     if held.head.size < head.size:
         held = Loaded(held.place, head, _caught_up(session, held.state, head.size))
         remember(held)

@@ -34,7 +34,9 @@ Action = RunCall | AskModel | Nothing
 
 
 def next_action(state: SessionState, at: str) -> Action:
-    """What to do at instant `at`. Open intents come first: an effect that may have happened is settled before anything."""
+    """What to do at instant `at`. Open intents come first: an effect that may have happened is settled before
+    anything.
+    """
     for call in calls_in(state, CallStatus.RUNNING):
         return RunCall(call.id, again=True)
     if state.ended:

@@ -1,8 +1,8 @@
 """`decide(state, command, given) -> events`: the only place where rules live.
 
-A command either becomes one or more events, or is refused with a typed error that names the rule; a refused command has changed
-nothing. Commands of people say what they want; commands of the runtime say what happened. Deadlines are not judged here: the appending
-statement compares them with the database's clock.
+A command either becomes one or more events, or is refused with a typed error that names the rule; a refused command
+has changed nothing. Commands of people say what they want; commands of the runtime say what happened. Deadlines are
+not judged here: the appending statement compares them with the database's clock.
 """
 
 from __future__ import annotations
@@ -217,9 +217,7 @@ def _open(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent]
     if state.opened is not None:
         raise Refused("the session is open already")
     return [
-        ev.SessionOpened(
-            command.customer, command.team, command.agent, command.channel, command.topic, command.alias
-        )
+        ev.SessionOpened(command.customer, command.team, command.agent, command.channel, command.topic, command.alias)
     ]
 
 
@@ -276,15 +274,11 @@ def _answer(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEv
     then = state
     for event in (*first, answered):
         then = evolve(then, event, stamp(given.at))
-    gates: list[ev.AnyEvent] = []
-    for call in answered.calls:
-        gates.append(_gate(then, then.calls[call.id], given))
+    gates = [_gate(then, then.calls[call.id], given) for call in answered.calls]
     return [*first, answered, *gates]
 
 
-def _renamed(
-    state: SessionState, calls: tuple[ev.CallProposed, ...], given: Given
-) -> tuple[ev.CallProposed, ...]:
+def _renamed(state: SessionState, calls: tuple[ev.CallProposed, ...], given: Given) -> tuple[ev.CallProposed, ...]:
     """`calls` with ids of our own where the model's are empty or taken: an id names one call of the session."""
     taken = set(state.calls)
     renamed = []
@@ -436,9 +430,7 @@ def _decision(command: Decide, request: Request, bound: str, tier: int | None = 
 @decide.register
 def _expire(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     request = _open_request(state, command.request)
-    return [
-        ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")
-    ]
+    return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")]
 
 
 @decide.register
@@ -456,9 +448,7 @@ def _gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
         if call.output_path is not None:
             scratchpad.parts(call.output_path)
     except Invalid as error:
-        return ev.CallRefused(
-            call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": ")
-        )
+        return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
     if ev.digest(call.tool, call.arguments) in state.refused:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
     verdict = _verdict(state, call, facts, given)
@@ -504,7 +494,9 @@ def permit_digest(state: SessionState, call: Call, facts: ToolFacts, basis: tupl
 
 
 def _changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: pol.Verdict) -> str:
-    """Why the call may not run on what it passed, or an empty string: a gate no stricter than the one passed goes on."""
+    """Why the call may not run on what it passed, or an empty string: a gate no stricter than the one passed goes
+    on.
+    """
     if not call.approved:
         return "Policy asks for a person now." if verdict.gate == "approve" else ""
     asked = state.requests[call.request].asked
@@ -568,9 +560,7 @@ def _call(state: SessionState, call_id: str) -> Call:
 def _running(state: SessionState, call_id: str, attempt: int) -> Call:
     call = _call(state, call_id)
     if call.status is not CallStatus.RUNNING or call.attempt != attempt:
-        raise Outdated(
-            f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}"
-        )
+        raise Outdated(f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}")
     return call
 
 

@@ -84,7 +84,9 @@ class CallProposed(msgspec.Struct, frozen=True):
 
 
 class ModelAnswered(Event, frozen=True, tag="model.answered"):
-    """The model's answer: the calls it proposes. What it says is the `message.added` just before, in the same commit."""
+    """The model's answer: the calls it proposes. What it says is the `message.added` just before, in the same
+    commit.
+    """
 
     step: str
     model: str

@@ -1,7 +1,8 @@
 """The one expression language: CEL, compiled once, evaluated on declared values only.
 
-CEL has no loops but bounded comprehensions, no I/O, no clock and no way to reach Python. What an expression cannot read (a missing
-key, a wrong type) is an error value, and an error is never taken for a yes: `holds` raises, and the caller fails closed.
+CEL has no loops but bounded comprehensions, no I/O, no clock and no way to reach Python. What an expression cannot
+read (a missing key, a wrong type) is an error value, and an error is never taken for a yes: `holds` raises, and the
+caller fails closed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from agentstate.errors import Invalid
 MAX_LENGTH = 2_000  # characters of one expression
 NAMES = ("arguments", "state", "history", "session")
 
-_environment = cel.NewEnv(variables={name: cel.Type.DYN for name in NAMES})
+_environment = cel.NewEnv(variables=dict.fromkeys(NAMES, cel.Type.DYN))
 
 
 class BadGuard(Invalid):

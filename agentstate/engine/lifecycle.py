@@ -1,7 +1,7 @@
 """The lifecycles of session, call and request as transition tables.
 
-A table is total: every pair of status and trigger is either in it or refused by `move`. The documentation's diagrams are made from
-these tables. What users define themselves are statecharts, not these.
+A table is total: every pair of status and trigger is either in it or refused by `move`. The documentation's diagrams
+are made from these tables. What users define themselves are statecharts, not these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Risk tiers and approval rules as data, evaluated on arguments and state.
 
-The strictest matching rule wins. Whatever cannot be read counts as a yes of that rule, at the highest tier: policy fails closed. The
-model has no say in any of it.
+The strictest matching rule wins. Whatever cannot be read counts as a yes of that rule, at the highest tier: policy
+fails closed. The model has no say in any of it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str
     quorum: int = 1
     expires_in: int = 600  # seconds a reviewer has
-    evidence: tuple[
-        str, ...
-    ] = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
+    evidence: tuple[str, ...] = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """`SessionState` and `evolve(state, event)`: a session's state is the fold of its events, nothing else.
 
-The state is immutable and bounded: it holds the recent window of messages and the calls and requests that are open or ended lately, so
-that opening a session costs the same at event 100,000 as at event 100.
+The state is immutable and bounded: it holds the recent window of messages and the calls and requests that are open or
+ended lately, so that opening a session costs the same at event 100,000 as at event 100.
 """
 
 from __future__ import annotations
@@ -189,8 +189,7 @@ def _model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> 
 
 def _model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> SessionState:
     proposed = {
-        call.id: Call(call.id, call.tool, call.arguments, call.output_path, CallStatus.PROPOSED)
-        for call in event.calls
+        call.id: Call(call.id, call.tool, call.arguments, call.output_path, CallStatus.PROPOSED) for call in event.calls
     }
     state = _with(state, asking="", model_attempt=0)
     if not event.calls:
@@ -207,9 +206,7 @@ def _model_failed(state: SessionState, event: ev.ModelFailed, at: str) -> Sessio
 
 
 def _call_allowed(state: SessionState, event: ev.CallAllowed, at: str) -> SessionState:
-    return _moved_call(
-        state, event.call, CallMove.ALLOW, tier=event.tier, rule=event.rule, policy=event.policy
-    )
+    return _moved_call(state, event.call, CallMove.ALLOW, tier=event.tier, rule=event.rule, policy=event.policy)
 
 
 def _call_refused(state: SessionState, event: ev.CallRefused, at: str) -> SessionState:

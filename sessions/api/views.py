@@ -19,7 +19,7 @@ from sessions import commands, queries
 from sessions.api import serializers as shapes
 from sessions.commit import Committed
 
-_PROBLEMS = {code: shapes.Problem for code in (400, 401, 403, 404, 409, 413)}
+_PROBLEMS = dict.fromkeys((400, 401, 403, 404, 409, 413), shapes.Problem)
 
 
 def _plain(value: msgspec.Struct) -> dict[str, Any]:
@@ -138,14 +138,10 @@ class Messages(APIView):
 class End(APIView):
     """End a session."""
 
-    @extend_schema(
-        operation_id="end_session", request=shapes.EndSession, responses={200: shapes.Receipt, **_PROBLEMS}
-    )
+    @extend_schema(operation_id="end_session", request=shapes.EndSession, responses={200: shapes.Receipt, **_PROBLEMS})
     def post(self, request: Request, session: UUID) -> Response:
         wanted = _valid(shapes.EndSession, request)
-        committed = commands.end(
-            request.user, session, wanted["reason"], key=wanted.get("idempotency_key", "")
-        )
+        committed = commands.end(request.user, session, wanted["reason"], key=wanted.get("idempotency_key", ""))
         return Response(_receipt(committed))
 
 
@@ -199,9 +195,7 @@ class OneRequest(APIView):
 class Decisions(APIView):
     """Decide an approval request."""
 
-    @extend_schema(
-        operation_id="decide_request", request=shapes.Decision, responses={201: shapes.Receipt, **_PROBLEMS}
-    )
+    @extend_schema(operation_id="decide_request", request=shapes.Decision, responses={201: shapes.Receipt, **_PROBLEMS})
     def post(self, request: Request, request_id: UUID) -> Response:
         wanted = _valid(shapes.Decision, request)
         key = wanted.pop("idempotency_key", "")

@@ -1,7 +1,8 @@
 """Advancing a session: commit an intent, do it, commit its result together with the next intent, until it rests.
 
-What is next is a pure function of the state (`engine.advance`). Waiting holds nothing: a session that rests has no lease, no thread and
-no connection. A crash anywhere leaves either no intent (somebody commits it) or an open one (somebody settles it).
+What is next is a pure function of the state (`engine.advance`). Waiting holds nothing: a session that rests has no
+lease, no thread and no connection. A crash anywhere leaves either no intent (somebody commits it) or an open one
+(somebody settles it).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Named points at which a process kills itself, so that tests can crash it exactly there.
 
-`CRASH_AT=point` or `CRASH_AT=point:tool`, and `CRASH_FLAG=file`: the process dies by SIGKILL the first time it passes the point, having
-made the file, so that its successor lives. Without CRASH_AT nothing happens.
+`CRASH_AT=point` or `CRASH_AT=point:tool`, and `CRASH_FLAG=file`: the process dies by SIGKILL the first time it passes
+the point, having made the file, so that its successor lives. Without CRASH_AT nothing happens.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The effects: running a tool, asking a model. Each is called after its intent is committed, and gives the command that records it."""
+"""The effects: running a tool, asking a model. Each is called after its intent is committed, and gives the command
+that records it.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,7 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     """Run the tool of a call whose intent is committed."""
     tool = tools.find(call.tool)
     if tool is None:
-        return Fail(
-            call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False
-        )
+        return Fail(call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False)
     customer = state.opened.customer if state.opened else ""
     handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt)
     pause = jitter(tool.retry.base_seconds, call.attempt)
@@ -45,7 +45,7 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         result = _within(tool, lambda: tool.run(call.arguments, handed))
     except ToolFailed as error:
         return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause)
-    except Exception as error:  # noqa: BLE001 - a tool's bug ends its call, not the worker
+    except Exception as error:
         log.exception("tool %s failed", call.tool)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
     crash.point("after_effect", call.tool)
@@ -74,9 +74,7 @@ def _recorded(call: Call, result: Any) -> Return | Fail:
     except (TypeError, ValueError) as error:
         return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
     if len(data) > MAX_RESULT:
-        return Fail(
-            call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False
-        )
+        return Fail(call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False)
     return Return(call.id, call.attempt, _decoder.decode(data))
 
 
@@ -88,7 +86,7 @@ def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer
         answer = model.answer(context.build(agent, model.name, state))
     except ModelFailed as error:
         return NoAnswer(step, str(error)[:500], error.transient, pause)
-    except Exception as error:  # noqa: BLE001 - an adapter's bug ends the request, not the worker
+    except Exception as error:
         log.exception("model %s failed", model.name)
         return NoAnswer(step, f"the model's adapter broke: {type(error).__name__}", False, pause)
     crash.point("after_model")
@@ -101,9 +99,7 @@ def _answer(agent: Agent, step: str, answer: ModelAnswer) -> Answer:
         model=answer.model,
         text=answer.text,
         calls=tuple(
-            ev.CallProposed(
-                call.id, call.tool, call.arguments, call.output_path or agent.output_paths.get(call.tool)
-            )
+            ev.CallProposed(call.id, call.tool, call.arguments, call.output_path or agent.output_paths.get(call.tool))
             for call in answer.calls
         ),
         finish=answer.finish,

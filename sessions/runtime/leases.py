@@ -1,7 +1,8 @@
 """Leases: one worker at a time advances a session, and a worker that was taken over can commit nothing.
 
-A lease is three columns of the session's row: until when, and a fencing number that each claim raises. Every append of a worker compares
-the number in the appending statement, so a worker that slept through its lease loses there, whatever it believes.
+A lease is three columns of the session's row: until when, and a fencing number that each claim raises. Every append
+of a worker compares the number in the appending statement, so a worker that slept through its lease loses there,
+whatever it believes.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class _Heartbeat:
                 " WHERE s.id = mine.id AND s.fence = mine.fence",
                 {"seconds": settings.LEASE_SECONDS, "ids": list(held), "fences": list(held.values())},
             )
-        except Exception as error:  # noqa: BLE001 - without renewal the lease ends and another worker goes on
+        except Exception as error:
             log.warning("leases were not renewed: %s", type(error).__name__)
             connection.close()
 

@@ -1,0 +1,35 @@
+"""`manage.py rebuild [--check] [SESSION...]`: projections from the ledger, or the proof that they are."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions import rebuild
+
+
+class Command(BaseCommand):
+    """Compare (or rewrite) projections and snapshots with the fold of the ledger."""
+
+    help = "Rebuild the projections of all sessions (or of those named) from the ledger; --check only compares."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("sessions", nargs="*", type=UUID)
+        parser.add_argument("--check", action="store_true", help="change nothing, exit 1 on any difference")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        chosen = options["sessions"] or rebuild.sessions_in_ledger()
+        differences = 0
+        for session in chosen:
+            if not options["check"]:
+                rebuild.rebuild(session)
+            for difference in rebuild.check(session):
+                differences += 1
+                self.stdout.write(
+                    f"{difference.session} {difference.what}: got {difference.got}, want {difference.want}"
+                )
+        if differences:
+            raise CommandError(f"{differences} differences in {len(chosen)} sessions")
+        self.stdout.write(f"{len(chosen)} sessions: projections and snapshots are the fold of the ledger")
