@@ -1,4 +1,6 @@
-"""The Celery application. Workers and beat load it by name (`-A agentstate.celery`); importing `agentstate` does not."""
+"""The Celery application. Workers and beat load it by name (`-A agentstate.celery`); importing `agentstate` does
+not.
+"""
 
 from __future__ import annotations
 
