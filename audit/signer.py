@@ -82,7 +82,7 @@ class Signer:
         return note.sign(body, self.origin, self._key)
 
     def sign_text(self, text: str) -> bytes:
-        """A note over a text that is no head: its first line must hold a space, and no origin of ours does."""
+        """A note over a text that is no head: its first line must hold a space, as no origin of ours does."""
         if " " not in text.split("\n", 1)[0]:
             raise Broken("only sign_head signs what could be read as a head")
         return note.sign(text, self.origin, self._key)

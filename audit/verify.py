@@ -30,7 +30,7 @@ import struct
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, NoReturn
@@ -164,9 +164,7 @@ class Archive:
             self._file.seek(at)
             size = int.from_bytes(self._file.read(min(4, end - at)), "big")
             if at + 4 + size > end or size > limit:
-                raise Fault(
-                    f"{name}: a frame of {size} bytes, want at most {min(limit, max(end - at - 4, 0))}"
-                )
+                raise Fault(f"{name}: a frame of {size} bytes, want at most {min(limit, max(end - at - 4, 0))}")
             yield self._file.read(size)
             at += 4 + size
 
@@ -299,7 +297,7 @@ def digest_of(*parts: Any) -> str:
 
 
 def _check_profile(value: Any, depth: int) -> None:
-    if isinstance(value, Number) or depth > 100:
+    if isinstance(value, Number) or (isinstance(value, dict | list) and depth >= 100):
         raise Fault("not canonical JSON: a number that is no integer, or nested too deeply")
     if isinstance(value, int) and abs(value) >= 2**53:
         raise Fault("not canonical JSON: an integer of 2^53 or more")
@@ -461,9 +459,7 @@ class Tree:
     def __init__(self) -> None:
         self.size = 0
         self._subtrees: list[bytes] = []
-        self._levels: list[
-            list[bytes]
-        ] = []  # _levels[l]: the hashes of the tile at level l that is being filled
+        self._levels: list[list[bytes]] = []  # _levels[l]: the hashes of the tile at level l that is being filled
         self.tiles: dict[str, str] = {}  # name of tile -> sha256 of its content
 
     def add(self, envelope: bytes) -> None:
@@ -608,9 +604,7 @@ class Request:
     quorum: int
     arguments: str  # digest of what an approval at this point would let through; an edit replaces it
     outcome: str = ""
-    approvals: list[tuple[str, str, str]] = field(
-        default_factory=list
-    )  # by, permit digest, arguments' digest
+    approvals: list[tuple[str, str, str]] = field(default_factory=list)  # by, permit digest, arguments' digest
 
 
 class Story:
@@ -706,12 +700,8 @@ class Story:
         if request.call != event["call"]:
             raise Fault(f"{name}, which was made for call {request.call}")
         if request.outcome not in ("approved", "edited") and "request.ended" not in self._sealed:
-            raise Fault(
-                f"{name}, which had {f'ended as {request.outcome}' if request.outcome else 'not ended'}"
-            )
-        approvers = {
-            by for by, permit, what in request.approvals if (permit, what) == (event["digest"], arguments)
-        }
+            raise Fault(f"{name}, which had {f'ended as {request.outcome}' if request.outcome else 'not ended'}")
+        approvers = {by for by, permit, what in request.approvals if (permit, what) == (event["digest"], arguments)}
         if len(approvers) < max(request.quorum, 1):
             want = f"got {len(approvers)} approvals of exactly this call before it, want {request.quorum}"
             self._must_be_sealed("decision.made", f"{name}: {want}")
@@ -736,7 +726,7 @@ class Verifier:
         self._head: Head | None = None
         self._tree = Tree()
         self._story = Story(verdict)
-        self._latest = datetime.min.replace(tzinfo=UTC)
+        self._latest = ""  # the latest time of a sound entry; text order is time order
         self._erased: dict[str, list[int]] = {}  # kid -> entries said to be erased
         self._erasures: set[str] = set()  # kids for which an entry records the erasure
 
@@ -812,9 +802,9 @@ class Verifier:
         for at in range(width):
             self._check_entry(first + at, envelopes[at], next(payloads), disclosures[at])
 
-    def _part(self, name: str, first: int, width: int, reader: Any) -> list[Any]:
+    def _part(self, name: str, first: int, width: int, reader: Callable[[str], list[Any]]) -> list[Any]:
         try:
-            items: list[Any] = reader(name)
+            items = reader(name)
             if len(items) != width:
                 raise Fault(f"{name}: got {len(items)} items, want {width}")
             return items
@@ -856,6 +846,7 @@ class Verifier:
 
     def _check_entry(self, seq: int, data: bytes | None, ciphertext: bytes | None, disclosure: Any) -> None:
         self._verdict.counts["entries"] += 1
+        failures = self._verdict.counts["failures"]
         envelope = event = None
         if data is not None:
             self._tree.add(data)
@@ -871,6 +862,9 @@ class Verifier:
                 event = self._disclosed(seq, envelope, ciphertext, disclosure)
             except Fault as fault:
                 self._verdict.fail("payload", str(fault), seq, envelope["kind"])
+            if self._verdict.counts["failures"] == failures:
+                # Later entries are measured against sound ones only, so that an altered time names one entry.
+                self._latest = max(self._latest, envelope["at"])
         self._story.add(seq, envelope, event)
 
     def _check_place(self, seq: int, envelope: dict[str, Any]) -> None:
@@ -889,17 +883,16 @@ class Verifier:
             fail(f"it refers to entry {envelope['ref']}, which does not come before it")
         self._check_time(envelope["at"], fail)
 
-    def _check_time(self, text: str, fail: Any) -> None:
+    def _check_time(self, text: str, fail: Callable[[str], None]) -> None:
         try:
-            at = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+            at = datetime.fromisoformat(text)
         except ValueError:
             fail(f"{text} is no time")
             return
-        if self._latest - CLOCK_TOLERANCE > at if self._latest.year > 1 else False:
-            fail(f"its time {text} lies before that of an earlier entry")
         if at > self._now + FUTURE_TOLERANCE or at.year < 2020:
             fail(f"its time {text} cannot be")
-        self._latest = max(self._latest, at)
+        elif self._latest and at < datetime.fromisoformat(self._latest) - CLOCK_TOLERANCE:
+            fail(f"its time {text} lies before that of an earlier entry, {self._latest}")
 
     def _disclosed(
         self, seq: int, envelope: dict[str, Any], ciphertext: bytes | None, disclosure: Any
@@ -928,9 +921,7 @@ class Verifier:
         if self._head is None:
             return
         if self._tree.size != self._head.size:
-            self._verdict.fail(
-                "head", f"the signed head has {self._head.size} entries, got {self._tree.size}"
-            )
+            self._verdict.fail("head", f"the signed head has {self._head.size} entries, got {self._tree.size}")
         if self._tree.root() != self._head.root:
             self._verdict.fail(
                 "head",
@@ -1004,12 +995,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Print the verdict; 0 only if everything holds, 1 if not, 2 for wrong usage."""
     parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session.")
     parser.add_argument("bundle", metavar="FILE")
-    parser.add_argument(
-        "--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records"
-    )
-    parser.add_argument(
-        "--log", metavar="SESSION", default="", help="the session that the bundle has to be of"
-    )
+    parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
+    parser.add_argument("--log", metavar="SESSION", default="", help="the session that the bundle has to be of")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     options = parser.parse_args(arguments)
     verdict = Verdict()
@@ -1037,9 +1024,7 @@ def in_words(verdict: Verdict) -> Iterator[str]:
     counts = verdict.counts
     yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased".format(**counts)
     for failure in verdict.failures:
-        place = (
-            "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
-        )
+        place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.
         yield f"FAIL     {place}: {failure.check}: {ascii(failure.message)[1:-1]}"
     if counts["failures"] > len(verdict.failures):

@@ -15,8 +15,8 @@ To verify it you need three things, and only the first is in this file:
 It ends with status 0 only if everything holds. --json prints the verdict for programs.
 
 What that proves: the operator's log key signed a head of this session; exactly the entries in this file, in
-this order, with none left out, altered or added, are what that head covers; every disclosed content is the one
-recorded; every approved action rests on the approval recorded before it; and the report is the one signed.
+this order, with none left out, altered or added, are what that head covers; every disclosed content is the
+one recorded; every approved action rests on the approval recorded before it; the report is the one signed.
 What it does not prove: that what was recorded was true, or that the session did not go on afterwards.
 
 The folder `session` is a complete log in the formats C2SP signed-note, tlog-checkpoint and tlog-tiles, with

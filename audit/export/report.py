@@ -1,8 +1,8 @@
 """The report in an export: what a person reads.
 
-`audit` knows entries, not sessions, so the words come from outside: `sessions` registers a renderer that tells
-the story of a session. Until one is registered, the plain renderer below lists the entries as they are. What is
-rendered is signed with the bundle.
+`audit` knows entries, not sessions, so the words come from outside: `sessions` registers a renderer that
+tells the story of a session. Until one is registered, the plain renderer below lists the entries as they are.
+What is rendered is signed with the bundle.
 """
 
 from __future__ import annotations

@@ -1,0 +1,133 @@
+"""The tree, against its definition, for every size of a small world, and against the public vectors."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from audit import verify
+from audit.tlog import tree
+from tests.core.tlog_world import naive_root, shared
+
+SIZES = range(65)
+ENTRIES = [f"entry {number}".encode() for number in range(65)]
+LEAVES = [tree.leaf_hash(entry) for entry in ENTRIES]
+ROOTS = [naive_root(ENTRIES[:size]) for size in SIZES]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_appending_one_by_one_gives_the_root_of_the_definition(size):
+    frontier = b""
+    for number in range(size):
+        frontier = tree.append(frontier, number, [LEAVES[number]])
+    assert tree.root(frontier, size) == tree.root_of(LEAVES[:size]) == ROOTS[size]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_appending_in_two_batches_is_the_same_however_it_is_split(size):
+    whole = tree.append(b"", 0, LEAVES[:size])
+    for first in range(size + 1):
+        begun = tree.append(b"", 0, LEAVES[:first])
+        assert tree.append(begun, first, LEAVES[first:size]) == whole
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_verifiers_own_tree_gives_the_same_root(size):
+    own = verify.Tree()
+    for entry in ENTRIES[:size]:
+        own.add(entry)
+    assert own.root() == ROOTS[size]
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_every_leaf_of_every_tree_has_a_proof_that_holds(size):
+    for index in range(size):
+        proof = tree.inclusion_proof(index, LEAVES[:size])
+        assert tree.verify_inclusion(index, size, LEAVES[index], proof, ROOTS[size])
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_an_inclusion_proof_holds_for_no_other_leaf_place_or_root(size):
+    for index in range(size):
+        proof = tree.inclusion_proof(index, LEAVES[:size])
+        for other in range(size):
+            if other != index:
+                assert not tree.verify_inclusion(other, size, LEAVES[index], proof, ROOTS[size])
+                assert not tree.verify_inclusion(index, size, LEAVES[other], proof, ROOTS[size])
+        assert not tree.verify_inclusion(index, size, LEAVES[index], proof, ROOTS[size - 1])
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_an_inclusion_proof_with_a_bit_changed_or_a_hash_more_or_less_fails(size):
+    for index in range(size):
+        proof = tree.inclusion_proof(index, LEAVES[:size])
+        for broken in _broken(proof):
+            assert not tree.verify_inclusion(index, size, LEAVES[index], broken, ROOTS[size])
+
+
+@pytest.mark.parametrize("size", SIZES[1:])
+def test_every_smaller_tree_is_proven_to_be_a_prefix(size):
+    for old in range(1, size + 1):
+        proof = tree.consistency_proof(old, LEAVES[:size])
+        assert tree.verify_consistency(old, size, ROOTS[old], ROOTS[size], proof)
+        for broken in _broken(proof):
+            assert not tree.verify_consistency(old, size, ROOTS[old], ROOTS[size], broken)
+
+
+@pytest.mark.parametrize("size", SIZES[2:])
+def test_a_consistency_proof_holds_for_no_other_sizes_or_roots(size):
+    for old in range(1, size):
+        proof = tree.consistency_proof(old, LEAVES[:size])
+        assert not tree.verify_consistency(old, size, ROOTS[old - 1], ROOTS[size], proof)
+        assert not tree.verify_consistency(old, size, ROOTS[old], ROOTS[size - 1], proof)
+        assert not tree.verify_consistency(size, old, ROOTS[size], ROOTS[old], proof)
+
+
+def test_every_tree_extends_the_empty_one_and_only_that_root():
+    assert tree.verify_consistency(0, 5, tree.EMPTY_ROOT, ROOTS[5], [])
+    assert tree.verify_consistency(0, 0, tree.EMPTY_ROOT, tree.EMPTY_ROOT, [])
+    assert not tree.verify_consistency(0, 5, ROOTS[1], ROOTS[5], [])
+    assert not tree.verify_consistency(0, 5, tree.EMPTY_ROOT, ROOTS[5], [ROOTS[1]])
+
+
+@pytest.mark.parametrize(("frontier", "size"), [(b"", 1), (b"x" * 32, 0), (b"x" * 32, 3), (b"x" * 33, 1), (b"", -1)])
+def test_a_frontier_that_does_not_fit_its_size_is_refused(frontier, size):
+    with pytest.raises(tree.BadTree, match="got"):
+        tree.root(frontier, size)
+
+
+@pytest.mark.parametrize("leaf", [b"", b"x" * 31, b"x" * 33])
+def test_a_leaf_that_is_no_hash_is_refused(leaf):
+    with pytest.raises(tree.BadTree, match="want 32"):
+        tree.append(b"", 0, [leaf])
+    assert not tree.verify_inclusion(0, 1, leaf, [], leaf)
+
+
+@pytest.mark.parametrize("index", [-1, 3])
+def test_there_is_no_proof_for_a_leaf_outside_the_tree(index):
+    with pytest.raises(tree.BadTree):
+        tree.inclusion_proof(index, LEAVES[:3])
+    assert not tree.verify_inclusion(index, 3, LEAVES[0], [LEAVES[1]], ROOTS[3])
+
+
+def test_the_public_inclusion_vectors_say_the_same():
+    files = sorted(shared("rfc6962-inclusion").rglob("*.json"))
+    assert len(files) == 98
+    for file in files:
+        case = json.loads(file.read_text())
+        proof = [base64.b64decode(value) for value in case["proof"] or []]
+        leaf, root = (base64.b64decode(case[name] or "") for name in ("leafHash", "root"))
+        holds = tree.verify_inclusion(case["leafIdx"], case["treeSize"], leaf, proof, root)
+        assert holds is not case["wantErr"], (file, case["desc"])
+
+
+def _broken(proof):
+    yield [*proof, proof[-1] if proof else LEAVES[0]]
+    if proof:
+        yield proof[:-1]
+        yield proof[1:]
+        yield [proof[0][:-1], *proof[1:]]
+    for at, value in enumerate(proof):
+        yield [*proof[:at], bytes([value[0] ^ 1]) + value[1:], *proof[at + 1 :]]

@@ -1,0 +1,257 @@
+"""A small world for the proofs: a naive tree, a ledger in memory, and bundles that can be taken apart.
+
+The tree here is the definition of RFC 6962 written down as recursion, and the ledger writes envelopes with the
+standard library alone, so that nothing under test checks itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from audit import verify
+from audit.export import bundle
+from audit.export.archive import Packer
+from audit.tlog import note
+from audit.tlog.checkpoint import Checkpoint
+
+ORIGIN = "log.example/test"
+LOG = UUID("018f0000-0000-7000-8000-000000000001")
+OTHER_LOG = UUID("018f0000-0000-7000-8000-000000000002")
+KID = UUID("018f0000-0000-7000-8000-0000000000aa")
+VECTORS = Path(__file__).parents[1] / "vectors"
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "vectors"
+
+
+def shared(*path: str) -> Path:
+    """A folder of public vectors; the test is skipped, in words, where they are not at hand."""
+    folder = SHARED.joinpath(*path)
+    if not folder.exists():
+        pytest.skip(f"PUBLIC VECTORS ARE MISSING: {folder}")
+    return folder
+
+
+def naive_root(leaves: list[bytes]) -> bytes:
+    """MTH of RFC 6962 section 2.1, over entries, word for word."""
+    if not leaves:
+        return hashlib.sha256(b"").digest()
+    if len(leaves) == 1:
+        return hashlib.sha256(b"\x00" + leaves[0]).digest()
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return hashlib.sha256(b"\x01" + naive_root(leaves[:split]) + naive_root(leaves[split:])).digest()
+
+
+@dataclass
+class StoredRow:
+    seq: int
+    envelope: bytes
+    ciphertext: bytes | None
+
+
+@dataclass
+class MemoryLedger:
+    """One session's log, written as the contract of the envelope says. Its rows may be tampered with."""
+
+    log: UUID = LOG
+    key: bytes = b"k" * 32
+    stored: list[StoredRow] = field(default_factory=list)
+    erased: bool = False
+    honest: list[bytes] = field(default_factory=list)  # what the head was computed from
+
+    def append(self, kind: str, event: dict[str, Any], ref: int = -1, **changes: Any) -> int:
+        seq = len(self.stored)
+        bound = {
+            "actor": "system",
+            "at": f"2026-11-21T03:{seq // 60 % 60:02d}:{seq % 60:02d}.000000Z",
+            "cmd": "018f0000-0000-7000-8000-0000000000cc",
+            "epoch": 0,
+            "kid": str(KID),
+            "kind": kind,
+            "log": str(self.log),
+            "ref": ref,
+            "salt": hashlib.sha256(f"salt{seq}".encode()).hexdigest()[:32],
+            "seq": seq,
+            "v": 1,
+        } | changes
+        okm = self.okm(bound)
+        assert okm is not None
+        packed = _packed(plain({"kind": kind} | event))
+        ciphertext = AESGCM(okm[:32]).encrypt(bytes(12), packed, plain(bound))
+        sealed = bound | {"ct": hashlib.sha256(ciphertext).hexdigest(), "kc": okm[32:].hex()}
+        self.stored.append(StoredRow(seq, plain(sealed), ciphertext))
+        self.honest.append(self.stored[-1].envelope)
+        return seq
+
+    def head(self) -> tuple[int, bytes]:
+        """Size and frontier of what was honestly appended: tampering with rows does not reach it."""
+        size, frontier, at = len(self.honest), b"", 0
+        for bit in reversed(range(size.bit_length())):
+            if size >> bit & 1:
+                frontier += naive_root(self.honest[at : at + (1 << bit)])
+                at += 1 << bit
+        return size, frontier
+
+    def rows(self) -> Iterator[StoredRow]:
+        return iter(sorted(self.stored, key=lambda row: row.seq))
+
+    def okm(self, envelope: dict[str, Any]) -> bytes | None:
+        if self.erased:
+            return None
+        context = bytes.fromhex(envelope["salt"]) + self.log.bytes + envelope["seq"].to_bytes(8, "big")
+        return hmac.digest(self.key, b"agentstate/entry/v1" + context + b"\x01", "sha512")
+
+
+def plain(value: Any) -> bytes:
+    """Canonical JSON by the standard library; right for everything these tests write."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _packed(event: bytes) -> bytes:
+    return b"\x02" + zlib.compress(event) if len(event) > 256 else b"\x00" + event
+
+
+@dataclass
+class TestSigner:
+    """A signer without a memory, so that tests can sign what a real one would refuse."""
+
+    __test__ = False
+    key: Ed25519PrivateKey = field(default_factory=lambda: Ed25519PrivateKey.from_private_bytes(b"s" * 32))
+    origin: str = ORIGIN
+
+    def vkey(self) -> str:
+        return str(note.verifier_key(self.origin, self.key))
+
+    def origin_of(self, log: UUID) -> str:
+        return f"{self.origin}/s/{log}"
+
+    def sign_head(self, log: UUID, size: int, root: bytes) -> bytes:
+        return note.sign(Checkpoint(self.origin_of(log), size, root).body(), self.origin, self.key)
+
+    def sign_text(self, text: str) -> bytes:
+        return note.sign(text, self.origin, self.key)
+
+
+SIGNER = TestSigner()
+STRANGER = TestSigner(Ed25519PrivateKey.from_private_bytes(b"x" * 32))
+
+
+def chatter(entries: int, **changes: Any) -> MemoryLedger:
+    """A session of so many messages."""
+    ledger = MemoryLedger(**changes)
+    for number in range(entries):
+        ledger.append("message.added", {"role": "customer", "text": f"message {number}", "v": 1})
+    return ledger
+
+
+TRANSFER = {"from_account": "s", "to_account": "c", "amount": {"minor": 430000, "currency": "USD"}}
+
+
+def transfer_story() -> MemoryLedger:
+    """Entries 0 to 6: a transfer is asked for, approved and made."""
+    ledger = MemoryLedger()
+    ledger.append("session.opened", {"customer": "c1", "team": "t", "agent": "bank", "channel": "phone", "v": 1})
+    ledger.append("message.added", {"role": "customer", "text": "Move it, please. " * 20, "by": "", "v": 1})
+    ledger.append("approval.requested", requested())
+    ledger.append("decision.made", decided(), actor="user:u1")
+    ledger.append("request.ended", {"request": "r1", "outcome": "approved", "because": "", "v": 1})
+    ledger.append("tool.intended", intended())
+    ledger.append("tool.returned", returned(), ref=5)
+    return ledger
+
+
+def requested(**changes: Any) -> dict[str, Any]:
+    return {"request": "r1", "call": "k1", "arguments": TRANSFER, "quorum": 1, "v": 1} | changes
+
+
+def decided(**changes: Any) -> dict[str, Any]:
+    defaults = {"request": "r1", "decision": "approve", "by": "u1", "digest": "d1", "arguments": None, "v": 1}
+    return defaults | changes
+
+
+def intended(**changes: Any) -> dict[str, Any]:
+    event = {"call": "k1", "attempt": 1, "arguments": TRANSFER, "request": "r1", "digest": "d1", "v": 1} | changes
+    digest = hashlib.sha256(plain([event["arguments"]])).hexdigest()
+    return {"arguments_digest": digest} | event
+
+
+def returned(**changes: Any) -> dict[str, Any]:
+    return {"call": "k1", "attempt": 1, "result": {"receipt": "b7"}, "output_path": None, "v": 1} | changes
+
+
+def export(ledger: MemoryLedger, signer: TestSigner = SIGNER, withhold: frozenset[str] = frozenset()) -> bytes:
+    """The bundle's bytes."""
+    out = io.BytesIO()
+    bundle.write(ledger.log, ledger, signer, out, withhold)
+    return out.getvalue()
+
+
+def unpack(data: bytes) -> dict[str, bytes]:
+    """The files of a bundle, as any zip reader gives them."""
+    import zipfile
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pack(files: dict[str, bytes]) -> bytes:
+    """A canonical archive of any files."""
+    out = io.BytesIO()
+    with Packer() as packer:
+        for name, data in files.items():
+            packer.add(name, data)
+        packer.write(out)
+    return out.getvalue()
+
+
+def resign(files: dict[str, bytes], signer: TestSigner = SIGNER, entries: int | None = None) -> dict[str, bytes]:
+    """The files with a manifest that fits them, signed: what somebody with a log key can always do."""
+    import base64
+
+    manifest = json.loads(files["manifest.json"])
+    rest = {name: data for name, data in files.items() if not name.startswith("manifest.")}
+    manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in rest.items()}
+    manifest["entries"] = manifest["entries"] if entries is None else entries
+    raw = plain(manifest)
+    digest = base64.b64encode(hashlib.sha256(raw).digest()).decode()
+    text = f"{verify.MANIFEST_TITLE}\n{signer.origin_of(LOG)}\n{digest}\n"
+    return rest | {"manifest.json": raw, "manifest.note": signer.sign_text(text)}
+
+
+def check(data: bytes, folder: Path, vkey: str = "", **options: Any) -> verify.Verdict:
+    """The verdict on these bytes, by the log key that the auditor trusts."""
+    path = folder / "bundle"
+    path.write_bytes(data)
+    return verify.verify(path, vkey or SIGNER.vkey(), **options)
+
+
+def named(verdict: verify.Verdict) -> set[int | None]:
+    """The entries that the verdict names."""
+    return {failure.entry for failure in verdict.failures}
+
+
+def said(verdict: verify.Verdict) -> str:
+    """All failures as one text."""
+    return "\n".join(
+        f"{failure.entry} {failure.kind} {failure.check}: {failure.message}" for failure in verdict.failures
+    )
+
+
+def memory_folder() -> Path | None:
+    """A folder in memory where there is one: tests that write a bundle thousands of times spare the disk."""
+    folder = Path("/dev/shm")
+    return folder if os.access(folder, os.W_OK) else None
