@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.db.models.signals import post_migrate
 
 
@@ -16,5 +16,6 @@ class WiringConfig(AppConfig):
         import agentstate.celery  # noqa: F401 - so that tasks are sent to our broker from every process
         from agentstate import grants
 
-        # Called when this app's turn comes in `migrate`, after those of all others: every table is there.
-        post_migrate.connect(grants.apply, sender=self, dispatch_uid="agentstate.grants")
+        # `migrate` signals apps with models, in the order of INSTALLED_APPS: with the last of them every table is there.
+        last = [config for config in apps.get_app_configs() if config.models_module is not None][-1]
+        post_migrate.connect(grants.apply, sender=last, dispatch_uid="agentstate.grants")

@@ -38,6 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
         own_state_dir()
     os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
+    import django
+
+    django.setup()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

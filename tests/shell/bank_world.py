@@ -1,0 +1,50 @@
+"""Builders for sessions at the bank, over the real commands: a caller, a scripted agent, a legacy database.
+
+The authorization service is a real process's HTTP server, started in this process's thread by the fixture `bank`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from agentstate.people.models import User
+from audit import ledger
+from sessions import commands, queries, states
+from sessions.runtime import advance
+from tests import cast
+
+CUSTOMER = "C-1001"
+
+
+def opened(customer: str = CUSTOMER, by: User | None = None, **wishes: Any) -> UUID:
+    """A session of the bank's agent, just opened."""
+    wishes = {"agent": "bank", "channel": "phone", **wishes}
+    return commands.start(by or cast.cleo(), customer=customer, **wishes).session
+
+
+def say(session: UUID, text: str) -> None:
+    """The customer speaks, and the worker does all that follows."""
+    commands.say(cast.cleo(), session, text)
+    work()
+
+
+def work() -> None:
+    """What a worker does on a wake-up."""
+    advance.advance_ready()
+
+
+def kinds(session: UUID) -> list[str]:
+    """The kinds of the session's entries, in order."""
+    return [ledger.parse_envelope(row.envelope).kind for row in ledger.read_rows(session)]
+
+
+def events(session: UUID, kind: str) -> list[dict[str, Any]]:
+    """The data of all entries of one kind."""
+    lines = queries.entries(cast.alice(), session, limit=500)
+    return [line.data or {} for line in lines if line.kind == kind]
+
+
+def state(session: UUID) -> Any:
+    """The state as loaded."""
+    return states.load(session).state
