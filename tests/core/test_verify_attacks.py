@@ -50,9 +50,9 @@ CHANGES = {
 }
 
 
-def edited(ledger: MemoryLedger, at: int, **changes: object) -> None:
+def edited(ledger: MemoryLedger, number: int, /, **changes: object) -> None:
     """Write other values into a stored envelope."""
-    row = ledger.stored[at]
+    row = ledger.stored[number]
     row.envelope = plain(json.loads(row.envelope) | changes)
 
 
