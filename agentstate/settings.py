@@ -154,6 +154,10 @@ AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 0.1  # hours: six minutes
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"  # the database one keeps typed names (docs/decisions/0012)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # an attacker cannot keep a colleague locked out
+AXES_LOCKOUT_CALLABLE = "agentstate.people.views.locked_out"
+AXES_VERBOSE = False
 AXES_ENABLE_ADMIN = False
 
 # --- API --------------------------------------------------------------------------------------------------------
@@ -167,6 +171,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "EXCEPTION_HANDLER": "sessions.api.problems.problem",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "NUM_PROXIES": 0,  # without it throttles believe X-Forwarded-For from anybody
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {
