@@ -5,6 +5,8 @@ with the bearer token: sometimes at once, sometimes after two to four seconds, s
 while, and for some customers with no. Why it says no it does not say. What it was asked and what it
 answered it writes into its own table, which nobody can change, before the answer leaves.
 
+It is also the bank's only process that runs by itself, so the bank's refill rule runs in it (schema.sql).
+
 Not part of the product, and not clever: who is refused or awkward is a flag in the bank's database, and
 when it is away is a timetable, so that a script or a test can count on it.
 """
@@ -18,6 +20,7 @@ import hmac
 import json
 import os
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,10 +30,13 @@ from typing import Any
 import psycopg
 from psycopg.types.json import Jsonb
 
+from demo.bank.seed import refill
+
 LIMIT_MINOR = 2_500_000  # nothing above 25,000.00 by telephone
 OUTAGE_SECONDS = 14.0  # how long the check is away for an unsteady customer ...
 OUTAGE_AGAIN_SECONDS = 600.0  # ... and how much later it will be again
 LARGEST_BODY = 16_384
+REFILL_SECONDS = 600.0
 
 RECORD = """
 create schema if not exists fraud;
@@ -119,11 +125,7 @@ class Question:
 def _minor(amount: object) -> int | None:
     if amount is None:
         return None
-    if (
-        not isinstance(amount, dict)
-        or amount.get("currency") != "USD"
-        or type(amount.get("minor")) is not int
-    ):
+    if not isinstance(amount, dict) or amount.get("currency") != "USD" or type(amount.get("minor")) is not int:
         raise Malformed('amount: want {"minor": whole number, "currency": "USD"}')
     if not 0 < amount["minor"] < 2**53:
         raise Malformed("amount: want more than zero")
@@ -149,9 +151,7 @@ class Desk:
             if known is not None:
                 return self._again(connection, key, question, known)
             flag = self._flag(connection, question.customer)
-            away = max(
-                self._timetable.back_in(time.time()), self._outage(connection, question.customer, flag)
-            )
+            away = max(self._timetable.back_in(time.time()), self._outage(connection, question.customer, flag))
         if away > 0.0:
             status, answer = 503, {"error": "away", "retry_after": int(away) + 1}
         else:
@@ -217,11 +217,7 @@ class Desk:
                 [key, Jsonb(question.as_json()), status, Jsonb(answer), took_ms],
             )
             known = self._known(connection, key) if status == 200 else None
-            return (
-                self._again(connection, key, question, known)
-                if known and known[1] != answer
-                else (status, answer)
-            )
+            return self._again(connection, key, question, known) if known and known[1] != answer else (status, answer)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -250,7 +246,7 @@ class Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(given.encode(), self.server.token.encode()):
             return self._send(401, {"error": "token not known"})
         key = self.headers.get("Idempotency-Key", "").strip()
-        if not 0 < len(key) <= 200:
+        if not 0 < len(key) <= 500:
             return self._send(400, {"error": "want an Idempotency-Key header"})
         try:
             return self._send(*self.server.desk.answer(key, Question.read(body)))
@@ -292,13 +288,19 @@ class Server(ThreadingHTTPServer):
         self.desk = desk
 
 
+def keep_filled(dsn: str) -> None:
+    """Run the bank's refill rule for ever. While the bank is away it waits for the next time."""
+    while True:
+        with contextlib.suppress(psycopg.Error), psycopg.connect(dsn, connect_timeout=3) as connection:
+            refill(connection)
+        time.sleep(REFILL_SECONDS)
+
+
 def main() -> int:
     """Serve until stopped. 2 and one line on standard error when token or database is missing."""
     env = os.environ.get
     parser = argparse.ArgumentParser(prog="python -m demo.authorization", description=__doc__)
-    parser.add_argument(
-        "--port", type=int, default=int(env("AUTHORIZATION_PORT", "0")), help="0 takes a free one"
-    )
+    parser.add_argument("--port", type=int, default=int(env("AUTHORIZATION_PORT", "0")), help="0 takes a free one")
     parser.add_argument("--token-file", default=env("AUTHORIZATION_TOKEN_FILE", ""))
     parser.add_argument("--dsn", default=env("BANK_DSN", ""), help="libpq connection string of the bank")
     parser.add_argument("--away", type=float, default=8.0, help="seconds away out of every 780; 0 is never")
@@ -311,6 +313,7 @@ def main() -> int:
     except (OSError, psycopg.Error) as error:
         print(f"demo.authorization: {error}".strip(), file=sys.stderr)
         return 2
+    threading.Thread(target=keep_filled, args=[given.dsn], daemon=True).start()
     print(f"authorization ready http://127.0.0.1:{server.server_port}", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.serve_forever()

@@ -15,9 +15,7 @@ def main() -> int:
     """Do what the command line asks for; 2 and one line on standard error when the database is not there."""
     parser = argparse.ArgumentParser(prog="python -m demo.bank", description=__doc__)
     parser.add_argument("what", choices=("seed", "refill"))
-    parser.add_argument(
-        "--dsn", default=os.environ.get("BANK_DSN", ""), help="libpq connection string (BANK_DSN)"
-    )
+    parser.add_argument("--dsn", default=os.environ.get("BANK_DSN", ""), help="libpq connection string (BANK_DSN)")
     given = parser.parse_args()
     try:
         with psycopg.connect(given.dsn, connect_timeout=10) as connection:
