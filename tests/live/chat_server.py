@@ -51,7 +51,8 @@ class Raw:
 
 @dataclass(frozen=True)
 class Endless:
-    """A body that goes on: `piece` again and again, `seconds` apart, until the client leaves."""
+    """A body that goes on: `piece` again and again, `seconds` apart, until the client leaves (or 15 s are over,
+    so that a client that never leaves fails its test)."""
 
     piece: bytes
     seconds: float = 0.0
@@ -207,7 +208,8 @@ def _handler(server: ChatServer, script: Callable[[Json], Reply]) -> type[BaseHT
             def pieces() -> Iterator[bytes]:
                 if reply.before:
                     yield reply.before
-                while not server.closing.is_set():
+                until = time.monotonic() + 15
+                while not server.closing.is_set() and time.monotonic() < until:
                     server.sent += len(reply.piece)
                     yield reply.piece
                     time.sleep(reply.seconds)

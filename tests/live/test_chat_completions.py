@@ -86,10 +86,7 @@ def test_the_stream_may_be_cut_at_every_byte() -> None:
 def test_calls_that_an_endpoint_numbers_all_zero_are_told_apart_by_id() -> None:
     said = events(Say(calls=(Call("transfer", '{"n": 1}', "a"), Call("transfer", '{"n": 2}', "b"))))
     for call in (
-        call
-        for event in said
-        for choice in event["choices"]
-        for call in choice["delta"].get("tool_calls", ())
+        call for event in said for choice in event["choices"] for call in choice["delta"].get("tool_calls", ())
     ):
         call["index"] = 0
     answer, _ = ask(Raw(200, stream(said), SSE), streamed=True)
@@ -127,6 +124,11 @@ def test_what_no_store_takes_does_not_come_through(streamed: bool) -> None:
 
 
 # --- what is asked
+
+
+def test_a_character_whose_halves_come_in_two_pieces_is_whole() -> None:
+    answer, heard = ask(Say("x", pieces=("Fine \ud83d", "\ude00!")), streamed=True)
+    assert (answer.text, "".join(heard)) == ("Fine 😀!", "Fine 😀!")
 
 
 def test_the_request_carries_conversation_tools_state_model_and_key() -> None:
@@ -200,9 +202,7 @@ def test_another_provider_speaks_its_own_protocol_behind_the_same_model() -> Non
         ],
         "usage": {"input_tokens": 11, "output_tokens": 3},
     }  # fmt: skip
-    with ChatServer(
-        [Raw(200, json.dumps(body).encode()), Raw(529, b'{"error": {"message": "overloaded"}}')]
-    ) as server:
+    with ChatServer([Raw(200, json.dumps(body).encode()), Raw(529, b'{"error": {"message": "overloaded"}}')]) as server:
         at = Endpoint("claude-x", server.url.removesuffix("/v1"), Secret(KEY), provider="anthropic")
         model = ChatCompletions(at)
         answer = model.answer(asking())
