@@ -37,7 +37,7 @@ class BearerAuthentication(BaseAuthentication):
         mark_used(token)
         return token.user, token
 
-    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+    def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="api"'
 
     def _refuse(self, request: Request) -> NoReturn:
@@ -45,9 +45,7 @@ class BearerAuthentication(BaseAuthentication):
         if not failures.count(request):
             raise Throttled(failures.wait(), "Too many refused tokens from this address.")
         trail.record("token.refused", None, None, address=address_of(request))
-        raise AuthenticationFailed(
-            "This token is unknown, revoked, or its user is disabled.", "token_refused"
-        )
+        raise AuthenticationFailed("This token is unknown, revoked, or its user is disabled.", "token_refused")
 
 
 class BrowserAuthentication(SessionAuthentication):

@@ -121,9 +121,7 @@ def issue_token(user: User, name: str, by: User | None) -> str:
         raise PermissionDenied("A token can only be made for oneself.")
     _lock_active(user)
     text = secret.new_token()
-    token = ApiToken.objects.create(
-        tenant_id=user.tenant_id, user=user, name=name, digest=secret.digest(text)
-    )
+    token = ApiToken.objects.create(tenant_id=user.tenant_id, user=user, name=name, digest=secret.digest(text))
     trail.record("token.created", by, user, token=str(token.pk))
     return text
 

@@ -19,9 +19,7 @@ REVOKED = {"type": "people.revoked"}
 def close_sockets_on_commit(user_id: UUID, group: str) -> None:
     """Have this person's sockets closed once the running transaction is committed. A failure is logged."""
 
-    def close() -> (
-        None
-    ):  # a named function: Django's robust hooks log its __qualname__, which a partial lacks
+    def close() -> None:  # a named function: Django's robust hooks log its __qualname__, which a partial lacks
         close_sockets(user_id, group)
 
     transaction.on_commit(close, robust=True)

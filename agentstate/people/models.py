@@ -63,12 +63,8 @@ class User(AbstractBaseUser):
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="users")
     username = models.CharField(max_length=150, unique=True, validators=[NAME])
     display_name = models.CharField(max_length=200)
-    is_active = models.BooleanField(
-        default=True
-    )  # false ends sessions, tokens and sockets; see commands.disable
-    session_epoch = models.PositiveIntegerField(
-        default=0
-    )  # raising it ends every browser session of this person
+    is_active = models.BooleanField(default=True)  # false ends sessions, tokens and sockets; see commands.disable
+    session_epoch = models.PositiveIntegerField(default=0)  # raising it ends every browser session of this person
     created = models.DateTimeField(db_default=Now(), editable=False)
 
     USERNAME_FIELD = "username"

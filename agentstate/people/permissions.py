@@ -48,9 +48,7 @@ class Role(StrEnum):
 P = Permission
 ROLES: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: frozenset({P.SEE, P.READ}),
-    Role.SUPERVISOR: frozenset(
-        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT}
-    ),
+    Role.SUPERVISOR: frozenset({P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT}),
     Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),

@@ -21,7 +21,7 @@ class FailureThrottle(SimpleRateThrottle):
     def get_rate(self) -> str:
         return str(self.THROTTLE_RATES.get(self.scope) or self.default_rate)
 
-    def get_cache_key(self, request: Any, view: Any = None) -> str:  # noqa: ARG002
+    def get_cache_key(self, request: Any, view: Any = None) -> str:
         return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
 
     def spent(self, request: Any) -> bool:

@@ -22,9 +22,7 @@ class Migration(migrations.Migration):
                 ("last_login", models.DateTimeField(blank=True, null=True, verbose_name="last login")),
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 (
                     "username",
@@ -44,9 +42,7 @@ class Migration(migrations.Migration):
                 ("session_epoch", models.PositiveIntegerField(default=0)),
                 (
                     "created",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
                 ),
             ],
             options={
@@ -58,16 +54,12 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(max_length=200)),
                 (
                     "created",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
                 ),
             ],
         ),
@@ -76,9 +68,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 ("slug", models.SlugField(max_length=60)),
                 ("name", models.CharField(max_length=200)),
@@ -95,16 +85,12 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "created",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
                 ),
                 ("expires", models.DateTimeField(editable=False)),
                 ("used_at", models.DateTimeField(editable=False, null=True)),
@@ -129,9 +115,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 (
                     "role",
@@ -148,9 +132,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "created",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
                 ),
                 (
                     "user",
@@ -181,17 +163,13 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "id",
-                    models.UUIDField(
-                        default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False
-                    ),
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(max_length=100)),
                 ("digest", models.CharField(editable=False, max_length=64, unique=True)),
                 (
                     "created",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(), editable=False
-                    ),
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False),
                 ),
                 ("last_used", models.DateTimeField(editable=False, null=True)),
                 ("revoked_at", models.DateTimeField(editable=False, null=True)),
@@ -224,8 +202,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("user", "team", "role"), name="people_membership_once"
-            ),
+            constraint=models.UniqueConstraint(fields=("user", "team", "role"), name="people_membership_once"),
         ),
     ]

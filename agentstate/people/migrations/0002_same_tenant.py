@@ -14,9 +14,7 @@ CHILDREN = (
 
 
 def forward() -> list[str]:
-    unique = [
-        f"ALTER TABLE {table} ADD CONSTRAINT {table}_in_tenant UNIQUE (id, tenant_id)" for table in PARENTS
-    ]
+    unique = [f"ALTER TABLE {table} ADD CONSTRAINT {table}_in_tenant UNIQUE (id, tenant_id)" for table in PARENTS]
     same = [
         f"ALTER TABLE {table} ADD CONSTRAINT {table}_{parent}_same_tenant FOREIGN KEY ({parent}_id, tenant_id) "
         f"REFERENCES people_{parent} (id, tenant_id) DEFERRABLE INITIALLY DEFERRED"

@@ -83,10 +83,7 @@ def make_caller(path: Path) -> None:
 
 
 def demo_teams(tenant: Tenant) -> dict[str, Team]:
-    return {
-        slug: commands.create_team(tenant=tenant, slug=slug, name=name, by=None)
-        for slug, name in TEAMS.items()
-    }
+    return {slug: commands.create_team(tenant=tenant, slug=slug, name=name, by=None) for slug, name in TEAMS.items()}
 
 
 def make_account(who: Account, teams: dict[str, Team], password: str | None) -> User:

@@ -17,9 +17,7 @@ class Command(PeopleCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user")
-        parser.add_argument(
-            "--base", default="http://127.0.0.1:8000", metavar="URL", help="where the site is"
-        )
+        parser.add_argument("--base", default="http://127.0.0.1:8000", metavar="URL", help="where the site is")
 
     def handle(self, *_: Any, **options: Any) -> None:
         secret = issue_sign_in_link(person(options["user"]))
