@@ -1,0 +1,64 @@
+"""The bank for shell tests: its real database on the test servers, and its real authorization service."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings as django_settings
+
+from demo.authorization import Desk, Server, Timetable
+from demo.bank.seed import seed
+from sessions import states
+
+
+class Bank:
+    """What a test asks the legacy database, from outside of the product."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            return connection.execute(sql, values).fetchall()  # type: ignore[arg-type]
+
+    def transfers(self, customer: str) -> list[tuple[Any, ...]]:
+        """The transfers out of this customer's accounts: (amount in minor units, reference)."""
+        return self.rows(
+            "SELECT t.amount, t.reference FROM core.transfers t JOIN core.accounts a ON a.id = t.from_account"
+            " WHERE a.customer_id = %s ORDER BY t.at",
+            customer,
+        )
+
+
+@pytest.fixture(scope="session")
+def _authorization(test_database) -> Iterator[tuple[str, Path]]:
+    dsn = django_settings.BANK_DSN
+    with psycopg.connect(dsn) as connection:
+        seed(connection)
+    token = Path(django_settings.STATE_DIR) / "authorization.token"
+    token.write_text("test-token")
+    server = Server(0, "test-token", Desk(dsn, Timetable(away=0.0)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", token
+    server.shutdown()
+
+
+@pytest.fixture
+def bank(_authorization, settings) -> Bank:
+    """The legacy bank with nobody's transfers, and its authorization service at work."""
+    settings.BANK_AUTHORIZATION_URL, token = _authorization
+    settings.BANK_AUTHORIZATION_TOKEN_FILE = str(token)
+    return Bank(settings.BANK_DSN)
+
+
+@pytest.fixture(autouse=True)
+def _no_hot_states() -> Iterator[None]:
+    """A rolled-back database must not be met by a state remembered from before."""
+    states.forget_all()
+    yield
+    states.forget_all()
