@@ -51,7 +51,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # bytes; a larger body is refused befor
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 
 INSTALLED_APPS = [
-    "daphne",
+    *(["daphne"] if DEBUG else []),  # its `runserver`; elsewhere it costs every process half a second of imports
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -24,7 +24,7 @@ from agentstate.stack.children import last_line
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart
 from agentstate.stack.servers import start_servers, supervisor_for
-from agentstate.stack.statedir import claim, prepare, write_once
+from agentstate.stack.statedir import claim, prepare, remove_sockets, write_once
 from agentstate.stack.supervisor import Interrupted, Supervisor
 
 READY_SECONDS = 60.0
@@ -59,13 +59,10 @@ def _run(stack: Endpoints, supervisor: Supervisor, port: int, demo: bool, say: C
         env, accounts = _prepare_demo(stack, supervisor) if demo else ({}, "")
         url = f"http://127.0.0.1:{port}/"
         env |= {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
-        for program in (
-            programs.web(stack, port, env),
-            programs.worker(stack, env),
-            programs.beat(stack, env),
-        ):
-            supervisor.start(program)
+        supervisor.start(programs.web(stack, port, env))
+        supervisor.start(programs.worker(stack, env))
         supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
+        supervisor.start(programs.beat(stack, env))  # last: nothing waits for it, and starting costs a second
         say(f"ready {url}")
         if demo:
             _open_demo(stack, supervisor, url, accounts, say)
@@ -74,6 +71,8 @@ def _run(stack: Endpoints, supervisor: Supervisor, port: int, demo: bool, say: C
         return
     finally:
         supervisor.stop()
+        if stack.embedded:
+            remove_sockets(stack)
 
 
 def healthy(url: str) -> bool:

@@ -12,7 +12,7 @@ from agentstate.stack import identity, postgres, valkey
 from agentstate.stack.children import command_line, end_leftovers
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import DidNotStart
-from agentstate.stack.statedir import Claim, holder, prepare, prepare_sockets, share, try_claim
+from agentstate.stack.statedir import Claim, holder, prepare, prepare_sockets, remove_sockets, share, try_claim
 from agentstate.stack.supervisor import Supervisor
 
 START_SECONDS = 120.0  # a database that was killed may have much to recover; it is watched meanwhile
@@ -72,6 +72,7 @@ def _own_servers(stack: Endpoints, held: Claim) -> Iterator[bool]:
         held.wait_for_users()
     finally:
         supervisor.stop()
+        remove_sockets(stack)
         held.release()
 
 

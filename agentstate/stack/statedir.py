@@ -13,6 +13,7 @@ import pwd
 import secrets
 import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -53,6 +54,12 @@ def prepare_sockets(stack: Endpoints) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise SocketDirTaken(f"{path} is {_user(found.st_uid)}'s: remove it, or choose another --state-dir.")
     path.chmod(0o700)
+
+
+def remove_sockets(stack: Endpoints) -> None:
+    """Remove the socket directory, unless something is left in it; after the servers have stopped."""
+    with suppress(OSError):
+        stack.socket_dir.rmdir()
 
 
 def write_once(path: Path, text: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from agentstate.errors import Refused
 from agentstate.stack.endpoints import endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
-from agentstate.stack.statedir import claim, prepare
+from agentstate.stack.statedir import claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted
 from tests.processes import ROOT
 
@@ -29,6 +29,7 @@ def main() -> None:
             pass
         finally:
             supervisor.stop()
+            remove_sockets(stack)
             held.release()
 
 
