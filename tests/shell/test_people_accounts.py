@@ -103,9 +103,7 @@ def test_open_sockets_are_told_to_close_after_the_commit(ending, django_capture_
     assert async_to_sync(scenario)() == {"type": "people.revoked", "user": str(user.pk)}
 
 
-def test_a_dead_channel_layer_does_not_keep_anybody_in(
-    monkeypatch, django_capture_on_commit_callbacks
-) -> None:
+def test_a_dead_channel_layer_does_not_keep_anybody_in(monkeypatch, django_capture_on_commit_callbacks) -> None:
     def dead() -> None:
         raise ConnectionError("no layer")
 

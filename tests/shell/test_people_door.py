@@ -76,9 +76,7 @@ def test_the_name_is_found_in_any_case_and_what_was_typed_comes_back_escaped() -
     assert b"<b>" not in enter(browser(), '"><b>').content
 
 
-@pytest.mark.parametrize(
-    "where", ["//evil.example/", "https://evil.example/", "javascript:alert(1)", "\\\\evil"]
-)
+@pytest.mark.parametrize("where", ["//evil.example/", "https://evil.example/", "javascript:alert(1)", "\\\\evil"])
 def test_next_never_leads_to_another_host(where: str) -> None:
     with_password(alice())
     assert enter(browser(), next=where)["Location"] == home()
@@ -217,9 +215,7 @@ def test_of_two_who_use_a_link_at_once_one_gets_in() -> None:
 def wait_until_somebody_waits_for_me() -> None:
     """Returns once another connection is blocked by a row this one has changed."""
     # pg_locks, because what pg_stat_activity says is frozen within a transaction
-    waiting = (
-        "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
-    )
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     for _ in range(500):
         with connection.cursor() as cursor:
             if cursor.execute(waiting).fetchone()[0]:

@@ -42,9 +42,7 @@ def test_a_token_opens_the_api_for_its_user() -> None:
     assert call(text, scheme="bearer").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "ags_", "x", "ags_" + "A" * 43, "two words", "ü", "\u20ac", "a" * 9000, "'"]
-)
+@pytest.mark.parametrize("wrong", ["", "ags_", "x", "ags_" + "A" * 43, "two words", "ü", "\u20ac", "a" * 9000, "'"])
 def test_anything_else_is_401_and_says_which_scheme_is_wanted(wrong: str) -> None:
     answer = call(wrong.encode("utf-8").decode("latin-1"))
     assert answer.status_code == 401
