@@ -5,17 +5,19 @@ One query each drives the badge, the list and the API: `decidable` is what waits
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Min, Q, QuerySet
 from django.db.models.functions import Now
 
+from agentstate.clock import now
 from agentstate.engine import events as ev
+from agentstate.engine.lifecycle import RequestStatus, SessionStatus
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, can, teams_with
@@ -26,7 +28,9 @@ from sessions.models import AgentSession, ApprovalRequest
 Person = User | AnonymousUser
 PAGE = 100
 ERASED_NAME = "Erased"
-_plain = msgspec.json.Encoder(decimal_format="number")
+SOON = timedelta(minutes=3)
+Deadline = tuple[datetime, datetime]  # asked at, expires at
+_DEADLINE = ("session_id", "asked_at", "expires_at")
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -50,7 +54,13 @@ class SessionLine(msgspec.Struct, frozen=True):
     last_role: str = ""
     last_words: str = ""
     open_preview: str = ""
-    expires_at: datetime | None = None  # the nearest deadline among its open requests
+    asked_at: datetime | None = None  # of the open request whose deadline is nearest
+    expires_at: datetime | None = None  # that deadline
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether nothing goes on here until a person acts."""
+        return self.open_requests > 0 or self.status == SessionStatus.FAILED
 
     @property
     def reference(self) -> str:
@@ -99,16 +109,50 @@ def visible_sessions(user: Person) -> QuerySet[AgentSession]:
     return AgentSession.objects.filter(team__in=teams_with(user, Permission.SEE))
 
 
-def live_sessions(user: Person) -> list[SessionLine]:
+def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
     """The sessions that have not ended, worst first: what needs a person, then the tier, then the nearest deadline."""
-    rows = visible_sessions(user).filter(ended_at__isnull=True).order_by("-tier", "opened_at")[: 5 * PAGE]
-    lines = _lines(user, rows)
-    return sorted(lines, key=_worst_first)
+    rows = visible_sessions(user).filter(ended_at__isnull=True)
+    if only is not None:
+        rows = rows.filter(pk__in=only)
+    lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE])
+    return sorted(lines, key=worst_first)
 
 
-def _worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:
+def worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:
+    """The order of the wall."""
     deadline = line.expires_at.timestamp() if line.expires_at else float("inf")
-    return (line.open_requests == 0, -line.tier, deadline, line.opened_at)
+    return (not line.needs_person, -line.tier, deadline, line.opened_at)
+
+
+class WallCounts(msgspec.Struct, frozen=True):
+    """The figures above the wall."""
+
+    active: int
+    failed: int
+    decidable: int
+    highest: int  # of them, tier 3
+    soon: int  # of them, with less than SOON left
+    oldest: datetime | None  # since when the one asked first waits
+    expired: int  # requests nobody decided in time, since midnight UTC
+
+
+def wall_counts(user: Person) -> WallCounts:
+    """Three indexed queries; what "needs a decision" counts is what `decidable` lists."""
+    live = visible_sessions(user).filter(ended_at__isnull=True)
+    failed = Count("pk", filter=Q(status=SessionStatus.FAILED))
+    midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
+    return WallCounts(
+        **live.aggregate(active=Count("pk"), failed=failed),
+        **decidable(user)
+        .order_by()
+        .aggregate(
+            decidable=Count("pk"),
+            highest=Count("pk", filter=Q(tier__gte=3)),
+            soon=Count("pk", filter=Q(expires_at__lt=Now() + SOON)),
+            oldest=Min("asked_at"),
+        ),
+        expired=visible_requests(user).filter(state=RequestStatus.EXPIRED, ended_at__gte=midnight).count(),
+    )
 
 
 def sessions(user: Person, *, before: datetime | None = None, status: str = "", limit: int = PAGE) -> list[SessionLine]:
@@ -133,15 +177,15 @@ def _lines(user: Person, rows: QuerySet[AgentSession]) -> list[SessionLine]:
     readable = set(teams_with(user, Permission.READ))
     found = list(rows)
     deadlines = _deadlines([row.pk for row in found if row.open_requests])
-    return [_line(row, row.team_id in readable, deadlines.get(row.pk)) for row in found]
+    return [_line(row, row.team_id in readable, deadlines.get(row.pk, (None, None))) for row in found]
 
 
-def _deadlines(ids: list[UUID]) -> dict[UUID, datetime]:
+def _deadlines(ids: list[UUID]) -> dict[UUID, Deadline]:
     pending = ApprovalRequest.objects.filter(session__in=ids, state="pending").order_by("-expires_at")
-    return dict(pending.values_list("session_id", "expires_at"))
+    return {session: (asked, until) for session, asked, until in pending.values_list(*_DEADLINE)}
 
 
-def _line(row: AgentSession, readable: bool, deadline: datetime | None) -> SessionLine:
+def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, None]) -> SessionLine:
     plain = SessionLine(
         id=row.pk,
         agent=row.agent,
@@ -156,7 +200,8 @@ def _line(row: AgentSession, readable: bool, deadline: datetime | None) -> Sessi
         last_at=row.last_at,
         ended_at=row.ended_at,
         team=row.team_id,
-        expires_at=deadline,
+        asked_at=deadline[0],
+        expires_at=deadline[1],
     )
     if not readable:
         return plain

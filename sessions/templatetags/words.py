@@ -1,0 +1,65 @@
+"""The words of `sessions.words` as template filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from sessions import words
+from sessions.queries import SessionLine
+from sessions.templatetags.console import icon
+
+register = template.Library()
+
+
+@register.filter
+def doing(line: SessionLine) -> words.Doing:
+    """What a session does now."""
+    return words.doing(line)
+
+
+@register.filter
+def wants(line: SessionLine) -> str:
+    """What the customer wants: the step that waits, else the topic."""
+    return line.open_preview or line.topic
+
+
+@register.filter
+def speaker(role: str) -> str:
+    """Who says something."""
+    return words.speaker(role)
+
+
+@register.filter
+def stands(status: str) -> str:
+    """Where a session stands."""
+    return words.stands(status)
+
+
+@register.filter
+def plain(name: str) -> str:
+    """A name of code as words."""
+    return words.plain(name)
+
+
+@register.filter
+def in_words(value: Any) -> str:
+    """A value on one line."""
+    return words.value(value)
+
+
+@register.simple_tag
+def outcome(state: str) -> SafeString:
+    """The badge of a request's state."""
+    mark, text, kind = words.OUTCOMES.get(state, ("flag", state, ""))
+    return format_html('<span class="badge {}">{}{}</span>', kind, icon(mark), text)
+
+
+@register.filter
+def rank(line: SessionLine) -> str:
+    """The wall's order as text that sorts: what needs a person, the tier, the deadline, who called first."""
+    until = line.expires_at.timestamp() if line.expires_at else 9_999_999_999
+    return f"{not line.needs_person:d} {9 - line.tier} {until:013.2f} {line.opened_at.timestamp():013.2f} {line.id}"

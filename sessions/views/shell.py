@@ -1,0 +1,82 @@
+"""What every page shares: the frame around it, who may open it, and how a refusal is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from agentstate import clock
+from agentstate.errors import Refused
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, teams_with
+from sessions import queries
+
+View = Callable[..., HttpResponse]
+
+
+class Shell:
+    """The frame's facts, asked for only when a template shows them: most fragments show none."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._user = getattr(request, "user", None)
+        self.at = clock.now()
+
+    @property
+    def person(self) -> User | None:
+        """Who is signed in."""
+        return self._user if isinstance(self._user, User) else None
+
+    @cached_property
+    def open_decisions(self) -> int:
+        """The badge: what waits for this person, counted by the query that lists it."""
+        return queries.decidable(self.person).count() if self.person else 0
+
+    @cached_property
+    def may_play_caller(self) -> bool:
+        """Whether the page that plays a caller is theirs."""
+        if self.person is None:
+            return False
+        opens = teams_with(self.person, Permission.OPEN_SESSION)
+        return bool(set(opens) & set(teams_with(self.person, Permission.SPEAK_AS_CUSTOMER)))
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """The context processor of every template: `frame` and the instant that ages are counted from."""
+    frame = Shell(request)
+    return {"frame": frame, "at": frame.at}
+
+
+def console(view: View) -> View:
+    """A page for signed-in people. What a query or command refuses becomes a page that says so."""
+
+    @never_cache
+    @login_required
+    @wraps(view)
+    def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except Refused as refusal:
+            return refused(request, refusal)
+
+    return shown
+
+
+def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+    """The page of a refusal that has no better place to be shown."""
+    if refusal.status == 404:
+        raise Http404(str(refusal))
+    return render(request, "agent_sessions/refused.html", {"refusal": refusal}, status=refusal.status)
+
+
+@console
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The front door leads to the wall."""
+    return redirect("live")

@@ -1,0 +1,230 @@
+"""What happened, in a supervisor's words. Pure: entries, lines and values in, sentences out; nothing here decides or reads.
+
+An entry that was erased says so; a kind that is not known here is named as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentstate.engine.lifecycle import SessionStatus
+from sessions import money
+
+if TYPE_CHECKING:
+    from sessions.queries import SessionLine
+
+Data = dict[str, Any]
+LONGEST = 160  # characters of one value in a list
+MOST_FACTS = 5  # of one result in one line
+MOST_ROWS = 80  # of a scratchpad on a page
+
+
+class Sentence(NamedTuple):
+    """What an entry says: the act, what it was about, and whose dot it bears ("p" people, "r" risk, "" software)."""
+
+    act: str
+    about: str = ""
+    mark: str = ""
+
+
+class Doing(NamedTuple):
+    """What a session does now, with the icon beside it."""
+
+    icon: str
+    text: str
+
+
+_DOING = {
+    SessionStatus.IDLE: Doing("quote", "Listening"),
+    SessionStatus.PLANNING: Doing("live", "Thinking"),
+    SessionStatus.EXECUTING: Doing("tool", "Working"),
+    SessionStatus.WAITING_FEEDBACK: Doing("decide", "Needs a decision"),
+    SessionStatus.PAUSED: Doing("pause", "Paused"),
+    SessionStatus.DONE: Doing("check", "Ended"),
+    SessionStatus.FAILED: Doing("warn", "Cannot go on"),
+    SessionStatus.CANCELLED: Doing("stop", "Stopped"),
+}
+STANDS = {
+    SessionStatus.IDLE: "The agent waits for the customer.",
+    SessionStatus.PLANNING: "The agent works out what to say or do.",
+    SessionStatus.EXECUTING: "The agent carries out a step.",
+    SessionStatus.WAITING_FEEDBACK: "A step waits for a person to decide.",
+    SessionStatus.PAUSED: "A person stopped it; it may go on.",
+    SessionStatus.DONE: "The conversation is over.",
+    SessionStatus.FAILED: "The agent cannot go on by itself.",
+    SessionStatus.CANCELLED: "A person stopped it for good.",
+}
+OUTCOMES = {
+    "pending": ("decide", "Needs a decision", ""),
+    "approved": ("check", "Approved", ""),
+    "edited": ("check", "Edited, approved", "people"),
+    "rejected": ("x", "Rejected", ""),
+    "responded": ("quote", "Asked again", "people"),
+    "ignored": ("x", "Left alone", ""),
+    "expired": ("clock", "Expired", "time"),
+    "withdrawn": ("undo", "Withdrawn", ""),
+    "superseded": ("undo", "Replaced", ""),
+    "failed": ("warn", "Failed", "risk"),
+}
+_SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}
+
+
+def doing(line: SessionLine) -> Doing:
+    """What a session does now. An open request comes first: it is what a person is needed for."""
+    status = SessionStatus.WAITING_FEEDBACK if line.open_requests else SessionStatus(line.status)
+    return _DOING[status]
+
+
+def stands(status: str) -> str:
+    """Where a session stands, as a sentence."""
+    return STANDS[SessionStatus(status)]
+
+
+def speaker(role: str) -> str:
+    """Who says something, in one word."""
+    return _SPEAKERS.get(role, role)
+
+
+def plain(name: str) -> str:
+    """A name of code as words: load_customer becomes "Load customer"."""
+    words = name.rsplit(".", 1)[-1].replace("_", " ").replace("-", " ").strip()
+    return words[:1].upper() + words[1:] if words else name
+
+
+def value(given: object) -> str:
+    """A value on one line."""
+    if money.is_money(given):
+        assert isinstance(given, dict)
+        return money.show(given)
+    if isinstance(given, bool):
+        return "yes" if given else "no"
+    if given is None:
+        return "nothing"
+    if isinstance(given, int | Decimal | float):
+        return str(given)
+    if isinstance(given, dict):
+        return account(given) or facts(given)
+    if isinstance(given, list):
+        return _listed(given)
+    return _clipped(str(given))
+
+
+def account(given: Data) -> str:
+    """An account in short, "savings ··2207", or nothing when the value is none."""
+    if not (isinstance(given.get("kind"), str) and isinstance(given.get("last4"), str)):
+        return ""
+    balance = given.get("balance")
+    return f"{given['kind']} ··{given['last4']}" + (f", {money.show(balance)}" if money.is_money(balance) else "")
+
+
+def facts(given: Data) -> str:
+    """The facts of an object on one line: lists are counted, the rest is named."""
+    told = []
+    for name, item in list(given.items())[:MOST_FACTS]:
+        if isinstance(item, list) and item and isinstance(item[0], dict):
+            told.append(f"{len(item)} {name}")
+        elif item not in (None, "", [], {}):
+            told.append(f"{plain(name).lower()} {value(item)}")
+    return _clipped(", ".join(told))
+
+
+def _listed(items: list[Any]) -> str:
+    return _clipped(", ".join(value(item) for item in items[:MOST_FACTS]) + (", …" if len(items) > MOST_FACTS else ""))
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def rows(pad: Data, path: str = "") -> list[tuple[str, str]]:
+    """A scratchpad as paths and values, bounded."""
+    found = []
+    for row in _rows(pad, path):
+        found.append(row)
+        if len(found) == MOST_ROWS:
+            break
+    return found
+
+
+def _rows(given: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(given, dict) and given and not money.is_money(given) and not account(given):
+        for name, item in given.items():
+            yield from _rows(item, f"{path}.{name}" if path else name)
+    elif isinstance(given, list) and any(isinstance(item, dict) for item in given):
+        for number, item in enumerate(given):
+            yield f"{path}.{number}", value(item)
+    else:
+        yield path, value(given)
+
+
+def entry(kind: str, data: Data | None, tool: str = "") -> Sentence:
+    """What an entry says. `tool` is the tool of the call that it is about, when the entry itself does not name it."""
+    if data is None:
+        return Sentence(plain(kind), "erased with its subject")
+    tell = _TELL.get(kind)
+    return tell(data, plain(tool) if tool else "Step") if tell else Sentence(kind)
+
+
+def _message(data: Data, tool: str) -> Sentence:
+    role = str(data.get("role", ""))
+    return Sentence(f"{speaker(role)} said", f"“{_clipped(data['text'])}”", "p" if role == "staff" else "")
+
+
+def _opened(data: Data, tool: str) -> Sentence:
+    return Sentence("Call answered" if data.get("channel") == "phone" else "Chat opened", data.get("topic", ""))
+
+
+def _requested(data: Data, tool: str) -> Sentence:
+    return Sentence("Needs a decision", f"{data['preview'] or plain(data['tool'])}. Rule {data['rule']}", "r")
+
+
+_DECIDED = {"approve": "Approved", "edit": "Edited and approved", "reject": "Rejected", "respond": "Asked again"}
+
+
+def _decided(data: Data, tool: str) -> Sentence:
+    return Sentence(
+        _DECIDED.get(data["decision"], data["decision"]), data.get("reason") or data.get("response", ""), "p"
+    )
+
+
+def _ended_request(data: Data, tool: str) -> Sentence:
+    word = OUTCOMES.get(data["outcome"], ("", data["outcome"], ""))[1]
+    return Sentence(f"Request closed: {word.lower()}", data.get("because", ""))
+
+
+def _failed_tool(data: Data, tool: str) -> Sentence:
+    again = ", will be tried again" if data.get("retry_at") else ""
+    return Sentence(f"{tool} failed", f"{data['reason']}{again}", "" if again else "r")
+
+
+def _failed_model(data: Data, tool: str) -> Sentence:
+    again = ", will be asked again" if data.get("retry_at") else ""
+    return Sentence("The model gave no answer", f"{data['reason']}{again}", "" if again else "r")
+
+
+def _answered(data: Data, tool: str) -> Sentence:
+    calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
+    return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
+
+
+_TELL: dict[str, Callable[[Data, str], Sentence]] = {
+    "session.opened": _opened,
+    "message.added": _message,
+    "run.started": lambda data, tool: Sentence("The agent set to work", f"on {data['trigger']}"),
+    "run.rested": lambda data, tool: Sentence("The agent rests", f"until {data['waiting_for'] or 'somebody'} acts"),
+    "model.requested": lambda data, tool: Sentence("Asked the model", data["model"]),
+    "model.answered": _answered,
+    "model.failed": _failed_model,
+    "call.allowed": lambda data, tool: Sentence(f"{tool} allowed", f"rule {data['rule']}, tier {data['tier']}"),
+    "call.refused": lambda data, tool: Sentence(f"{tool} refused", data["reason"], "r"),
+    "approval.requested": _requested,
+    "decision.made": _decided,
+    "request.ended": _ended_request,
+    "tool.intended": lambda data, tool: Sentence(f"{plain(data['tool'])} begins", f"attempt {data['attempt']}"),
+    "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),
+    "tool.failed": _failed_tool,
+    "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
+    "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
+}
