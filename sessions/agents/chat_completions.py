@@ -132,9 +132,7 @@ class Speech:
             self._on_text(ready)
 
 
-def configured(
-    environ: Mapping[str, str], output_paths: Mapping[str, str] | None = None
-) -> ChatCompletions | None:
+def configured(environ: Mapping[str, str], output_paths: Mapping[str, str] | None = None) -> ChatCompletions | None:
     """The model that AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY name; None if they name none.
 
     Raises ModelMisconfigured.

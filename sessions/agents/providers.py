@@ -149,9 +149,7 @@ def _checked_url(url: str) -> str:
     if not usable:
         raise ModelMisconfigured("AGENT_BASE_URL is not an http or https address.")
     if at.username is not None or at.query or at.fragment:
-        raise ModelMisconfigured(
-            "AGENT_BASE_URL holds a user, a query or a fragment; keys go in AGENT_API_KEY."
-        )
+        raise ModelMisconfigured("AGENT_BASE_URL holds a user, a query or a fragment; keys go in AGENT_API_KEY.")
     return url
 
 

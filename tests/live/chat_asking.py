@@ -35,14 +35,10 @@ def model_at(url: str, key: str = KEY, silence: float = 5.0, deadline: float = 2
     return ChatCompletions(at, {"transfer": "state.transfer"})
 
 
-def ask(
-    reply: Reply, streamed: bool = False, key: str = KEY, **limits: float
-) -> tuple[ModelAnswer, list[str]]:
+def ask(reply: Reply, streamed: bool = False, key: str = KEY, **limits: float) -> tuple[ModelAnswer, list[str]]:
     heard: list[str] = []
     with ChatServer([reply]) as server:
-        answer = model_at(server.url, key, **limits).answer(
-            asking(), on_text=heard.append if streamed else None
-        )
+        answer = model_at(server.url, key, **limits).answer(asking(), on_text=heard.append if streamed else None)
     return answer, heard
 
 

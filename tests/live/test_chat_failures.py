@@ -47,9 +47,7 @@ def test_arguments_that_could_be_read_two_ways_are_refused_with_the_reason(
 
 @BOTH_WAYS
 def test_one_bad_call_spoils_the_answer(streamed: bool) -> None:
-    assert "call 2" in str(
-        failing(Say("Ok.", (Call("transfer", "{}"), Call("transfer", "[]", "b"))), streamed)
-    )
+    assert "call 2" in str(failing(Say("Ok.", (Call("transfer", "{}"), Call("transfer", "[]", "b"))), streamed))
 
 
 @BOTH_WAYS

@@ -55,9 +55,7 @@ def test_a_server_that_repeats_the_key_is_not_quoted(streamed: bool, echo: int, 
         Hang(),
     ],
 )
-def test_the_key_is_in_no_error_trace_or_log(
-    streamed: bool, reply: Reply, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_in_no_error_trace_or_log(streamed: bool, reply: Reply, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     failed = failing(reply, streamed, silence=0.3)
     assert failed.__context__ is None
