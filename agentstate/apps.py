@@ -14,7 +14,10 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         import agentstate.celery  # noqa: F401 - so that tasks are sent to our broker from every process
-        from agentstate import grants
+        from agentstate import grants, trail
+        from agentstate.people import trail as people
+
+        people.sink = trail.to_ledger
 
         # `migrate` signals apps with models, in the order of INSTALLED_APPS: with the last of them every table is there.
         last = [config for config in apps.get_app_configs() if config.models_module is not None][-1]

@@ -206,8 +206,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = STATE_DIR / "static"
-WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start
+WHITENOISE_USE_FINDERS = True  # straight from the checkout: nothing to collect before the first start
 
 # --- time and language ------------------------------------------------------------------------------------------
 USE_TZ = True
