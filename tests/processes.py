@@ -83,8 +83,9 @@ class Running:
         """The text after `ready`, once that line is printed. Fails when the program ends before."""
 
         def line() -> re.Match[str] | None:
-            assert self.process.poll() is None, f"ended before it was ready: {self.said}"
-            return re.search(r"^ready (\S+)$", self.said, re.MULTILINE)
+            found = re.search(r"^ready (\S+)$", self.said, re.MULTILINE)
+            assert found or self.process.poll() is None, f"ended before it was ready: {self.said}"
+            return found
 
         eventually(line, seconds, "ready")
         found = line()

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -101,7 +101,7 @@ def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
     name = environ.get("AGENTSTATE_DATABASE") or "agentstate"
     bank = "" if outside else _conninfo(sockets, state / "secrets" / "bank.pgpass", BANK, BANK)
     databases = _outside_databases(environ) if outside else _embedded_databases(environ, state, sockets, name)
-    broker, cache, channel = _outside_redis(environ["REDIS_URL"]) if outside else _embedded_redis(sockets)
+    broker, cache, channel = _outside_redis(environ["REDIS_URL"]) if outside else _on_socket(sockets / "valkey.sock")
     return Endpoints(
         base_dir=base_dir,
         state_dir=state,
@@ -130,9 +130,7 @@ def _conninfo(host: Path, passfile: Path, role: str, database: str) -> str:
     return make_conninfo("", host=str(host), user=role, dbname=database, passfile=str(passfile))
 
 
-def _embedded_databases(
-    environ: Mapping[str, str], state: Path, sockets: Path, name: str
-) -> dict[str, dict[str, Any]]:
+def _embedded_databases(environ: Mapping[str, str], state: Path, sockets: Path, name: str) -> dict[str, dict[str, Any]]:
     def of(role: str) -> dict[str, Any]:
         passfile = str(state / "secrets" / f"{role}.pgpass")
         return {"NAME": name, "USER": role, "HOST": str(sockets), "OPTIONS": {"passfile": passfile}}
@@ -169,15 +167,17 @@ def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> 
     return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **roles["erase"]}}
 
 
-def _embedded_redis(sockets: Path) -> tuple[str, str, str]:
-    """Broker, cache and channel layer on one server; Celery alone writes a socket URL in a way of its own."""
-    path = sockets / "valkey.sock"
-    return f"redis+socket://{path}?virtual_host=0", f"unix://{path}?db=1", f"unix://{path}?db=2"
+def _on_socket(path: Path | str, first: int = 0) -> tuple[str, str, str]:
+    """Broker, cache and channel layer on one socket; Celery alone writes its URL in a way of its own."""
+    broker = f"redis+socket://{path}?virtual_host={first}"
+    return broker, f"unix://{path}?db={first + 1}", f"unix://{path}?db={first + 2}"
 
 
 def _outside_redis(url: str) -> tuple[str, str, str]:
     """Broker, cache and channel layer on three databases in a row, from the one that `url` names."""
     parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return _on_socket(parts.path, int(parse_qs(parts.query).get("db", ["0"])[0]))
     first = int(parts.path.strip("/") or 0)
     broker, cache, channel = (urlunsplit(parts._replace(path=f"/{first + step}")) for step in range(3))
     return broker, cache, channel

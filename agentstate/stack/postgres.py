@@ -119,9 +119,7 @@ def create_database(
     connection.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY {}").format(*names))
     connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
     for guest in guests:
-        connection.execute(
-            sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, sql.Identifier(guest))
-        )
+        connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(database, sql.Identifier(guest)))
 
 
 def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) -> None:
@@ -132,9 +130,7 @@ def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) ->
     found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone()
     verb = "ALTER" if found else "CREATE"
     connection.execute(
-        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(
-            sql.SQL(verb), sql.Identifier(role), sql.Literal(verifier)
-        )
+        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(sql.SQL(verb), sql.Identifier(role), sql.Literal(verifier))
     )
 
 
@@ -166,9 +162,7 @@ def _initdb(stack: Endpoints, identity: Identity, target: Path) -> None:
 
 def _check_major(stack: Endpoints) -> None:
     theirs = (stack.postgres_dir / "PG_VERSION").read_text().strip()
-    told = subprocess.run(
-        [_binary("postgres"), "--version"], capture_output=True, text=True, check=True
-    ).stdout
+    told = subprocess.run([_binary("postgres"), "--version"], capture_output=True, text=True, check=True).stdout
     ours = told.split()[2].split(".")[0]
     if theirs != ours:
         raise OtherMajor(

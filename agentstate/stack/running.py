@@ -33,9 +33,7 @@ READY_SECONDS = 60.0
 def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], None]) -> None:
     """Run everything until a signal. Raises a subclass of Unstartable when something cannot be."""
     if demo and not stack.bank_dsn:
-        raise BankMissing(
-            "With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo."
-        )
+        raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
     prepare(stack)
     held = claim(stack, "`manage.py up`")
     try:
@@ -123,9 +121,7 @@ def _seed(stack: Endpoints, env: dict[str, str]) -> None:
         raise DidNotStart(f"{' '.join(command[1:])}: {last_line(log)} (see {log})")
 
 
-def _open_demo(
-    stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]
-) -> None:
+def _open_demo(stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]) -> None:
     """Let the customers call, and say who may sign in."""
     token_file = str(stack.state_dir / "demo" / "callers.token")
     env = {"AGENTSTATE_URL": url, "AGENTSTATE_TOKEN_FILE": token_file}

@@ -108,9 +108,7 @@ def claim(stack: Endpoints, what: str) -> Claim:
     """Claim `stack` for `what` (said to others). Raises AlreadyRunning when a live process holds it."""
     held = try_claim(stack, what)
     if held is None:
-        raise AlreadyRunning(
-            f"{holder(stack)} uses {stack.state_dir}: stop it, or choose another --state-dir."
-        )
+        raise AlreadyRunning(f"{holder(stack)} uses {stack.state_dir}: stop it, or choose another --state-dir.")
     return held
 
 

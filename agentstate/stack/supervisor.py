@@ -49,9 +49,7 @@ class Kept:
         self.deaths.append(now)
         how = f"{self.program.name} died ({_describe(code)})"
         if len(self.deaths) == DEATHS and now - self.deaths[0] < WINDOW:
-            raise KeepsDying(
-                f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})"
-            )
+            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})")
         recent = sum(1 for death in self.deaths if now - death < WINDOW)
         self.due = now + BACKOFF[recent - 1]
         return f"{how}, starting it again"

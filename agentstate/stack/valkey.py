@@ -42,9 +42,7 @@ def program(stack: Endpoints) -> Program:
 
 def answers(stack: Endpoints) -> bool:
     """Whether the server is up and has read its file."""
-    client = redis.Redis(
-        unix_socket_path=str(stack.valkey_socket), socket_timeout=2, socket_connect_timeout=2
-    )
+    client = redis.Redis(unix_socket_path=str(stack.valkey_socket), socket_timeout=2, socket_connect_timeout=2)
     try:
         return bool(client.ping())
     except redis.RedisError:

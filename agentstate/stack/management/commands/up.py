@@ -19,12 +19,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--demo", action="store_true", help="also a bank with customers who call")
-        parser.add_argument(
-            "--port", type=int, help="of the web server; without it the first free one from 8000 on"
-        )
-        parser.add_argument(
-            "--state-dir", metavar="DIR", help="where data, keys and logs are (default .state)"
-        )
+        parser.add_argument("--port", type=int, help="of the web server; without it the first free one from 8000 on")
+        parser.add_argument("--state-dir", metavar="DIR", help="where data, keys and logs are (default .state)")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
