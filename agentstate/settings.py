@@ -130,6 +130,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
 }
 CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below holds for workers too
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
@@ -221,7 +222,13 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["out"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {"axes": {"level": "WARNING"}, "httpx": {"level": "WARNING"}},
+    "loggers": {
+        "axes": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},  # a line for each sweep would bury the rest
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+    },
 }
 
 # --- AgentState's own -------------------------------------------------------------------------------------------
