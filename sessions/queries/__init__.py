@@ -1,0 +1,54 @@
+"""The reads for pages and API. Who may see what is decided here, never in a view or template."""
+
+from __future__ import annotations
+
+from sessions.queries.counts import WallCounts, wall_counts
+from sessions.queries.entries import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
+from sessions.queries.lines import (
+    ERASED_NAME,
+    PAGE,
+    Person,
+    SessionLine,
+    live_sessions,
+    session_line,
+    sessions,
+    visible_sessions,
+    worst_first,
+)
+from sessions.queries.requests import (
+    RequestLine,
+    decidable,
+    decided,
+    request_line,
+    request_of,
+    requests,
+    visible_requests,
+)
+
+__all__ = [
+    "ERASED_NAME",
+    "PAGE",
+    "EntryLine",
+    "LedgerLine",
+    "Person",
+    "RequestLine",
+    "SessionLine",
+    "WallCounts",
+    "decidable",
+    "decided",
+    "entries",
+    "ledger_head",
+    "ledger_lines",
+    "live_sessions",
+    "request_line",
+    "request_of",
+    "requests",
+    "session_line",
+    "sessions",
+    "state_of",
+    "tail_start",
+    "visible_requests",
+    "visible_sessions",
+    "wall_counts",
+    "worst_first",
+]

@@ -1,0 +1,94 @@
+"""What is inside a session: its state, and its entries, opened. Reading needs the permission `read`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine.state import SessionState
+from agentstate.people.permissions import Permission, can, require
+from audit import keys, ledger
+from audit.tlog import tree
+from sessions import states
+from sessions.models import AgentSession
+from sessions.queries.lines import PAGE, Person
+
+TAIL = 200  # entries
+STRIDE = 100  # entries
+
+
+class EntryLine(msgspec.Struct, frozen=True):
+    """One entry of a session's log, opened. `data` is None once its subject was erased."""
+
+    seq: int
+    kind: str
+    at: str
+    actor: str
+    ref: int
+    command: str
+    data: dict[str, Any] | None
+
+
+def state_of(user: Person, session: UUID) -> SessionState:
+    """The folded state. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
+    _must_read(user, session)
+    return states.load(session).state
+
+
+def _must_read(user: Person, session: UUID) -> UUID:
+    team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
+    if team is None or not can(user, Permission.SEE, team):
+        raise states.UnknownSession()
+    require(user, Permission.READ, team)
+    return team
+
+
+def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
+    """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
+    _must_read(user, session)
+    start = after + 1
+    return list(_opened(ledger.read_rows(session, start, start + limit)))
+
+
+def _opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
+    for row in rows:
+        envelope = ledger.parse_envelope(row.envelope)
+        try:
+            _, payload = ledger.open_row(row)
+            data = msgspec.json.decode(payload)
+            data.pop("kind", None)
+        except keys.Erased:
+            data = None
+        yield EntryLine(row.seq, envelope.kind, envelope.at, envelope.actor, envelope.ref, envelope.cmd, data)
+
+
+class LedgerLine(msgspec.Struct, frozen=True):
+    """One entry as the audit page lists it, with the hash by which the log holds it."""
+
+    entry: EntryLine
+    leaf: str
+
+
+def ledger_head(user: Person, session: UUID) -> ledger.Head:
+    """The head of the session's log. Raises as `state_of`."""
+    _must_read(user, session)
+    return ledger.read_head(session)
+
+
+def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[LedgerLine]:
+    """The entries from `start` up to `stop` with their leaf hashes, oldest first. Raises as `state_of`."""
+    _must_read(user, session)
+    rows = list(ledger.read_rows(session, max(0, start), stop))
+    leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
+    return [LedgerLine(entry, leaf) for entry, leaf in zip(_opened(iter(rows)), leaves, strict=True)]
+
+
+def tail_start(size: int) -> int:
+    """Where the part of a log begins that a page shows: between TAIL and TAIL + STRIDE entries back.
+
+    It moves in strides, so that a page which follows a session and one which is fetched anew show the same.
+    """
+    return max(0, (size - TAIL) // STRIDE * STRIDE)

@@ -1,0 +1,143 @@
+"""Sessions as lists show them: one line each, with the words only for those who may read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import QuerySet
+
+from agentstate.engine.lifecycle import SessionStatus
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, teams_with
+from audit import keys
+from sessions import projections, states
+from sessions.models import AgentSession, ApprovalRequest
+
+Person = User | AnonymousUser
+PAGE = 100
+ERASED_NAME = "Erased"
+Deadline = tuple[datetime, datetime]  # asked at, expires at
+_DEADLINE = ("session_id", "asked_at", "expires_at")
+
+
+class SessionLine(msgspec.Struct, frozen=True):
+    """One session as a list shows it. Texts are empty for those who may see but not read."""
+
+    id: UUID
+    agent: str
+    channel: str
+    alias: str
+    status: str
+    waiting_for: str
+    seq: int
+    tier: int
+    open_requests: int
+    opened_at: datetime
+    last_at: datetime
+    ended_at: datetime | None
+    team: UUID
+    name: str = ""
+    topic: str = ""
+    last_role: str = ""
+    last_words: str = ""
+    open_preview: str = ""
+    asked_at: datetime | None = None  # of the open request whose deadline is nearest
+    expires_at: datetime | None = None  # that deadline
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether nothing goes on here until a person acts."""
+        return self.open_requests > 0 or self.status == SessionStatus.FAILED
+
+    @property
+    def reference(self) -> str:
+        """The short form of the id that people say aloud: its last six characters."""
+        return self.id.hex[-6:].upper()
+
+
+def visible_sessions(user: Person) -> QuerySet[AgentSession]:
+    """The sessions of the teams in which `user` may see."""
+    return AgentSession.objects.filter(team__in=teams_with(user, Permission.SEE))
+
+
+def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
+    """The sessions that have not ended, worst first: what needs a person, then the tier, then the nearest deadline."""
+    rows = visible_sessions(user).filter(ended_at__isnull=True)
+    if only is not None:
+        rows = rows.filter(pk__in=only)
+    lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE])
+    return sorted(lines, key=worst_first)
+
+
+def worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:
+    """The order of the wall."""
+    deadline = line.expires_at.timestamp() if line.expires_at else float("inf")
+    return (not line.needs_person, -line.tier, deadline, line.opened_at)
+
+
+def sessions(user: Person, *, before: datetime | None = None, status: str = "", limit: int = PAGE) -> list[SessionLine]:
+    """Sessions, newest first, from before an instant (keyset paging)."""
+    rows = visible_sessions(user)
+    if status:
+        rows = rows.filter(status=status)
+    if before is not None:
+        rows = rows.filter(opened_at__lt=before)
+    return _lines(user, rows.order_by("-opened_at")[:limit])
+
+
+def session_line(user: Person, session: UUID) -> SessionLine:
+    """One session. Raises UnknownSession to those who may not see it."""
+    lines = _lines(user, visible_sessions(user).filter(pk=session))
+    if not lines:
+        raise states.UnknownSession()
+    return lines[0]
+
+
+def _lines(user: Person, rows: QuerySet[AgentSession]) -> list[SessionLine]:
+    readable = set(teams_with(user, Permission.READ))
+    found = list(rows)
+    deadlines = _deadlines([row.pk for row in found if row.open_requests])
+    return [_line(row, row.team_id in readable, deadlines.get(row.pk, (None, None))) for row in found]
+
+
+def _deadlines(ids: list[UUID]) -> dict[UUID, Deadline]:
+    pending = ApprovalRequest.objects.filter(session__in=ids, state="pending").order_by("-expires_at")
+    return {session: (asked, until) for session, asked, until in pending.values_list(*_DEADLINE)}
+
+
+def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, None]) -> SessionLine:
+    plain = SessionLine(
+        id=row.pk,
+        agent=row.agent,
+        channel=row.channel,
+        alias=row.alias,
+        status=row.status,
+        waiting_for=row.waiting_for,
+        seq=row.seq,
+        tier=row.tier,
+        open_requests=row.open_requests,
+        opened_at=row.opened_at,
+        last_at=row.last_at,
+        ended_at=row.ended_at,
+        team=row.team_id,
+        asked_at=deadline[0],
+        expires_at=deadline[1],
+    )
+    if not readable:
+        return plain
+    try:
+        card = projections.open_session_card(row.kid, row.pk, bytes(row.card))
+    except keys.Erased:
+        return msgspec.structs.replace(plain, name=ERASED_NAME)
+    return msgspec.structs.replace(
+        plain,
+        name=card.name or card.customer,
+        topic=card.topic,
+        last_role=card.last_role,
+        last_words=card.last_words,
+        open_preview=card.open_preview,
+    )

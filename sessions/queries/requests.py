@@ -1,0 +1,144 @@
+"""Approval requests: the queue, and everything that the page of one shows.
+
+`decidable` is what waits for a person; the badge, the list and the API are all this query.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import UnknownRequest
+from agentstate.engine.state import Request, SessionState, evolve
+from agentstate.people.permissions import Permission, teams_with
+from audit import keys, ledger
+from sessions import projections, states
+from sessions.models import ApprovalRequest
+from sessions.queries.lines import ERASED_NAME, PAGE, Person
+
+
+class RequestLine(msgspec.Struct, frozen=True):
+    """One request as the queue and the API show it."""
+
+    id: UUID
+    session: UUID
+    state: str
+    tier: int
+    quorum: int
+    approvals: int
+    tool: str
+    rule: str
+    policy: str
+    asked_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None
+    decided_by: str
+    may_decide: bool
+    name: str = ""
+    preview: str = ""
+    arguments: dict[str, Any] = {}
+    why: str = ""
+    reason: str = ""
+
+
+def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
+    """The requests of the teams in which `user` may read."""
+    return ApprovalRequest.objects.filter(team__in=teams_with(user, Permission.READ)).select_related("session")
+
+
+def decidable(user: Person) -> QuerySet[ApprovalRequest]:
+    """The pending requests that this person may decide now: the badge, the list and the API are all this query."""
+    usual = Q(team__in=teams_with(user, Permission.DECIDE), tier__lt=3)
+    highest = Q(team__in=teams_with(user, Permission.DECIDE_TIER3), tier__gte=3)
+    return (
+        visible_requests(user)
+        .filter(usual | highest, state="pending", expires_at__gt=Now())
+        .order_by("-tier", "expires_at")
+    )
+
+
+def requests(user: Person, *, state: str = "pending", mine: bool = False, limit: int = PAGE) -> list[RequestLine]:
+    """Requests in one state ("" for all): the open ones worst first, the ended ones newest first."""
+    rows = decidable(user) if mine else visible_requests(user)
+    if state:
+        rows = rows.filter(state=state)
+    if state == "pending":
+        rows = rows.filter(expires_at__gt=Now())
+    order = ("-tier", "expires_at") if state == "pending" else ("-asked_at",)
+    return _request_lines(user, rows.order_by(*order)[:limit])
+
+
+def decided(user: Person, limit: int = PAGE) -> list[RequestLine]:
+    """Requests that have ended in any way but expiry, newest first."""
+    rows = visible_requests(user).exclude(state__in=["pending", "expired"])
+    return _request_lines(user, rows.order_by("-ended_at")[:limit])
+
+
+def request_line(user: Person, request: UUID) -> RequestLine:
+    """One request. Raises UnknownRequest to those who may not read its session."""
+    lines = _request_lines(user, visible_requests(user).filter(pk=request))
+    if not lines:
+        raise UnknownRequest()
+    return lines[0]
+
+
+def _request_lines(user: Person, rows: QuerySet[ApprovalRequest]) -> list[RequestLine]:
+    found = list(rows)
+    mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
+    return [_request_line(row, row.pk in mine) for row in found]
+
+
+def _request_line(row: ApprovalRequest, may_decide: bool) -> RequestLine:
+    plain = RequestLine(
+        id=row.pk,
+        session=row.session_id,
+        state=row.state,
+        tier=row.tier,
+        quorum=row.quorum,
+        approvals=row.approvals,
+        tool=row.tool,
+        rule=row.rule,
+        policy=row.policy,
+        asked_at=row.asked_at,
+        expires_at=row.expires_at,
+        ended_at=row.ended_at,
+        decided_by=row.decided_by,
+        may_decide=may_decide,
+    )
+    try:
+        card = projections.open_request_card(row.session.kid, row.pk, bytes(row.card))
+    except keys.Erased:
+        return msgspec.structs.replace(plain, name=ERASED_NAME, may_decide=False)
+    return msgspec.structs.replace(
+        plain,
+        name=card.name,
+        preview=card.preview,
+        arguments=card.arguments,
+        why=card.why,
+        reason=card.reason,
+    )
+
+
+def request_of(user: Person, request: UUID) -> tuple[RequestLine, Request, SessionState]:
+    """A request with everything its page shows. Raises UnknownRequest."""
+    line = request_line(user, request)
+    state = states.load(line.session).state
+    held = state.requests.get(str(request))
+    return line, held if held is not None else _from_ledger(line), state
+
+
+def _from_ledger(line: RequestLine) -> Request:
+    """A request that the bounded state has let go of: folded again from its session's entries."""
+    state = SessionState()
+    last: Request | None = None
+    for envelope, payload in ledger.open_rows(ledger.read_rows(line.session)):
+        state = evolve(state, ev.decode(payload), envelope.at)
+        last = state.requests.get(str(line.id), last)
+    assert last is not None
+    return last
