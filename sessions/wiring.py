@@ -7,3 +7,6 @@ def connect() -> None:
     """Import what registers itself."""
     import sessions.agents.bank
     import sessions.tools.bank  # noqa: F401
+    from sessions.agents import choice
+
+    choice.configured()

@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-from django.conf import settings
 from django.db import close_old_connections
 
 from agentstate.engine import events as ev
@@ -109,5 +108,5 @@ def _answer(agent: Agent, step: str, answer: ModelAnswer) -> Answer:
 
 
 def model_name(agent: Agent) -> str:
-    """The model that will be asked."""
-    return settings.AGENT_MODEL or (agent.script.name if agent.script else "")
+    """The name of the model that will be asked, as entries record it."""
+    return choice.model_for(agent).name
