@@ -596,10 +596,20 @@ def guess_kind(data: bytes) -> str:
 # --- story ----------------------------------------------------------------------------------------
 
 
+ANSWERS = {
+    "tool.returned": "tool.intended",
+    "tool.failed": "tool.intended",
+    "tool.intended": "approval.requested",
+    "decision.made": "approval.requested",
+    "request.ended": "approval.requested",
+}  #: kind -> the kind of the entry that its `ref` must point to; an intent that needed nobody points nowhere
+
+
 @dataclass
 class Request:
     """An approval.requested and what became of it, as far as later entries must agree with it."""
 
+    seq: int
     call: str
     quorum: int
     arguments: str  # digest of what an approval at this point would let through; an edit replaces it
@@ -610,105 +620,128 @@ class Request:
 class Story:
     """What the entries say together: results answer intents, and gated intents rest on decisions.
 
-    Kinds and references stand in the envelopes and are always checked, the rest where events are disclosed.
+    Kinds and references stand in the envelopes and are always checked, the rest where events are disclosed. What
+    is sealed, or damaged and therefore reported by itself, is not held against the others.
     """
 
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
-        self._kinds: list[str] = []
-        self._sealed: set[str] = set()  # kinds of which an entry is not disclosed
+        self._kinds: list[str] = []  # by seq; empty where the envelope cannot be read
+        self._sealed: set[str] = set()  # kinds of which an event cannot be read
         self._intents: dict[int, tuple[str, int]] = {}  # seq -> call and attempt
         self._returned: dict[int | str, int] = {}  # an intent's seq, and a call's id -> seq of the result
         self._requests: dict[str, Request] = {}
+        self._decided_on: set[int] = set()  # seqs of the requests on which there is a decision
 
     def add(self, seq: int, envelope: dict[str, Any] | None, event: dict[str, Any] | None) -> None:
         kind = envelope["kind"] if envelope else ""
         self._kinds.append(kind)
-        if envelope is None:
-            return
         if event is None:
             self._sealed.add(kind)
+        if envelope is None:
+            return
         try:
-            if kind in ("tool.returned", "tool.failed"):
-                self._answers(seq, kind, envelope["ref"], event)
-            elif event is not None:
-                self._tells(seq, kind, event)
+            self._refers(seq, kind, envelope["ref"])
+            if event is not None:
+                self._tells(seq, kind, event, envelope)
         except Fault as fault:
             self._verdict.fail("story", str(fault), seq, kind)
         except (KeyError, TypeError, AttributeError, ValueError):
             self._verdict.fail("story", "the event lacks a field that its kind has", seq, kind)
 
-    def _answers(self, seq: int, kind: str, ref: int, event: dict[str, Any] | None) -> None:
-        if not 0 <= ref < seq or self._kinds[ref] != "tool.intended":
-            raise Fault(f"it answers entry {ref}, which is no tool.intended before it")
-        intent = self._intents.get(ref)
-        if event and intent and (event["call"], event["attempt"]) != intent:
-            raise Fault(f"it answers entry {ref}, which intends another call or attempt")
+    def _refers(self, seq: int, kind: str, ref: int) -> None:
+        """What the envelopes alone show: each answers an entry of the right kind, and a call returns once."""
+        if kind not in ANSWERS or (kind == "tool.intended" and ref < 0):
+            return
+        if not 0 <= ref < seq or self._kinds[ref] not in (ANSWERS[kind], ""):
+            raise Fault(f"it answers entry {ref}, which is no {ANSWERS[kind]} before it")
         if kind == "tool.returned":
-            names: list[int | str] = [ref, str(event["call"])] if event else [ref]
-            for key in names:
-                if key in self._returned:
-                    raise Fault(f"the call already has its result: entry {self._returned[key]}")
-                self._returned[key] = seq
+            self._returns(ref, seq)
+        if kind == "decision.made":
+            self._decided_on.add(ref)
+        if kind == "tool.intended" and ref not in self._decided_on and "" not in self._sealed:
+            raise Fault(f"it rests on the request of entry {ref}, which nobody has decided before")
 
-    def _tells(self, seq: int, kind: str, event: dict[str, Any]) -> None:
+    def _returns(self, what: int | str, seq: int) -> None:
+        if what in self._returned:
+            raise Fault(f"the call already has its result: entry {self._returned[what]}")
+        self._returned[what] = seq
+
+    def _tells(self, seq: int, kind: str, event: dict[str, Any], envelope: dict[str, Any]) -> None:
         match kind:
             case "approval.requested":
-                self._requested(event)
+                self._requested(seq, event)
             case "decision.made":
-                self._decided(event)
+                self._decided(event, envelope)
             case "request.ended":
-                if event["request"] in self._requests:
-                    self._requests[event["request"]].outcome = str(event["outcome"])
+                if (request := self._request(event, envelope)) is not None:
+                    request.outcome = str(event["outcome"])
             case "tool.intended":
-                self._intends(seq, event)
+                self._intends(seq, event, envelope)
+            case "tool.returned" | "tool.failed":
+                intent = self._intents.get(envelope["ref"])
+                if intent and (event["call"], event["attempt"]) != intent:
+                    raise Fault(f"it answers entry {envelope['ref']}, which intends another call or attempt")
+                if kind == "tool.returned":
+                    self._returns(str(event["call"]), seq)
 
-    def _requested(self, event: dict[str, Any]) -> None:
+    def _requested(self, seq: int, event: dict[str, Any]) -> None:
         if event["request"] in self._requests:
             raise Fault(f"request {event['request']} was made before")
         self._requests[event["request"]] = Request(
-            str(event["call"]), int(event["quorum"]), digest_of(event["arguments"])
+            seq, str(event["call"]), int(event["quorum"]), digest_of(event["arguments"])
         )
 
-    def _decided(self, event: dict[str, Any]) -> None:
+    def _request(self, event: dict[str, Any], envelope: dict[str, Any]) -> Request | None:
+        """The request that an event names; None if it cannot be read."""
         request = self._requests.get(event["request"])
         if request is None:
-            self._must_be_sealed("approval.requested", f"it decides request {event['request']}, never made")
+            self._must_be_sealed("approval.requested", f"request {event['request']} was never made")
+        elif request.seq != envelope["ref"]:
+            raise Fault(f"it answers entry {envelope['ref']}, but names the request of entry {request.seq}")
+        return request
+
+    def _decided(self, event: dict[str, Any], envelope: dict[str, Any]) -> None:
+        if event["by"] != envelope["actor"]:
+            raise Fault(f"the decision is {event['by']}'s, but was recorded by {envelope['actor']}")
+        request = self._request(event, envelope)
+        if request is None:
             return
         if request.outcome:
-            raise Fault(f"it decides request {event['request']}, which had ended as {request.outcome}")
+            raise Fault(f"request {event['request']} had ended before as {request.outcome}")
         if event["decision"] == "edit":
             request.arguments = digest_of(event["arguments"])
         if event["decision"] in ("approve", "edit"):
-            request.approvals.append((str(event["by"]), str(event["digest"]), request.arguments))
+            request.approvals.append((event["by"], str(event["digest"]), request.arguments))
 
-    def _intends(self, seq: int, event: dict[str, Any]) -> None:
+    def _intends(self, seq: int, event: dict[str, Any], envelope: dict[str, Any]) -> None:
         self._intents[seq] = (event["call"], event["attempt"])
         arguments = digest_of(event["arguments"])
         if event["arguments_digest"] != arguments:
             raise Fault("its digest is not that of its arguments")
-        if event["request"]:
-            self._rests(event, arguments)
+        if not event["request"] and envelope["ref"] >= 0:
+            raise Fault(f"it names no request, but rests on entry {envelope['ref']}")
+        if event["request"] and (request := self._request(event, envelope)) is not None:
+            self._rests(request, event, arguments)
 
-    def _rests(self, event: dict[str, Any], arguments: str) -> None:
+    def _rests(self, request: Request, event: dict[str, Any], arguments: str) -> None:
         """The call was approved before, by as many people as were asked for, with exactly these arguments."""
         name = f"it rests on request {event['request']}"
-        request = self._requests.get(event["request"])
-        if request is None:
-            self._must_be_sealed("approval.requested", f"{name}, never made")
-            return
         if request.call != event["call"]:
             raise Fault(f"{name}, which was made for call {request.call}")
-        if request.outcome not in ("approved", "edited") and "request.ended" not in self._sealed:
-            raise Fault(f"{name}, which had {f'ended as {request.outcome}' if request.outcome else 'not ended'}")
-        approvers = {by for by, permit, what in request.approvals if (permit, what) == (event["digest"], arguments)}
+        if request.outcome and request.outcome not in ("approved", "edited"):
+            raise Fault(f"{name}, which had ended as {request.outcome}")
+        if not request.outcome:
+            self._must_be_sealed("request.ended", f"{name}, which had not ended")
+        exactly = (event["digest"], arguments)
+        approvers = {by for by, permit, what in request.approvals if (permit, what) == exactly}
         if len(approvers) < max(request.quorum, 1):
             want = f"got {len(approvers)} approvals of exactly this call before it, want {request.quorum}"
             self._must_be_sealed("decision.made", f"{name}: {want}")
 
     def _must_be_sealed(self, kind: str, otherwise: str) -> None:
-        """What is missing may stand in an entry that is not disclosed; else it is a fault."""
-        if kind not in self._sealed:
+        """What is missing may stand in an entry that cannot be read; else it is a fault."""
+        if not self._sealed & {kind, ""}:
             raise Fault(otherwise)
 
 

@@ -167,9 +167,9 @@ def transfer_story() -> MemoryLedger:
     ledger.append("session.opened", {"customer": "c1", "team": "t", "agent": "bank", "channel": "phone", "v": 1})
     ledger.append("message.added", {"role": "customer", "text": "Move it, please. " * 20, "by": "", "v": 1})
     ledger.append("approval.requested", requested())
-    ledger.append("decision.made", decided(), actor="user:u1")
-    ledger.append("request.ended", {"request": "r1", "outcome": "approved", "because": "", "v": 1})
-    ledger.append("tool.intended", intended())
+    ledger.append("decision.made", decided(), ref=2, actor="user:u1")
+    ledger.append("request.ended", {"request": "r1", "outcome": "approved", "because": "", "v": 1}, ref=2)
+    ledger.append("tool.intended", intended(), ref=2)
     ledger.append("tool.returned", returned(), ref=5)
     return ledger
 
@@ -179,7 +179,7 @@ def requested(**changes: Any) -> dict[str, Any]:
 
 
 def decided(**changes: Any) -> dict[str, Any]:
-    defaults = {"request": "r1", "decision": "approve", "by": "u1", "digest": "d1", "arguments": None, "v": 1}
+    defaults = {"request": "r1", "decision": "approve", "by": "user:u1", "digest": "d1", "arguments": None, "v": 1}
     return defaults | changes
 
 
