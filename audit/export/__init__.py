@@ -6,12 +6,13 @@ person reads. audit/verify.py defines the shape of the archive and reads it all 
 
 from __future__ import annotations
 
-import logging
 from uuid import UUID
 
-_log = logging.getLogger(__name__)
+from agentstate.clock import now
+from audit import ledger, staff
 
 
 def record_export(log: UUID, by: str) -> None:
-    """Record that `by` (an actor's id) is about to get an export of `log`; called before the first byte."""
-    _log.info("export of log %s by %s", log, by)
+    """An entry of the staff log: `by` (an actor's id) is about to get an export of `log`. Called before the first byte."""
+    tenant = ledger.read_head(log).tenant
+    staff.record(tenant, now(), "export.made", by, "", {"log": str(log)})
