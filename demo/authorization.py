@@ -263,7 +263,7 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(length))
 
     def _send(self, status: int, answer: dict[str, Any]) -> None:
-        body = json.dumps(answer).encode()
+        body = json.dumps(answer, sort_keys=True).encode()  # a repeat is the same to the byte
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -78,9 +78,7 @@ def test_an_ending_is_understood_however_it_is_said(words: str) -> None:
 
 
 def test_accounts_are_told_by_direction_and_never_taken_for_amounts() -> None:
-    said = hear(
-        "From savings ending 2207, four thousand dollars, to the one ending ninety-nine thirty-one.", ACCOUNTS
-    )
+    said = hear("From savings ending 2207, four thousand dollars, to the one ending ninety-nine thirty-one.", ACCOUNTS)
     assert (said.source, said.target, said.amount) == ("8841412207", "8841419931", 400000)
 
 

@@ -77,7 +77,7 @@ def hear(text: str, accounts: list[Account], *, asked_amount: bool = False) -> S
     """Take `text` apart. `accounts` are the customer's own, as load_customer gives them."""
     words = " ".join(text.replace("’", "'").split())
     plain = _PATTERN["polite"].sub(" ", words)
-    flags = {name: bool(_PATTERN[name].search(plain)) for name in _WORD if name != "polite"}
+    flags: dict[str, Any] = {name: bool(_PATTERN[name].search(plain)) for name in _WORD if name != "polite"}
     if flags["no"] and flags["yes"]:
         flags.update(_first_of(plain))
     customer = _CUSTOMER.search(words)
@@ -99,7 +99,7 @@ def _first_of(words: str) -> dict[str, bool]:
     return {"no": first_no, "yes": not first_no}
 
 
-def _accounts(words: str, accounts: list[Account]) -> tuple[str, dict[str, str]]:
+def _accounts(words: str, accounts: list[Account]) -> tuple[str, dict[str, Any]]:
     """`words` without the numbers that name accounts, and which account stands where."""
     found: list[tuple[int, str, str]] = []  # position, account id, ending that nobody has
 
@@ -132,7 +132,7 @@ def _by_kind(words: str, accounts: list[Account]) -> list[tuple[int, str, str]]:
     return named
 
 
-def _placed(words: str, found: list[tuple[int, str, str]]) -> dict[str, str]:
+def _placed(words: str, found: list[tuple[int, str, str]]) -> dict[str, Any]:
     places = {"source": "", "target": "", "mentioned": "", "unknown_ending": ""}
     for position, account, ending in found:
         if ending:

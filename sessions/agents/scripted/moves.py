@@ -1,4 +1,3 @@
-# ruff: noqa: ARG001  (every step of a table takes the same arguments)
 """What the scripted agent says and does next, given where the conversation stands.
 
 Pure: `next_move(talk, pad)` is one step of a good bank agent. It opens the customer's accounts, finds out

@@ -1,4 +1,3 @@
-# ruff: noqa: ARG001  (every step of a table takes the same arguments)
 """Where a conversation stands: the fold of its messages into one small record, `Talk`.
 
 Pure. Nothing is remembered between two answers: everything follows from the messages and the scratchpad, so a
