@@ -1,6 +1,8 @@
 """The conversation's recent window: what was said and done, in order, bounded.
 
-The window is cut only where a customer begins to speak, so a call and its results are never parted.
+The window is cut where a customer begins to speak, or, when none has for long, before anything that is no result: so
+a call and the results that followed it are never parted. A result that came late, after somebody had spoken, may
+outlive its call.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 WINDOW = 60  # items kept in the state; older ones stay in the ledger
+LONGEST = 4 * WINDOW  # items kept while no customer speaks
 ItemRole = Literal["customer", "agent", "staff", "note", "tool"]
 
 
@@ -42,7 +45,8 @@ def added(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
 
 
 def _cut(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    for index in range(len(items) - WINDOW, len(items)):
-        if items[index].role == "customer":
-            return items[index:]
-    return items  # one run without a word of the customer: bounded by the run's own budget of steps
+    recent = range(len(items) - WINDOW, len(items))
+    begins = [index for index in recent if items[index].role == "customer"]
+    if not begins and len(items) > LONGEST:
+        begins = [index for index in recent if items[index].role != "tool"]
+    return items[begins[0] :] if begins else items

@@ -154,6 +154,7 @@ class Decide(msgspec.Struct, frozen=True):
     reason: str = ""
     arguments: dict[str, Any] | None = None
     response: str = ""
+    seen: str = ""  # digest of what their page showed; required once somebody has edited the request
 
 
 class Expire(msgspec.Struct, frozen=True):
@@ -198,12 +199,6 @@ class Outdated(Refused):
     """What this result answers is not open any more."""
 
     code = "outdated"
-
-
-class BudgetSpent(Refused):
-    """The run has used up its budget of steps."""
-
-    code = "budget_spent"
 
 
 @singledispatch
@@ -261,10 +256,11 @@ def _ask(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
 @decide.register
 def _answer(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     _must_be_asked(state, command.step)
+    # Ids are ours: the idempotency key is made of the id, and models count from call_1 again and again.
     answered = ev.ModelAnswered(
         command.step,
         command.model,
-        _renamed(state, command.calls[:MAX_CALLS], given),
+        tuple(msgspec.structs.replace(call, id=given.new_id()) for call in command.calls[:MAX_CALLS]),
         command.finish,
         command.input_tokens,
         command.output_tokens,
@@ -276,17 +272,6 @@ def _answer(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEv
         then = evolve(then, event, stamp(given.at))
     gates = [_gate(then, then.calls[call.id], given) for call in answered.calls]
     return [*first, answered, *gates]
-
-
-def _renamed(state: SessionState, calls: tuple[ev.CallProposed, ...], given: Given) -> tuple[ev.CallProposed, ...]:
-    """`calls` with ids of our own where the model's are empty or taken: an id names one call of the session."""
-    taken = set(state.calls)
-    renamed = []
-    for call in calls:
-        fresh = call if call.id and call.id not in taken else msgspec.structs.replace(call, id=given.new_id())
-        taken.add(fresh.id)
-        renamed.append(fresh)
-    return tuple(renamed)
 
 
 @decide.register
@@ -356,9 +341,14 @@ def _return(command: Return, state: SessionState, given: Given) -> list[ev.AnyEv
 @decide.register
 def _fail(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     call = _running(state, command.call, command.attempt)
-    again = command.transient and call.attempt < _facts(given, call.tool).attempts and not state.ended
+    again = command.transient and not state.ended and _may_try_again(call, given.tools.get(call.tool))
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
     return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at)]
+
+
+def _may_try_again(call: Call, facts: ToolFacts | None) -> bool:
+    """`once` is never tried again: a time limit that ran out does not say that nothing happened."""
+    return facts is not None and facts.effect != "once" and call.attempt < facts.attempts
 
 
 @decide.register
@@ -373,57 +363,65 @@ def _decide(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEv
     if command.decision == "respond" and not command.response.strip():
         raise Invalid("what is the answer?", field="response")
     _must_be_entitled(command, request.asked.tier)
+    seen = _seen(command, state, request)
     if command.decision in ("approve", "edit"):
-        return _approve(command, state, request, given)
+        return _approve(command, state, request, seen, given)
     outcome: ev.Outcome = "rejected" if command.decision == "reject" else "responded"
-    return [_decision(command, request, ""), ev.RequestEnded(command.request, outcome)]
+    return [_decision(command, request, seen, "", request.asked.tier), ev.RequestEnded(command.request, outcome)]
 
 
-def _approve(command: Decide, state: SessionState, request: Request, given: Given) -> list[ev.AnyEvent]:
-    asked = request.asked
-    arguments = asked.arguments
-    facts = _facts(given, asked.tool)
+def _seen(command: Decide, state: SessionState, request: Request) -> str:
+    """The digest of what the request shows now. An edit that waits for others changes it: who has not seen that
+    may not decide.
+    """
+    shown = state.calls[request.asked.call].approved or request.asked.digest
+    if command.seen != shown and (command.seen or request.approved_arguments is not None):
+        raise Outdated("the request has been edited since: look at it again")
+    return shown
+
+
+def _approve(command: Decide, state: SessionState, request: Request, seen: str, given: Given) -> list[ev.AnyEvent]:
+    asked, facts = request.asked, _facts(given, request.asked.tool)
+    arguments = asked.arguments if request.approved_arguments is None else request.approved_arguments
+    bound = seen  # what may execute is what was seen, and nothing else
     if command.decision == "edit":
-        if command.arguments is None:
-            raise Invalid("an edit needs the whole arguments", field="arguments")
-        if command.arguments == asked.arguments:
-            raise Invalid("nothing was changed: approve it instead", field="arguments")
-        facts.check(command.arguments)
-        arguments = command.arguments
-    if command.by in request.approvals:
+        arguments = _edited(command, arguments, facts)
+        bound = permit_digest(asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis)
+    elif command.by in request.approvals:
         raise DecisionNotAllowed("you have approved it already; another person must")
     call = msgspec.structs.replace(state.calls[asked.call], arguments=arguments)
     verdict = _verdict(state, call, facts, given)
     _must_be_entitled(command, verdict.tier)
-    quorum = max(asked.quorum, verdict.quorum)
-    bound = permit_digest(state, call, facts, asked.basis)
-    approved = _decision(command, request, bound, tier=max(asked.tier, verdict.tier))
-    if _approvals(request, command) < quorum:
+    approved = _decision(command, request, seen, bound, max(asked.tier, verdict.tier))
+    # An edit starts the count anew: who approved other arguments has not approved these.
+    behind = 1 if command.decision == "edit" else len(request.approvals) + 1
+    if behind < max(asked.quorum, verdict.quorum):
         return [approved]
-    outcome: ev.Outcome = "approved"
-    if command.decision == "edit" or request.approved_arguments is not None:
-        outcome = "edited"
-    return [approved, ev.RequestEnded(command.request, outcome)]
+    edited = command.decision == "edit" or request.approved_arguments is not None
+    return [approved, ev.RequestEnded(command.request, "edited" if edited else "approved")]
 
 
-def _approvals(request: Request, command: Decide) -> int:
-    """How many stand behind the same arguments, this one included: an edit starts the count anew."""
-    if command.decision == "edit":
-        return 1
-    return len(request.approvals) + 1
+def _edited(command: Decide, shown: dict[str, Any], facts: ToolFacts) -> dict[str, Any]:
+    """The arguments of an edit. Raises Invalid."""
+    if command.arguments is None:
+        raise Invalid("an edit needs the whole arguments", field="arguments")
+    if command.arguments == shown:
+        raise Invalid("nothing was changed: approve it instead", field="arguments")
+    facts.check(command.arguments)
+    return command.arguments
 
 
-def _decision(command: Decide, request: Request, bound: str, tier: int | None = None) -> ev.DecisionMade:
+def _decision(command: Decide, request: Request, seen: str, bound: str, tier: int) -> ev.DecisionMade:
     return ev.DecisionMade(
         request=command.request,
         decision=command.decision,
         by=command.by,
         reason=command.reason.strip(),
-        seen=request.asked.digest,
+        seen=seen,
         digest=bound,
         arguments=command.arguments,
         response=command.response.strip(),
-        tier=request.asked.tier if tier is None else tier,
+        tier=tier,
     )
 
 
@@ -473,7 +471,7 @@ def _request(
         tool=call.tool,
         tool_version=facts.version,
         arguments=call.arguments,
-        preview=facts.preview(call.arguments, state.pad),
+        preview=_preview(call, state, facts),
         tier=verdict.tier,
         rule=verdict.rule,
         policy=verdict.policy,
@@ -483,14 +481,24 @@ def _request(
         basis=basis,
         response_schema=REQUEST_SCHEMA,
         expires_at=stamp(given.at + timedelta(seconds=verdict.expires_in)),
-        digest=permit_digest(state, call, facts, basis),
+        digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis),
         supersedes=supersedes,
     )
 
 
-def permit_digest(state: SessionState, call: Call, facts: ToolFacts, basis: tuple[ev.Evidence, ...]) -> str:
+def _preview(call: Call, state: SessionState, facts: ToolFacts) -> str:
+    """The tool's own words. One that breaks must not keep the call from the person, who sees its arguments anyway."""
+    try:
+        return facts.preview(call.arguments, state.pad)
+    except Exception as error:
+        return f"{facts.name} cannot say what it will do ({type(error).__name__}): read the arguments."
+
+
+def permit_digest(
+    call: str, epoch: int, tool: str, tool_version: int, arguments: dict[str, Any], basis: tuple[ev.Evidence, ...]
+) -> str:
     """What an approval is bound to: call, epoch, tool and version, arguments, and the values that were shown."""
-    return ev.digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
+    return ev.digest(call, epoch, tool, tool_version, arguments, basis)
 
 
 def _changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: pol.Verdict) -> str:
@@ -499,11 +507,13 @@ def _changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: p
     """
     if not call.approved:
         return "Policy asks for a person now." if verdict.gate == "approve" else ""
-    asked = state.requests[call.request].asked
-    basis = tuple(ev.Evidence(item.path, scratchpad.read(state.pad, item.path)) for item in asked.basis)
-    if permit_digest(state, call, facts, basis) != call.approved:
+    passed = state.requests[call.request]
+    basis = tuple(ev.Evidence(item.path, scratchpad.read(state.pad, item.path)) for item in passed.asked.basis)
+    now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
+    if now != call.approved:
         return "What the approval rested on has changed since."
-    if verdict.strictness > (True, max(asked.tier, call.tier), asked.quorum):
+    stricter = verdict.tier > max(passed.asked.tier, call.tier) or verdict.quorum > len(passed.approvals)
+    if verdict.gate == "approve" and stricter:
         return "Policy has become stricter since the approval."
     return ""
 
@@ -512,7 +522,7 @@ def _verdict(state: SessionState, call: Call, facts: ToolFacts, given: Given) ->
     values = {
         "arguments": call.arguments,
         "state": state.pad,
-        "history": {"refusals": state.refusals, "calls": len(state.calls), "messages": state.messages},
+        "history": {"refusals": state.refusals, "calls": state.proposed, "messages": state.messages},
         "session": {"agent": state.opened.agent, "channel": state.opened.channel} if state.opened else {},
     }
     return pol.evaluate(given.policy, call.tool, facts.effect, values)
@@ -526,7 +536,7 @@ def _must_live(state: SessionState) -> None:
 
 
 def _must_be_asked(state: SessionState, step: str) -> None:
-    if state.asking != step:
+    if not step or state.asking != step:
         raise Outdated(f"model request {step} is not open")
 
 

@@ -39,9 +39,12 @@ def compiled(expression: str) -> Any:
     if len(expression) > MAX_LENGTH:
         raise BadGuard(f"{len(expression)} characters, {MAX_LENGTH} allowed")
     try:
-        return _environment.compile(expression)
-    except RuntimeError as error:
+        program = _environment.compile(expression)
+    except (RuntimeError, TypeError) as error:
         raise BadGuard(str(error).splitlines()[0]) from None
+    if program.return_type() not in (cel.Type.BOOL, cel.Type.DYN):
+        raise BadGuard(f"it gives {program.return_type().name()}, want a yes or a no")
+    return program
 
 
 def holds(expression: str, values: Mapping[str, Any]) -> bool:

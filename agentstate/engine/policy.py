@@ -1,32 +1,40 @@
 """Risk tiers and approval rules as data, evaluated on arguments and state.
 
-The strictest matching rule wins. Whatever cannot be read counts as a yes of that rule, at the highest tier: policy
-fails closed. The model has no say in any of it.
+The strictest matching rule wins, and no rule that matches beside it is weakened: the highest tier, the greatest quorum
+and all evidence hold. Whatever cannot be read counts as a yes of that rule, at the highest tier: policy fails closed.
+The model has no say in any of it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agentstate.engine import guards
+from agentstate.engine import guards, scratchpad
+from agentstate.errors import Invalid
 
 Gate = Literal["allow", "approve"]
 HIGHEST_TIER = 3
+
+
+class BadPolicy(Invalid):
+    """The policy cannot be used."""
+
+    code = "bad_policy"
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One rule. `when` is CEL over arguments, state, history; `tools` names tools or is ("*",)."""
 
     name: str
-    tools: tuple[str, ...]
+    tools: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     when: str
-    tier: int
+    tier: Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_TIER)]
     gate: Gate
     why: str
-    quorum: int = 1
-    expires_in: int = 600  # seconds a reviewer has
+    quorum: Annotated[int, msgspec.Meta(ge=1)] = 1
+    expires_in: Annotated[int, msgspec.Meta(ge=1)] = 600  # seconds a reviewer has
     evidence: tuple[str, ...] = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
 
 
@@ -62,11 +70,26 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def load(data: bytes) -> Policy:
-    """A policy from its JSON. Raises msgspec.ValidationError, or BadGuard naming what does not compile."""
-    policy = msgspec.json.decode(data, type=Policy)
+    """A policy from its JSON. Raises BadPolicy naming the rule and what is wrong with it."""
+    try:
+        policy = msgspec.json.decode(data, type=Policy)
+    except msgspec.MsgspecError as error:
+        raise BadPolicy(str(error)) from None
+    names = [rule.name for rule in policy.rules]
     for rule in policy.rules:
-        guards.compiled(rule.when)
+        if names.count(rule.name) > 1:
+            raise BadPolicy(f"two rules are called {rule.name!r}")
+        _check(rule)
     return policy
+
+
+def _check(rule: Rule) -> None:
+    try:
+        guards.compiled(rule.when)
+        for path in rule.evidence:
+            scratchpad.parts(path)
+    except Invalid as error:
+        raise BadPolicy(f"rule {rule.name!r}: {error.title} {error.detail}") from None
 
 
 def evaluate(policy: Policy, tool: str, effect: str, values: dict[str, Any]) -> Verdict:
@@ -79,7 +102,13 @@ def evaluate(policy: Policy, tool: str, effect: str, values: dict[str, Any]) -> 
     ]
     if not verdicts:
         return _default(policy, effect)
-    return max(verdicts, key=lambda verdict: verdict.strictness)
+    strictest = max(verdicts, key=lambda verdict: verdict.strictness)
+    return msgspec.structs.replace(
+        strictest,
+        tier=max(verdict.tier for verdict in verdicts),
+        quorum=max(verdict.quorum for verdict in verdicts),
+        evidence=tuple(dict.fromkeys(path for verdict in verdicts for path in verdict.evidence)),
+    )
 
 
 def _verdict(policy: Policy, rule: Rule, values: dict[str, Any]) -> Verdict | None:
@@ -93,6 +122,8 @@ def _verdict(policy: Policy, rule: Rule, values: dict[str, Any]) -> Verdict | No
             rule=rule.name,
             policy=policy.reference,
             why=f"The rule could not be read on this call: {error.detail}",
+            quorum=rule.quorum,
+            expires_in=rule.expires_in,
             evidence=rule.evidence,
         )
     return Verdict(

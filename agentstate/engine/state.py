@@ -21,6 +21,7 @@ from agentstate.engine.lifecycle import (
     SESSION,
     CallMove,
     CallStatus,
+    IllegalMove,
     RequestStatus,
     SessionMove,
     SessionStatus,
@@ -57,7 +58,7 @@ class Request(msgspec.Struct, frozen=True):
     seq: int
     at: str
     status: RequestStatus = RequestStatus.PENDING
-    approvals: tuple[str, ...] = ()
+    approvals: tuple[str, ...] = ()  # who stands behind the arguments as they are now
     approved_arguments: dict[str, Any] | None = None
     decided_by: str = ""
     decision: str = ""
@@ -79,6 +80,7 @@ class SessionState(msgspec.Struct, frozen=True):
     ended_reason: str = ""
     items: tuple[Item, ...] = ()
     messages: int = 0
+    proposed: int = 0  # calls so far, those no longer held included
     calls: dict[str, Call] = {}
     requests: dict[str, Request] = {}
     pad: dict[str, Any] = {}
@@ -122,8 +124,11 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     handler = _HANDLERS.get(type(event))
     if handler is None:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
-    changed = handler(state, event, at)
-    return _with(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
+    try:
+        changed = handler(state, event, at)
+        return _with(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
+    except (IllegalMove, KeyError) as error:
+        raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error
 
 
 _with = msgspec.structs.replace
@@ -184,6 +189,7 @@ def _model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> 
         steps_in_run=state.steps_in_run + 1,
         model_attempt=event.attempt,
         model_retry_at="",
+        failure="",
     )
 
 
@@ -196,7 +202,14 @@ def _model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> Se
         return state
     calls = tuple(ItemCall(c.id, c.tool, c.arguments, c.output_path) for c in event.calls)
     item = Item(seq=state.seq, role="agent", text="", by=event.model, calls=calls)
-    return _trimmed(_with(state, items=added(state.items, item), calls={**state.calls, **proposed}))
+    return _trimmed(
+        _with(
+            state,
+            items=added(state.items, item),
+            calls={**state.calls, **proposed},
+            proposed=state.proposed + len(proposed),
+        )
+    )
 
 
 def _model_failed(state: SessionState, event: ev.ModelFailed, at: str) -> SessionState:
@@ -236,14 +249,21 @@ def _decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sess
         decision=event.decision,
         reason=event.reason,
         response=event.response,
-        approvals=(*request.approvals, event.by) if event.digest else request.approvals,
-        approved_arguments=event.arguments or request.approved_arguments,
+        approvals=_behind(request, event),
+        approved_arguments=request.approved_arguments if event.arguments is None else event.arguments,
     )
     state = _with(state, requests={**state.requests, event.request: decided})
     if not event.digest:
         return state
     call = _with(state.calls[request.asked.call], approved=event.digest, tier=event.tier)
     return _with(state, calls={**state.calls, call.id: call})
+
+
+def _behind(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
+    """Who stands behind what may now execute: an edit starts the count anew."""
+    if not event.digest:
+        return request.approvals
+    return (event.by,) if event.decision == "edit" else (*request.approvals, event.by)
 
 
 def _request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> SessionState:
@@ -258,7 +278,8 @@ def _request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> Sess
 
 
 def _let_through(state: SessionState, request: Request) -> SessionState:
-    arguments = request.approved_arguments or request.asked.arguments
+    edited = request.approved_arguments
+    arguments = request.asked.arguments if edited is None else edited
     return _moved_call(state, request.asked.call, CallMove.ALLOW, arguments=arguments)
 
 
@@ -331,8 +352,9 @@ def _tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> Sess
 
 def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
     """The arguments that a person put in place of the model's, if one did: the model must know."""
-    request = state.requests.get(state.calls[call_id].request)
-    return request.approved_arguments if request is not None else None
+    requests = (request for request in state.requests.values() if request.asked.call == call_id)
+    edited = any(request.status is RequestStatus.EDITED for request in requests)
+    return state.calls[call_id].arguments if edited else None
 
 
 def _tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionState:
@@ -349,7 +371,8 @@ def _session_ended(state: SessionState, event: ev.SessionEnded, at: str) -> Sess
 
 
 def _session_failed(state: SessionState, event: ev.SessionFailed, at: str) -> SessionState:
-    return _with(state, failure=event.reason, owes=False, asking="")
+    # The run is over with it: the next one has a budget of its own.
+    return _with(state, failure=event.reason, owes=False, asking="", run="")
 
 
 def _moved_call(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) -> SessionState:
