@@ -26,7 +26,7 @@ from psycopg import sql
 from agentstate.stack import postgres
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
-from agentstate.stack.statedir import claim, prepare
+from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
 
 
@@ -47,6 +47,7 @@ class TestDatabase:
     stack: Endpoints
     name: str
     supervisor: Supervisor | None
+    held: Claim | None
 
     @property
     def template(self) -> str:
@@ -102,10 +103,11 @@ class TestDatabase:
 def started() -> TestDatabase:
     """The test database of this process, its servers running."""
     stack: Endpoints = settings.STACK
-    supervisor = None
+    supervisor = held = None
     if stack.embedded:
         prepare(stack)
-        claim(stack, "the tests")  # so that a manage.py started by a test uses these servers
+        held = claim(stack, "the tests")  # so that a manage.py started by a test uses these servers
         supervisor = supervisor_for(stack)
         start_servers(stack, supervisor, durable=False)
-    return TestDatabase(stack, settings.DATABASES["default"]["NAME"], supervisor)
+        held.open()
+    return TestDatabase(stack, settings.DATABASES["default"]["NAME"], supervisor, held)

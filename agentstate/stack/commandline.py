@@ -57,7 +57,8 @@ def main(base_dir: Path) -> None:
         return
     from agentstate.stack.servers import servers_for_command
 
-    with servers_for_command(stack, argv[1]) as made_now:
-        if made_now and argv[1] != "migrate":
-            execute_from_command_line([argv[0], "migrate", "--verbosity", "0"])
+    def make_tables() -> None:
+        execute_from_command_line([argv[0], "migrate", "--verbosity", "0"])
+
+    with servers_for_command(stack, argv[1], make_tables):
         execute_from_command_line(argv)

@@ -24,7 +24,7 @@ from agentstate.stack.children import last_line
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart
 from agentstate.stack.servers import start_servers, supervisor_for
-from agentstate.stack.statedir import claim, prepare, remove_sockets, write_once
+from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets, write_once
 from agentstate.stack.supervisor import Interrupted, Supervisor
 
 READY_SECONDS = 60.0
@@ -43,16 +43,19 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
         held.tell(f"`manage.py up` (pid {os.getpid()}, http://127.0.0.1:{chosen}/)")
         supervisor = supervisor_for(stack)
         with supervisor.listening():
-            _run(stack, supervisor, chosen, demo, say)
+            _run(stack, supervisor, held, chosen, demo, say)
     finally:
         held.release()
 
 
-def _run(stack: Endpoints, supervisor: Supervisor, port: int, demo: bool, say: Callable[[str], None]) -> None:
+def _run(
+    stack: Endpoints, supervisor: Supervisor, held: Claim, port: int, demo: bool, say: Callable[[str], None]
+) -> None:
     try:
         if stack.embedded:
             start_servers(stack, supervisor)
         _migrate(stack)
+        held.open()
         supervisor.tick(0)
         env, accounts = _prepare_demo(stack, supervisor) if demo else ({}, "")
         url = f"http://127.0.0.1:{port}/"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-import psycopg
 
 from agentstate.stack import identity, postgres, valkey
 from agentstate.stack.children import command_line, end_leftovers
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import DidNotStart
-from agentstate.stack.statedir import Claim, holder, prepare, prepare_sockets, remove_sockets, share, try_claim
+from agentstate.stack.statedir import Claim, holder, is_open, prepare, prepare_sockets, remove_sockets, share, try_claim
 from agentstate.stack.supervisor import Supervisor
 
 START_SECONDS = 120.0  # a database that was killed may have much to recover; it is watched meanwhile
@@ -44,53 +43,42 @@ def start_servers(stack: Endpoints, supervisor: Supervisor, *, durable: bool = T
 
 
 @contextmanager
-def servers_for_command(stack: Endpoints, command: str) -> Iterator[bool]:
-    """Servers for the duration of one command: those that run, else our own. Yields True when made now."""
+def servers_for_command(stack: Endpoints, command: str, make_tables: Callable[[], None]) -> Iterator[None]:
+    """Servers for the duration of one command: those that run, else our own.
+
+    `make_tables` is called when the database was made just now.
+    """
     prepare(stack)
-    held = try_claim(stack, f"`manage.py {command}`")
-    if held is not None:
-        with _own_servers(stack, held) as made:
-            yield made
-        return
-    users = share(stack)
-    late = try_claim(stack, f"`manage.py {command}`")
-    if late is not None:  # whoever ran them has just stopped
-        users.close()
-        with _own_servers(stack, late) as made:
-            yield made
-        return
-    with users:
-        _wait_for_others(stack)
-        yield False
+    deadline = time.monotonic() + START_SECONDS
+    while (held := try_claim(stack, f"`manage.py {command}`")) is None:
+        with share(stack):
+            if is_open(stack):
+                yield
+                return
+        if time.monotonic() > deadline:
+            raise DidNotStart(f"{holder(stack)} has not become ready: stop it, and try again.")
+        time.sleep(0.1)
+    with _own_servers(stack, held, make_tables):
+        yield
 
 
 @contextmanager
-def _own_servers(stack: Endpoints, held: Claim) -> Iterator[bool]:
-    supervisor = supervisor_for(stack)
+def _own_servers(stack: Endpoints, held: Claim, make_tables: Callable[[], None]) -> Iterator[None]:
     try:
-        yield start_servers(stack, supervisor)
-        held.wait_for_users()
+        supervisor = supervisor_for(stack)
+        try:
+            if start_servers(stack, supervisor):
+                make_tables()
+            held.open()
+            try:
+                yield
+            finally:
+                held.wait_for_users()
+        finally:
+            supervisor.stop()
+            remove_sockets(stack)
     finally:
-        supervisor.stop()
-        remove_sockets(stack)
         held.release()
-
-
-def _wait_for_others(stack: Endpoints) -> None:
-    """Wait for servers that another process is starting. Raises DidNotStart."""
-    waiting = Supervisor(stack.log_dir, stack.state_dir / "run")
-    try:
-        waiting.wait_until(lambda: _app_can_enter(stack), f"PostgreSQL of {holder(stack)}", 30.0)
-    except DidNotStart as error:
-        raise DidNotStart(f"{error.detail} Stop it, and try again.") from error
-
-
-def _app_can_enter(stack: Endpoints) -> bool:
-    try:
-        psycopg.connect(stack.dsn("app", stack.database), connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
-    return True
 
 
 def _remove_stale(stack: Endpoints) -> None:

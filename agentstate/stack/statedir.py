@@ -2,7 +2,8 @@
 
 Two locks, both freed by the kernel when a process dies. `lock`: held by whoever runs the servers (`up`, or a
 single command that started them for itself). `users.lock`: shared by commands that use servers which another
-process runs; the one that runs them waits for it before it stops them.
+process runs; the one that runs them waits for it before it stops them. The file `open` says that whoever holds
+the claim has servers and tables ready for others.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ class Claim:
 
     stack: Endpoints
     file: IO[str]
+    users: IO[str] | None = None
 
     def tell(self, text: str) -> None:
         """Note in the lock file who holds it, for the message that others get."""
@@ -93,6 +95,10 @@ class Claim:
         self.file.write(text)
         self.file.flush()
 
+    def open(self) -> None:
+        """Let others use the servers: they answer, and the tables are up to date."""
+        _open_mark(self.stack).touch()
+
     def wait_for_users(self) -> None:
         """Wait until no other command uses the servers, and let no new one begin."""
         self.users = _open(self.stack, "users.lock")
@@ -100,8 +106,11 @@ class Claim:
 
     def release(self) -> None:
         """Let go of the directory."""
+        _open_mark(self.stack).unlink(missing_ok=True)
         self.tell("")
         self.file.close()
+        if self.users is not None:
+            self.users.close()
 
 
 def claim(stack: Endpoints, what: str) -> Claim:
@@ -120,6 +129,7 @@ def try_claim(stack: Endpoints, what: str) -> Claim | None:
     except BlockingIOError:
         file.close()
         return None
+    _open_mark(stack).unlink(missing_ok=True)
     held = Claim(stack, file)
     held.tell(f"{what} (pid {os.getpid()})")
     return held
@@ -130,11 +140,20 @@ def holder(stack: Endpoints) -> str:
     return (stack.state_dir / "lock").read_text().strip() or "another process"
 
 
+def is_open(stack: Endpoints) -> bool:
+    """Whether the holder of the claim lets others use its servers."""
+    return _open_mark(stack).exists()
+
+
 def share(stack: Endpoints) -> IO[str]:
     """Say that a command uses servers which another process runs; close the answer to say it is done."""
     users = _open(stack, "users.lock")
     fcntl.flock(users, fcntl.LOCK_SH)
     return users
+
+
+def _open_mark(stack: Endpoints) -> Path:
+    return stack.state_dir / "open"
 
 
 def _open(stack: Endpoints, name: str) -> IO[str]:

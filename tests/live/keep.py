@@ -23,6 +23,7 @@ def main() -> None:
     with supervisor.listening():
         try:
             start_servers(stack, supervisor)
+            held.open()
             print(f"ready {os.getpid()}", flush=True)
             supervisor.watch()
         except Interrupted:
