@@ -7,6 +7,9 @@ def connect() -> None:
     """Import what registers itself."""
     import sessions.agents.bank
     import sessions.tools.bank  # noqa: F401
+    from audit.export import report as reports
+    from sessions import report
     from sessions.agents import choice
 
     choice.configured()
+    reports.register(report.render)

@@ -1,0 +1,54 @@
+"""The words of an export: the story in order, decisions first, and nothing of it becomes markup."""
+
+from __future__ import annotations
+
+import json
+
+from audit.export.report import ReportEntry, ReportHead
+from sessions import report
+
+HEAD = ReportHead(log="L", origin="o/s/L", size=3, root="ab" * 32, vkey="k")
+
+
+def entry(seq: int, kind: str, event: dict | None, ref: int = -1, actor: str = "agent:bank") -> ReportEntry:
+    return ReportEntry(seq, kind, "2026-11-21T03:25:00.000000Z", actor, ref, "disclosed" if event else "erased", event)
+
+
+STORY = [
+    entry(0, "message.added", {"role": "customer", "text": "<script>alert(1)</script>"}),
+    entry(
+        1,
+        "approval.requested",
+        {
+            "preview": "Move $4,800.00",
+            "rule": "transfer.high",
+            "policy": "bank@1",
+            "tier": 3,
+            "why": "Above.",
+            "tool": "transfer",
+        },
+    ),
+    entry(2, "decision.made", {"decision": "edit", "reason": "Misheard", "arguments": {"amount": 1}}, 1, "user:42"),
+]
+
+
+def test_what_people_decided_stands_first_with_rule_reason_and_person():
+    page = report.render(HEAD, STORY).html.decode()
+    decided = page.split("What people decided")[1].split("Everything that happened")[0]
+    for word in ("Edit", "Move $4,800.00", "transfer.high", "Misheard", "user:42"):
+        assert word in decided
+
+
+def test_what_a_customer_says_is_never_markup():
+    assert "<script>" not in report.render(HEAD, STORY).html.decode()
+
+
+def test_an_erased_entry_is_named_and_says_so():
+    page = report.render(HEAD, [entry(0, "message.added", None)]).html.decode()
+    assert "erased with its subject" in page
+
+
+def test_the_same_ledger_gives_the_same_bytes_and_the_json_holds_every_entry():
+    first, second = report.render(HEAD, iter(STORY)), report.render(HEAD, iter(STORY))
+    assert first == second
+    assert [line["seq"] for line in json.loads(first.json)["entries"]] == [0, 1, 2]
