@@ -105,7 +105,7 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
     return RequestCard(
         name=session_card(state).name,
         preview=asked.preview,
-        arguments=request.approved_arguments or asked.arguments,
+        arguments=asked.arguments if request.approved_arguments is None else request.approved_arguments,
         why=asked.why,
         reason=request.reason,
     )

@@ -70,11 +70,12 @@ def _with_own_connection(run: Callable[[], Any]) -> Any:
 def _recorded(call: Call, result: Any) -> Return | Fail:
     try:
         data = _encoder.encode(result)
-    except (TypeError, ValueError) as error:
+        result = _decoder.decode(data)  # as it will be read back; a Decimal that is no number fails here
+    except (TypeError, ValueError, msgspec.MsgspecError) as error:
         return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
     if len(data) > MAX_RESULT:
         return Fail(call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False)
-    return Return(call.id, call.attempt, _decoder.decode(data))
+    return Return(call.id, call.attempt, result)
 
 
 def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer:
