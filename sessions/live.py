@@ -15,8 +15,10 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 
+from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from audit import ledger
+from sessions.runtime import crash
 
 if TYPE_CHECKING:
     from sessions.commit import Committed
@@ -40,6 +42,7 @@ def announce(committed: Committed, *, wake: bool) -> None:
     """
     if committed.repeated or committed.first == committed.seq:
         return
+    crash.point("after_commit", ev.kind_of(committed.events[0]))
     publish(committed.session, committed.place.team, committed.seq)
     if wake and not isinstance(next_action(committed.state, committed.state.last_at), Nothing):
         wake_worker()

@@ -125,10 +125,11 @@ def _seed(stack: Endpoints, env: dict[str, str]) -> None:
 
 
 def _open_demo(stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]) -> None:
-    """Let the customers call, and say who may sign in."""
+    """Let the customers call (not with DEMO_CALLERS=0), and say who may sign in."""
     token_file = str(stack.state_dir / "demo" / "callers.token")
     env = {"AGENTSTATE_URL": url, "AGENTSTATE_TOKEN_FILE": token_file}
-    supervisor.start(programs.callers(stack, env))
+    if os.environ.get("DEMO_CALLERS") != "0":
+        supervisor.start(programs.callers(stack, env))
     say(f"demo accounts:\n{accounts.rstrip()}")
     say(f"sign in once as supervisor: {_printed('sign_in_link', 'supervisor', base=url).strip()}")
 
