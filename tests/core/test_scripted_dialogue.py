@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sessions.agents.model import ContextMessage, ModelFailed, ModelRequest, ProposedCall, ToolSpec
 from sessions.agents.scripted import ScriptedModel
+from sessions.agents.scripted.hearing import hear
 from sessions.agents.scripted.lines import LINES, recall, say
 
 SAVINGS, CHECKING, STRANGER = "8841412207", "8841419931", "9900174410"
@@ -320,3 +323,23 @@ def test_the_agent_knows_each_of_its_questions_again(name: str) -> None:
     }
     for variant in range(len(LINES[name])):
         assert recall(say("cleared") + " " + say(name, variant, **slots))[0] == name
+
+
+FRAGMENTS = (
+    "yes", "no", "move $300 from savings to checking", "forty-three hundred", "from checking", "the one ending 2207",
+    "ending 0000", f"to account {STRANGER}", "cancel", "what is my balance?", "thanks, bye", "a person please", "hm",
+    "try again", "not 300 but 250", "9,999,999,999", "C-1001", "\x00", "{amount}", "\u202eegap", "",
+)  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=30)), max_size=12), st.booleans())
+def test_whatever_is_typed_the_agent_answers_and_moves_nothing_without_a_yes(said: list[str], up: bool) -> None:
+    line = Line(check=None if up else lambda count: {"status": "error", "error": "away"})
+    for words in said:
+        before, asked = len(line.transfers()), line.messages[-1].text if line.messages else ""
+        assert line.say(words)
+        if len(line.transfers()) > before:
+            assert "is that right?" in asked
+            assert hear(words, CUSTOMER["accounts"]).yes  # type: ignore[arg-type]
+            line.result({"status": "rejected", "reason": "no"})

@@ -146,6 +146,18 @@ def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
     )
 
 
+@cache
+def _waiting() -> tuple[re.Pattern[str], ...]:
+    names = ("sending_checked", "wait", "wait_heard", "wait_regret")
+    wordings = [wording for name in names for wording in LINES[name]] + [LINES["ask_digits"][1]]
+    return tuple(re.compile(_SLOT.sub(r".+?", re.escape(wording))) for wording in wordings)
+
+
+def waits(text: str) -> bool:
+    """Whether the agent said that a colleague is deciding."""
+    return any(pattern.search(text) for pattern in _waiting())
+
+
 def recall(text: str) -> tuple[str, dict[str, str]]:
     """The last question in something the agent said, and what its slots held; ("", {}) "
     "where there is none."""

@@ -14,10 +14,12 @@ from typing import Any
 from sessions.agents.model import ContextMessage, ProposedCall
 from sessions.agents.scripted.amounts import amounts_in
 from sessions.agents.scripted.hearing import Account, Said, hear
-from sessions.agents.scripted.lines import recall
+from sessions.agents.scripted.lines import recall, waits
 
 Pad = dict[str, Any]
 NOTHING = Said("")
+# A call that must be with a colleague, because the agent says so, but was proposed before the window began.
+FORGOTTEN = ProposedCall("", "transfer", {})
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def _agent(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
         talk = replace(talk, cue="", outcomes=())
         asked, slots = recall(message.text)
         talk = _asked(replace(talk, asked=asked), slots, pad)
-    return replace(talk, open=(*talk.open, *message.calls)) if message.calls else talk
+    if message.calls:
+        return replace(talk, open=(*talk.open, *message.calls))
+    return replace(talk, open=(FORGOTTEN,)) if not talk.open and waits(message.text) else talk
 
 
 def _asked(talk: Talk, slots: dict[str, str], pad: Pad) -> Talk:
@@ -239,7 +243,7 @@ def _tool(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     talk = replace(
         talk,
         cue="result",
-        open=tuple(c for c in talk.open if c.id != call.id),
+        open=tuple(c for c in talk.open if c.id not in (call.id, FORGOTTEN.id)),
         outcomes=(*talk.outcomes, outcome),
     )
     follow = _RESULTS.get(call.tool)
