@@ -1,7 +1,7 @@
 """The report in a session's export: what an auditor who is no engineer reads.
 
-First what was decided and by whom, then everything that happened, a line an entry, in the words of the pages; the raw content of each
-entry beneath. It depends on its arguments alone, so the same ledger gives the same bytes.
+First what was decided and by whom, then everything that happened, a line an entry, in the words of the pages, the raw
+content of each entry beneath. It depends on its arguments alone, so the same ledger gives the same bytes.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _json(head: ReportHead, lines: list[dict[str, Any]]) -> bytes:
     return json.dumps(data, ensure_ascii=False, sort_keys=True, indent=1).encode("utf-8", "replace")
 
 
-def _page(head: ReportHead, entries: list[ReportEntry], lines: list[dict[str, Any]], tools: dict[str, str]) -> bytes:
-    decided = [_decision(entry, entries, tools) for entry in entries if entry.kind == "decision.made" and entry.event]
+def _page(head: ReportHead, entries: list[ReportEntry], lines: list[dict[str, Any]]) -> bytes:
+    decided = [_decision(entry, entries) for entry in entries if entry.kind == "decision.made" and entry.event]
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
