@@ -66,7 +66,7 @@ class Api:
                 answer = await self._client.request(method, path, json=body, headers=self._headers())
                 if answer.is_success:
                     return dict(answer.json())
-                problem = f"{answer.status_code} {answer.text[:200]}"
+                problem = f"{answer.status_code} " + " ".join(answer.text.split())[:120]
                 if answer.status_code not in (401, 429) and answer.status_code < 500:
                     raise Refused(answer.status_code, answer.text)
             except (httpx.TransportError, OSError, ValueError) as error:
