@@ -1,0 +1,164 @@
+"""The laws of the engine, over random lives of a session: any command at any moment, by a machine that plays everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
+from agentstate.errors import Refused
+from tests.core import worlds
+from tests.core.laws import judge
+from tests.core.made import objects
+from tests.core.worlds import AUTHORIZE, MAY, World, proposed, transfer
+
+people = st.sampled_from(sorted(MAY))
+amounts = st.sampled_from([0, 40_000, 60_000, 100_000, 300_000])
+calls = st.lists(
+    st.one_of(
+        amounts.map(transfer),
+        st.just(AUTHORIZE),
+        st.just(proposed("post_letter", text="Dear customer")),
+        st.just(proposed("load_customer", "state.customer")),
+        st.just(proposed("load_customer", "not.a.path")),
+        st.just(proposed("no_such_tool")),
+    ),
+    max_size=4,
+)
+results = objects | st.just({"allowed": True}) | st.just({"allowed": False})
+
+
+class Life(RuleBasedStateMachine):
+    """One session. Every rule tries a command; a refused one must leave no trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World()
+
+    def attempt(self, command: object) -> None:
+        """`decide` never emits what `evolve` refuses (Broken would pass through), and a refusal changes nothing."""
+        before, given = to_snapshot(self.world.state), self.world.given
+        try:
+            core.decide(command, self.world.state, given)
+        except Refused:
+            assert to_snapshot(self.world.state) == before
+            return
+        self.world = self.world.after(command)
+
+    def some_call(self, data: st.DataObject) -> Any:
+        return data.draw(st.sampled_from(list(self.world.state.calls.values())))
+
+    @initialize(quorum=st.sampled_from([1, 2]))
+    def open(self, quorum: int) -> None:
+        self.world = World().with_rules(*worlds.gated_by(quorum))
+        self.attempt(core.Open("C-1", "team", "bank", "phone"))
+
+    @rule()
+    def open_again(self) -> None:
+        self.attempt(core.Open("C-2", "team", "bank", "phone"))
+
+    @rule(role=st.sampled_from(["customer", "staff", "note"]), text=st.text(max_size=5))
+    def say(self, role: Any, text: str) -> None:
+        self.attempt(core.Say(role, text, "somebody"))
+
+    @rule()
+    def ask(self) -> None:
+        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, (), "digest"))
+
+    @rule(proposals=calls, text=st.sampled_from(["", "One moment."]))
+    def answer(self, proposals: list[ev.CallProposed], text: str) -> None:
+        self.attempt(core.Answer(self.world.state.asking, "model", text, tuple(proposals)))
+
+    @rule(proposals=calls)
+    def ask_and_answer(self, proposals: list[ev.CallProposed]) -> None:
+        self.ask()
+        self.answer(proposals, "")
+
+    @rule(transient=st.booleans())
+    def no_answer(self, transient: bool) -> None:
+        self.attempt(core.NoAnswer(self.world.state.asking, "down", transient))
+
+    @precondition(lambda self: self.world.state.calls)
+    @rule(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        self.attempt(core.Begin(self.some_call(data).id))
+
+    @precondition(lambda self: self.world.state.calls)
+    @rule(data=st.data(), result=results, late=st.booleans())
+    def give_back(self, data: st.DataObject, result: Any, late: bool) -> None:
+        call = self.some_call(data)
+        self.attempt(core.Return(call.id, call.attempt - late, result))
+
+    @precondition(lambda self: self.world.state.calls)
+    @rule(data=st.data(), transient=st.booleans())
+    def fail(self, data: st.DataObject, transient: bool) -> None:
+        call = self.some_call(data)
+        self.attempt(core.Fail(call.id, call.attempt, "no", transient))
+
+    @precondition(lambda self: pending(self.world.state))
+    @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "edit", "reject", "respond"]), by=people)
+    def decide(self, data: st.DataObject, kind: Any, by: str) -> None:
+        request = data.draw(st.sampled_from(pending(self.world.state)))
+        shown = self.world.state.calls[request.asked.call].approved or request.asked.digest
+        changed = {**request.asked.arguments, "amount": {"minor": data.draw(amounts), "currency": "USD"}}
+        arguments = changed if kind == "edit" else None
+        seen = data.draw(st.sampled_from(["", shown, "outdated"]))
+        self.attempt(core.Decide(request.asked.request, kind, by, MAY[by], "why", arguments, "no", seen))
+
+    @precondition(lambda self: self.world.state.requests)
+    @rule(data=st.data())
+    def expire(self, data: st.DataObject) -> None:
+        self.attempt(core.Expire(data.draw(st.sampled_from(sorted(self.world.state.requests)))))
+
+    @rule()
+    def rest(self) -> None:
+        self.attempt(core.Rest("customer"))
+
+    @precondition(lambda self: len(self.world.history) > 25)
+    @rule()
+    def end(self) -> None:
+        self.attempt(core.End("hung up", "customer"))
+
+    @invariant()
+    def the_history_is_lawful(self) -> None:
+        judge(self.world.history, MAY)
+
+    @invariant()
+    def the_state_is_the_fold_of_its_stored_events(self) -> None:
+        stored = [(ev.decode(ev.encode(event)), at) for event, at in self.world.history]
+        middle = len(stored) // 2
+        assert fold(stored) == self.world.state
+        assert fold(stored[middle:], fold(stored[:middle])) == self.world.state
+        assert self.world.state.seq == len(stored)
+
+    @invariant()
+    def a_snapshot_is_read_back_as_it_was_written(self) -> None:
+        data = to_snapshot(self.world.state)
+        assert from_snapshot(data) == self.world.state
+        assert to_snapshot(from_snapshot(data)) == data
+
+    @invariant()
+    def what_is_next_is_always_something_that_decide_accepts(self) -> None:
+        state, given = self.world.state, self.world.given
+        match next_action(state, stamp(given.at)):
+            case RunCall(call=call, again=again):
+                assert (state.calls[call].status is CallStatus.RUNNING) == again
+                assert core.decide(core.Begin(call), state, given)
+            case AskModel(again=again):
+                assert bool(state.asking) == again
+                assert core.decide(core.Ask("next", "model", 0, 0, (), "d"), state, given)
+            case Nothing(waiting_for=waiting_for, until=until):
+                assert (waiting_for == "retry") == bool(until)
+                core.decide(core.Rest(waiting_for), state, given)
+
+
+Life.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestLife = Life.TestCase
