@@ -9,7 +9,9 @@ afterwards. Both connect as the application's own role; the aliases "owner" and 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from django.test import TransactionTestCase
@@ -18,29 +20,38 @@ from tests import claims
 
 LONG = ("chaos", "interop")  # folders of what `make test` leaves to `make test-all`
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
+STATE_DIR = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--claims", action="store_true", help="fail unless every test that docs/claims.md names ran"
-    )
+    parser.addoption("--claims", action="store_true", help="fail unless every test that docs/claims.md names ran")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the settings, in an environment of our own, before pytest-django sets Django up.
 
-    Not when only pure tests are asked for: they must not need Django.
+    Not when only pure tests are asked for: they must not need Django. Nor in xdist's controller, which runs
+    none: its environment would reach every worker, and they would share one state directory.
     """
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        return
+    if "DJANGO_SETTINGS_MODULE" in os.environ:
+        raise pytest.UsageError("unset DJANGO_SETTINGS_MODULE: the tests would run on your own state directory")
     if all(arg.removeprefix("./").startswith(WITHOUT_DJANGO) for arg in config.args):
         return
     if not os.environ.get("DATABASE_URL"):
         from tests.database import own_state_dir
 
-        own_state_dir()
+        config.stash[STATE_DIR] = own_state_dir()
     os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
     import django
 
     django.setup()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if STATE_DIR in config.stash:
+        shutil.rmtree(config.stash[STATE_DIR], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,10 +119,7 @@ class ClaimsRan:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         lacking = self.missing()
-        if (
-            any(proof not in self.skipped or os.environ.get("CI") for proof in lacking)
-            and session.exitstatus == 0
-        ):
+        if any(proof not in self.skipped or os.environ.get("CI") for proof in lacking) and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

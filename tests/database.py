@@ -9,7 +9,6 @@ set, those servers are used as they are: DATABASE_OWNER_URL must then name a rol
 
 from __future__ import annotations
 
-import atexit
 import os
 import shutil
 import tempfile
@@ -31,10 +30,9 @@ from agentstate.stack.supervisor import Supervisor
 
 
 def own_state_dir() -> Path:
-    """Point this process, before settings are read, at a state directory that vanishes with it."""
+    """Point this process, before settings are read, at a state directory for its tests alone."""
     path = Path(tempfile.mkdtemp(prefix="agentstate-tests-"))
     os.environ["AGENTSTATE_STATE_DIR"] = str(path)
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
