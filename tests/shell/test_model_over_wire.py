@@ -41,7 +41,7 @@ def test_calls_are_executed_and_their_results_go_back_to_the_model(settings, ban
         say(session, "What accounts do I have?")
     assert state(session).pad["customer"]["name"]
     told = tool_messages(server.requests[1])
-    assert [message["tool_call_id"] for message in told] == ["call_load"]
+    assert json.loads(told[0]["content"])["result"]["name"] == state(session).pad["customer"]["name"]
     assert events(session, "message.added")[-1]["text"] == "You have two accounts."
 
 
