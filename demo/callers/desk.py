@@ -15,6 +15,7 @@ from demo.callers.kinds import KINDS, Kind, Story, callers_for, story
 # So many callers with something to decide are on the line at least, so that a supervisor always has a request,
 # and at most, so that the others keep the wall moving.
 DECIDED_AT_LEAST = 3
+PLAIN_AT_LEAST = 2  # of these, large transfers below the highest tier: one supervisor may decide them alone
 OPENING = ("large", "misheard", "small", "doubtful", "balance", "large")
 WEIGHTS = {
     "small": 4, "large": 3, "misheard": 2, "doubtful": 2, "refused_check": 2, "check_away": 2, "balance": 3,
@@ -49,6 +50,9 @@ class Desk:
         if self._begun < min(len(OPENING), self.concurrency):
             return KINDS[OPENING[self._begun]]
         deciding = sum(kind.decides and kind.name != "hangs_up" for kind in self.talking.values())
+        plain = sum(kind.name == "large" for kind in self.talking.values())
+        if plain < min(PLAIN_AT_LEAST, self.concurrency // 2):
+            return KINDS["large"]
         if deciding < min(DECIDED_AT_LEAST, self.concurrency):
             return KINDS[self._drawn([n for n, k in KINDS.items() if k.decides and n != "hangs_up"])]
         if deciding > self.concurrency // 2:

@@ -155,6 +155,7 @@ def test_the_desk_always_has_callers_with_something_to_decide_but_not_only_them(
     for _ in range(400):
         deciding = sum(told.kind.decides and told.kind.name != "hangs_up" for told in running)
         assert 3 <= deciding <= 5
+        assert sum(told.kind.name == "large" for told in running) >= 2
         assert len({told.person.id for told in running}) == 8
         desk.over(ended := running.pop(dice.randrange(8)))
         kinds[ended.kind.name] += 1
