@@ -257,6 +257,9 @@ def layout(entries: int) -> Iterator[str]:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+
+
 class Number(str):
     """A JSON number that is not an integer, as the text in which it was written."""
 
@@ -283,7 +286,7 @@ def write_canonical(value: Any) -> bytes:
     """The canonical bytes of a value; Fault if the profile has no room for it."""
     _check_profile(value, 0)
     try:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode("utf-8")
+        return _encode(value).encode("utf-8")
     except (UnicodeEncodeError, ValueError, RecursionError):
         raise Fault("not canonical JSON") from None
 
@@ -297,18 +300,17 @@ def digest_of(*parts: Any) -> str:
 
 
 def _check_profile(value: Any, depth: int) -> None:
-    if isinstance(value, Number) or (isinstance(value, dict | list) and depth >= 100):
-        raise Fault("not canonical JSON: a number that is no integer, or nested too deeply")
-    if isinstance(value, int) and abs(value) >= 2**53:
-        raise Fault("not canonical JSON: an integer of 2^53 or more")
-    if isinstance(value, dict):
-        if not all(key.isascii() for key in value):
+    kind = type(value)
+    if kind is dict or kind is list:
+        if depth >= 100:
+            raise Fault("not canonical JSON: nested too deeply")
+        if kind is dict and not all(map(str.isascii, value)):
             raise Fault("not canonical JSON: a key that is not ASCII")
-        for item in value.values():
-            _check_profile(item, depth + 1)
-    if isinstance(value, list):
-        for item in value:
-            _check_profile(item, depth + 1)
+        for item in value.values() if kind is dict else value:
+            if type(item) is not str:
+                _check_profile(item, depth + 1)
+    elif kind is Number or (kind is int and abs(value) >= 2**53):
+        raise Fault("not canonical JSON: a number that is no integer below 2^53")
 
 
 def _exact(value: Any) -> str:

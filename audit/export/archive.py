@@ -69,9 +69,7 @@ class Packer:
 
     def write(self, out: BinaryIO) -> None:
         """Write the archive, from front to back."""
-        overhead = sum(
-            len(local_header(name, 0, 0)) + len(central_header(name, 0, 0, 0)) for name in self._files
-        )
+        overhead = sum(len(local_header(name, 0, 0)) + len(central_header(name, 0, 0, 0)) for name in self._files)
         if self._size + overhead + 22 > MAX_BUNDLE or len(self._files) > MAX_FILES:
             raise TooLarge(f"Got {self._size} bytes in {len(self._files)} files.")
         directory, at = [], 0

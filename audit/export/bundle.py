@@ -83,7 +83,12 @@ class Summary:
 
 
 def write(
-    log: UUID, source: Source, signer: Signs, out: BinaryIO, withhold: frozenset[str] = frozenset()
+    log: UUID,
+    source: Source,
+    signer: Signs,
+    out: BinaryIO,
+    withhold: frozenset[str] = frozenset(),
+    render: report.Renderer = report.render,
 ) -> Summary:
     """Write the bundle of `log` to `out`. Entries of the kinds in `withhold` keep their content sealed.
 
@@ -101,7 +106,7 @@ def write(
         session = _Session(packer, source, withhold)
         entries = session.write(size)
         summary = Summary(size, root.hex(), session.warnings(size, root))
-        _write_report(packer, log, signer, summary, entries)
+        _write_report(packer, log, signer, summary, render, entries)
         _write_manifest(packer, signer, log, entries)
         packer.write(out)
     return summary
@@ -203,11 +208,13 @@ class _Session:
             level, hashes = level + 1, above
 
 
-def _write_report(packer: Packer, log: UUID, signer: Signs, summary: Summary, entries: int) -> None:
+def _write_report(
+    packer: Packer, log: UUID, signer: Signs, summary: Summary, render: report.Renderer, entries: int
+) -> None:
     head = report.ReportHead(
         str(log), signer.origin_of(log), summary.size, summary.root, signer.vkey(), tuple(summary.warnings)
     )
-    rendered = report.render(head, _report_entries(packer, entries))
+    rendered = render(head, _report_entries(packer, entries))
     packer.add("report.html", rendered.html)
     packer.add("report.json", rendered.json)
     packer.add("README.txt", README.encode("ascii"))
@@ -238,9 +245,7 @@ def _report_entry(seq: int, data: bytes, ciphertext: bytes, line: dict[str, Any]
             event = verify.read_event(plain, envelope["kind"])
         except verify.Fault:
             state = "unreadable"
-    return report.ReportEntry(
-        seq, envelope["kind"], envelope["at"], envelope["actor"], envelope["ref"], state, event
-    )
+    return report.ReportEntry(seq, envelope["kind"], envelope["at"], envelope["actor"], envelope["ref"], state, event)
 
 
 def _write_manifest(packer: Packer, signer: Signs, log: UUID, entries: int) -> None:

@@ -89,7 +89,7 @@ def test_a_registered_renderer_writes_the_report(monkeypatch, tmp_path):
 
     monkeypatch.setattr(report, "_renderers", {"": plain})
     report.register(lambda head, entries: Report(f"{head.log} {len(list(entries))}".encode(), b"{}"))
-    data = export(chatter(4))
+    data = export(chatter(4), render=report.render)
     assert unpack(data)["report.html"] == f"{LOG} 4".encode()
     assert check(data, tmp_path).ok
 

@@ -25,6 +25,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from audit import verify
 from audit.export import bundle
 from audit.export.archive import Packer
+from audit.export.report import Renderer
+from audit.export.report import plain as plain_report
 from audit.tlog import note
 from audit.tlog.checkpoint import Checkpoint
 
@@ -77,7 +79,7 @@ class MemoryLedger:
         seq = len(self.stored)
         bound = {
             "actor": "system",
-            "at": f"2026-11-21T03:{seq // 60 % 60:02d}:{seq % 60:02d}.000000Z",
+            "at": f"2026-11-21T{3 + seq // 3600:02d}:{seq // 60 % 60:02d}:{seq % 60:02d}.000000Z",
             "cmd": "018f0000-0000-7000-8000-0000000000cc",
             "epoch": 0,
             "kid": str(KID),
@@ -193,10 +195,15 @@ def returned(**changes: Any) -> dict[str, Any]:
     return {"call": "k1", "attempt": 1, "result": {"receipt": "b7"}, "output_path": None, "v": 1} | changes
 
 
-def export(ledger: MemoryLedger, signer: TestSigner = SIGNER, withhold: frozenset[str] = frozenset()) -> bytes:
+def export(
+    ledger: MemoryLedger,
+    signer: TestSigner = SIGNER,
+    withhold: frozenset[str] = frozenset(),
+    render: Renderer = plain_report,
+) -> bytes:
     """The bundle's bytes."""
     out = io.BytesIO()
-    bundle.write(ledger.log, ledger, signer, out, withhold)
+    bundle.write(ledger.log, ledger, signer, out, withhold, render)
     return out.getvalue()
 
 
