@@ -1,4 +1,4 @@
-"""Amounts of money as people read and type them. In the product an amount is {"minor": 430000, "currency": "USD"}, never a float."""
+"""Amounts of money as people read and type them. An amount is {"minor": 430000, "currency": "USD"}, never a float."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened, in a supervisor's words. Pure: entries, lines and values in, sentences out; nothing here decides or reads.
+"""What happened, in a supervisor's words. Pure: entries, lines and values in, sentences out; nothing is read here.
 
 An entry that was erased says so; a kind that is not known here is named as it is.
 """
@@ -36,7 +36,7 @@ class Doing(NamedTuple):
     text: str
 
 
-_DOING = {
+DOING = {
     SessionStatus.IDLE: Doing("quote", "Listening"),
     SessionStatus.PLANNING: Doing("live", "Thinking"),
     SessionStatus.EXECUTING: Doing("tool", "Working"),
@@ -74,7 +74,7 @@ _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note
 def doing(line: SessionLine) -> Doing:
     """What a session does now. An open request comes first: it is what a person is needed for."""
     status = SessionStatus.WAITING_FEEDBACK if line.open_requests else SessionStatus(line.status)
-    return _DOING[status]
+    return DOING[status]
 
 
 def stands(status: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db.models import BooleanField, Case, Q, Value, When
@@ -51,3 +52,11 @@ def open_link(text: str) -> SignInLink | None:
     """The sign-in link with this text while it is unused, unexpired and its person active."""
     links = SignInLink.objects.select_related("user")
     return links.filter(digest=digest(text), used_at=None, expires__gt=Now(), user__is_active=True).first()
+
+
+def display_names(actors: Iterable[str]) -> dict[str, str]:
+    """The names behind opaque ids (`user:<uuid>`), for those that are people. One query, none when nobody is."""
+    ids = {actor.removeprefix("user:") for actor in actors if actor.startswith("user:")}
+    if not ids:
+        return {}
+    return {f"user:{pk}": name for pk, name in User.objects.filter(pk__in=ids).values_list("pk", "display_name")}

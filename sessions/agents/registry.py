@@ -58,6 +58,11 @@ def find(name: str) -> Agent:
         raise UnknownAgent(f"got {name!r}, want one of {sorted(_registry)}", field="agent") from None
 
 
+def names() -> list[str]:
+    """Every registered name, sorted."""
+    return sorted(_registry)
+
+
 @lru_cache
 def policy_named(name: str) -> pol.Policy:
     """The policy `sessions/policies/<name>.json`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from sessions import states
 from sessions.models import AgentSession
 from sessions.queries.lines import PAGE, Person
 
+_exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
 TAIL = 200  # entries
 STRIDE = 100  # entries
 
@@ -58,7 +60,7 @@ def _opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
         envelope = ledger.parse_envelope(row.envelope)
         try:
             _, payload = ledger.open_row(row)
-            data = msgspec.json.decode(payload)
+            data = _exact.decode(payload)
             data.pop("kind", None)
         except keys.Erased:
             data = None

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import QuerySet
+from django.db.models import CharField, Func, Q, QuerySet, Value
+from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
-from agentstate.people.models import User
+from agentstate.people.models import Team, User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys
 from sessions import projections, states
 from sessions.models import AgentSession, ApprovalRequest
+from sessions.queries.paging import behind
+
+if TYPE_CHECKING:
+    from sessions.commit import Committed
 
 Person = User | AnonymousUser
 PAGE = 100
 ERASED_NAME = "Erased"
 Deadline = tuple[datetime, datetime]  # asked at, expires at
+_HEX = re.compile(r"[0-9a-f]{4,32}")
 _DEADLINE = ("session_id", "asked_at", "expires_at")
 
 
@@ -79,14 +87,41 @@ def worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:
     return (not line.needs_person, -line.tier, deadline, line.opened_at)
 
 
-def sessions(user: Person, *, before: datetime | None = None, status: str = "", limit: int = PAGE) -> list[SessionLine]:
-    """Sessions, newest first, from before an instant (keyset paging)."""
+def teams_to_open_in(user: Person) -> list[Team]:
+    """The teams in which this person may open sessions and speak as the customer, by name."""
+    opens = teams_with(user, Permission.OPEN_SESSION)
+    speaks = teams_with(user, Permission.SPEAK_AS_CUSTOMER)
+    return list(Team.objects.filter(pk__in=opens).filter(pk__in=speaks).order_by("name"))
+
+
+def sessions(
+    user: Person,
+    *,
+    before: datetime | None = None,
+    after: UUID | None = None,
+    status: str = "",
+    reference: str = "",
+    limit: int = PAGE,
+) -> list[SessionLine]:
+    """Sessions, newest first, from before an instant or behind the row `after`. A reference is the end of an id, or an
+    alias. Raises Invalid when there is no such row to go on from.
+    """
     rows = visible_sessions(user)
     if status:
         rows = rows.filter(status=status)
+    if reference:
+        rows = _referred(rows, reference)
     if before is not None:
         rows = rows.filter(opened_at__lt=before)
-    return _lines(user, rows.order_by("-opened_at")[:limit])
+    return _lines(user, behind(rows, visible_sessions(user), after, ("-opened_at", "-pk"))[:limit])
+
+
+def _referred(rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
+    tail = reference.lower().replace("-", "")
+    if not _HEX.fullmatch(tail):
+        return rows.filter(alias=reference)
+    hexes = Func(Cast("pk", CharField()), Value("-"), Value(""), function="replace")
+    return rows.annotate(hexes=hexes).filter(Q(hexes__endswith=tail) | Q(alias=reference))
 
 
 def session_line(user: Person, session: UUID) -> SessionLine:
@@ -97,9 +132,30 @@ def session_line(user: Person, session: UUID) -> SessionLine:
     return lines[0]
 
 
+def opening(committed: Committed) -> SessionLine:
+    """A session as its opening left it, for the person who opened it."""
+    place, state = committed.place, committed.state
+    assert state.opened is not None
+    row = projections.session_row(state)
+    del row["epoch"]
+    row |= {name: datetime.fromisoformat(row[name]) for name in ("opened_at", "last_at")}
+    said = projections.session_card(state)
+    return SessionLine(
+        id=place.id,
+        team=place.team,
+        agent=state.opened.agent,
+        channel=state.opened.channel,
+        alias=state.opened.alias,
+        name=said.name or said.customer,
+        topic=said.topic,
+        **row,
+    )
+
+
 def _lines(user: Person, rows: QuerySet[AgentSession]) -> list[SessionLine]:
     readable = set(teams_with(user, Permission.READ))
     found = list(rows)
+    keys.warm({row.kid for row in found if row.team_id in readable})
     deadlines = _deadlines([row.pk for row in found if row.open_requests])
     return [_line(row, row.team_id in readable, deadlines.get(row.pk, (None, None))) for row in found]
 

@@ -21,6 +21,7 @@ from audit import keys, ledger
 from sessions import projections, states
 from sessions.models import ApprovalRequest
 from sessions.queries.lines import ERASED_NAME, PAGE, Person
+from sessions.queries.paging import behind
 
 
 class RequestLine(msgspec.Struct, frozen=True):
@@ -63,15 +64,20 @@ def decidable(user: Person) -> QuerySet[ApprovalRequest]:
     )
 
 
-def requests(user: Person, *, state: str = "pending", mine: bool = False, limit: int = PAGE) -> list[RequestLine]:
-    """Requests in one state ("" for all): the open ones worst first, the ended ones newest first."""
+def requests(
+    user: Person, *, state: str = "pending", mine: bool = False, after: UUID | None = None, limit: int = PAGE
+) -> list[RequestLine]:
+    """Requests in one state ("" for all), those behind the row `after`: the open ones worst first, others newest first.
+
+    Raises Invalid when there is no such row to go on from.
+    """
     rows = decidable(user) if mine else visible_requests(user)
     if state:
         rows = rows.filter(state=state)
     if state == "pending":
         rows = rows.filter(expires_at__gt=Now())
-    order = ("-tier", "expires_at") if state == "pending" else ("-asked_at",)
-    return _request_lines(user, rows.order_by(*order)[:limit])
+    order = ("-tier", "expires_at", "pk") if mine or state == "pending" else ("-asked_at", "-pk")
+    return _request_lines(user, behind(rows, visible_requests(user), after, order)[:limit])
 
 
 def decided(user: Person, limit: int = PAGE) -> list[RequestLine]:
@@ -90,6 +96,7 @@ def request_line(user: Person, request: UUID) -> RequestLine:
 
 def _request_lines(user: Person, rows: QuerySet[ApprovalRequest]) -> list[RequestLine]:
     found = list(rows)
+    keys.warm({row.session.kid for row in found})
     mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
     return [_request_line(row, row.pk in mine) for row in found]
 

@@ -76,8 +76,8 @@ def sla(until: datetime, asked: datetime, at: datetime, tail: str = "") -> SafeS
     """The timer of a deadline. Screen readers get words, because the figure changes every second."""
     left, share, word = _left(until, asked, at)
     return format_html(
-        '<span class="sla {}" data-until="{}" data-asked="{}" data-tail="{}">{}<span class="f" aria-hidden="true">{}</span>'
-        '<span class="sr">{}</span></span>',
+        '<span class="sla {}" data-until="{}" data-asked="{}" data-tail="{}">{}'
+        '<span class="f" aria-hidden="true">{}</span><span class="sr">{}</span></span>',
         word,
         until.isoformat(),
         asked.isoformat(),
@@ -93,7 +93,8 @@ def count(until: datetime, asked: datetime, at: datetime) -> SafeString:
     """The large timer of a card, with the instant of the deadline."""
     left, share, word = _left(until, asked, at)
     return format_html(
-        '<div class="count sla {}" data-until="{}" data-asked="{}" data-tail="">{}<span class="f" aria-hidden="true">{}</span>'
+        '<div class="count sla {}" data-until="{}" data-asked="{}" data-tail="">{}'
+        '<span class="f" aria-hidden="true">{}</span>'
         '<span class="s">expires {}</span><span class="sr">{}</span></div>',
         word,
         until.isoformat(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from sessions import words
+from sessions import figures, words
 from sessions.queries import SessionLine
 from sessions.templatetags.console import icon
 
@@ -63,3 +63,19 @@ def rank(line: SessionLine) -> str:
     """The wall's order as text that sorts: what needs a person, the tier, the deadline, who called first."""
     until = line.expires_at.timestamp() if line.expires_at else 9_999_999_999
     return f"{not line.needs_person:d} {9 - line.tier} {until:013.2f} {line.opened_at.timestamp():013.2f} {line.id}"
+
+
+@register.filter
+def listed(value: Any) -> list[str]:
+    """A value as lines: one for each item of a list of objects, one for anything else."""
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        return [words.value(item) for item in value[: words.MOST_FACTS]]
+    return [words.value(value)]
+
+
+@register.filter
+def marked(text: str) -> SafeString:
+    """What a customer said, with its figures marked."""
+    pieces = figures.parts(text)
+    shown = (format_html("<mark>{}</mark>", piece) if figure else conditional_escape(piece) for piece, figure in pieces)
+    return format_html_join("", "{}", ((piece,) for piece in shown))

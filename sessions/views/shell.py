@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from agentstate import clock
-from agentstate.errors import Refused
+from agentstate.errors import Invalid, Refused
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
 from sessions import queries
@@ -73,6 +74,14 @@ def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
     if refusal.status == 404:
         raise Http404(str(refusal))
     return render(request, "agent_sessions/refused.html", {"refusal": refusal}, status=refusal.status)
+
+
+def as_id(text: str, field: str) -> UUID:
+    """An id out of a query string. Raises Invalid."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid(f"got {text[:50]!r}, want an id", field=field) from None
 
 
 @console

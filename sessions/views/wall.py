@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from agentstate.errors import Invalid
 from sessions import queries
-from sessions.views.shell import console
+from sessions.views.shell import as_id, console
 
 MAX_CHANGES = 200  # rows in one answer
 
@@ -24,7 +21,7 @@ def wall(request: HttpRequest) -> HttpResponse:
         "need": [line for line in lines if line.needs_person],
         "calm": [line for line in lines if not line.needs_person],
     }
-    context = {"groups": groups, "total": len(lines), "counts": queries.wall_counts(request.user)}
+    context = {"here": "live", "groups": groups, "total": len(lines), "counts": queries.wall_counts(request.user)}
     return render(request, "agent_sessions/wall.html", context)
 
 
@@ -32,7 +29,7 @@ def wall(request: HttpRequest) -> HttpResponse:
 @require_safe
 def wall_changes(request: HttpRequest) -> HttpResponse:
     """The rows of the sessions named by `s` as they stand now, which of them left the wall, and the counts."""
-    asked = [_session(text) for text in request.GET.getlist("s")[:MAX_CHANGES]]
+    asked = [as_id(text, "s") for text in request.GET.getlist("s")[:MAX_CHANGES]]
     lines = queries.live_sessions(request.user, only=asked) if asked else []
     shown = {line.id for line in lines}
     context = {
@@ -41,10 +38,3 @@ def wall_changes(request: HttpRequest) -> HttpResponse:
         "counts": queries.wall_counts(request.user),
     }
     return render(request, "agent_sessions/wall_changes.html", context)
-
-
-def _session(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Invalid(f"got {text[:50]!r}, want a session's id", field="s") from None

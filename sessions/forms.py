@@ -1,0 +1,253 @@
+"""The form of a decision: a typed field for each argument of the call, made from the tool's JSON schema.
+
+What a person types comes back as values of the schema's types: amounts as integers of minor units, never text or
+floats. The tool's own check has the last word, in the command.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+from sessions import money, words
+
+Kind = Literal["money", "account", "choice", "yes_no", "whole", "number", "text", "json"]
+PREFIX = "arg."
+_WHOLE = re.compile(r"-?[0-9]{1,15}")
+
+
+class NotTyped(ValueError):
+    """What was typed is not of the field's type; the text says what is wanted."""
+
+
+@dataclass
+class Option:
+    """One choice of a select: the text that is posted, the value it stands for, and what people read."""
+
+    text: str
+    value: Any
+    label: str
+
+
+@dataclass
+class Field:
+    """One argument as a form shows it."""
+
+    name: str
+    kind: Kind
+    proposed: Any
+    text: str  # what stands in the input
+    options: list[Option] = field(default_factory=list)
+    error: str = ""
+    hint: str = ""
+
+    @property
+    def id(self) -> str:
+        """The input's id and name."""
+        return f"{PREFIX}{self.name}"
+
+    @property
+    def label(self) -> str:
+        """The argument's name in words."""
+        return words.plain(self.name)
+
+    @property
+    def was(self) -> str:
+        """What the agent proposed, in words."""
+        named = [option.label for option in self.options if option.value == self.proposed]
+        return named[0] if named else words.value(self.proposed)
+
+    @property
+    def shown(self) -> str:
+        """What stands in the input, in words."""
+        named = [option.label for option in self.options if option.text == self.text]
+        return named[0] if named else f"{self.symbol}{self.text}"
+
+    @property
+    def symbol(self) -> str:
+        """The currency's sign of a field of money."""
+        return money.symbol(self.proposed["currency"]) if self.kind == "money" else ""
+
+    @property
+    def edited(self) -> bool:
+        """Whether what stands in the input is not what was proposed."""
+        return self.text != _text(self.kind, self.proposed, self.options)
+
+    @property
+    def difference(self) -> str:
+        """What the edit amounts to, in words."""
+        if not self.edited or self.kind != "money":
+            return "changed" if self.edited else ""
+        try:
+            return money.difference(self.proposed, money.parse(self.text, self.proposed["currency"]))
+        except money.NotAnAmount:
+            return ""
+
+
+def fields(
+    schema: Mapping[str, Any], proposed: Mapping[str, Any], evidence: Any, typed: Mapping[str, str] | None = None
+) -> list[Field]:
+    """The fields of a call as it was proposed, or as somebody typed it. Accounts to choose from are in `evidence`."""
+    accounts = {account["id"]: account for account in _accounts(evidence)}
+    made = [
+        _field(name, value, schema.get("properties", {}).get(name, {}), accounts) for name, value in proposed.items()
+    ]
+    for each in made:
+        if typed is not None and each.id in typed:
+            each.text = typed[each.id].replace("\r\n", "\n")
+    _hint(made, accounts)
+    return made
+
+
+def sent(made: list[Field], arguments: Mapping[str, Any]) -> list[Field]:
+    """The fields with what was sent in place of what was proposed."""
+    for each in made:
+        each.text = _text(each.kind, arguments.get(each.name, each.proposed), each.options)
+        each.hint = ""
+    return made
+
+
+def read(made: list[Field]) -> dict[str, Any] | None:
+    """The arguments as typed; None when a field cannot be read, which then bears its error."""
+    arguments: dict[str, Any] = {}
+    for each in made:
+        try:
+            arguments[each.name] = _value(each)
+        except (NotTyped, money.NotAnAmount) as wanted:
+            each.error = f"This needs {wanted}."
+    return None if any(each.error for each in made) else arguments
+
+
+def blame(made: list[Field], path: str, message: str) -> bool:
+    """Put a refusal of `arguments.<name>...` beside its field. Whether there is such a field."""
+    name = path.removeprefix("arguments.").split(".")[0]
+    for each in made:
+        if path.startswith("arguments.") and each.name == name:
+            each.error = f"{message[:1].upper()}{message[1:]}."
+            return True
+    return False
+
+
+def _accounts(evidence: Any) -> Iterator[dict[str, Any]]:
+    """Every account within the evidence, however deep."""
+    if isinstance(evidence, dict):
+        if isinstance(evidence.get("id"), str) and words.account(evidence):
+            yield evidence
+        else:
+            for item in evidence.values():
+                yield from _accounts(item)
+    elif isinstance(evidence, list | tuple):
+        for item in evidence:
+            yield from _accounts(item)
+
+
+def _field(name: str, value: Any, schema: Mapping[str, Any], accounts: dict[str, dict[str, Any]]) -> Field:
+    kind = _kind(value, schema, accounts)
+    options: list[Option] = []
+    if kind == "account":
+        options = [Option(key, key, _short(account)) for key, account in accounts.items()]
+    elif kind == "choice":
+        options = [Option(str(item), item, words.value(item)) for item in schema["enum"]]
+    elif kind == "yes_no":
+        options = [Option("yes", True, "yes"), Option("no", False, "no")]
+    return Field(name, kind, value, _text(kind, value, options), options)
+
+
+def _short(account: dict[str, Any]) -> str:
+    return words.account({"kind": words.plain(account["kind"]), "last4": account["last4"]})
+
+
+def _kind(value: Any, schema: Mapping[str, Any], accounts: Mapping[str, Any]) -> Kind:
+    if money.is_money(value):
+        return "money"
+    if isinstance(value, str) and value in accounts:
+        return "account"
+    if value in schema.get("enum", ()):
+        return "choice"
+    if isinstance(value, bool):
+        return "yes_no"
+    if isinstance(value, int):
+        return "whole"
+    if isinstance(value, Decimal):
+        return "number"
+    return "text" if isinstance(value, str) else "json"
+
+
+def _text(kind: Kind, value: Any, options: list[Option]) -> str:
+    if kind == "money":
+        return money.figures(value)
+    if options:
+        return next((option.text for option in options if option.value == value), "")
+    if kind == "json":
+        return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+    return str(value)
+
+
+def _value(each: Field) -> Any:
+    text = each.text
+    match each.kind:
+        case "money":
+            return money.parse(text, each.proposed["currency"])
+        case "account" | "choice" | "yes_no":
+            return _chosen(each)
+        case "whole":
+            if not _WHOLE.fullmatch(text.strip()):
+                raise NotTyped("a whole number")
+            return int(text)
+        case "number":
+            return _decimal(text)
+        case "json":
+            return _json(text)
+        case _:
+            return text
+
+
+def _chosen(each: Field) -> Any:
+    for option in each.options:
+        if option.text == each.text:
+            return option.value
+    raise NotTyped("one of the choices")
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise NotTyped("a number")
+    return number
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise NotTyped("JSON") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _hint(made: list[Field], accounts: dict[str, dict[str, Any]]) -> None:
+    """Beside each account: what the one amount of the call would leave in it, or make of it."""
+    amounts = [each for each in made if each.kind == "money"]
+    if len(amounts) != 1:
+        return
+    try:
+        amount = money.parse(amounts[0].text, amounts[0].proposed["currency"])
+    except money.NotAnAmount:
+        return
+    for each in made:
+        balance = accounts.get(each.text, {}).get("balance") if each.kind == "account" else None
+        if not money.is_money(balance) or balance["currency"] != amount["currency"]:
+            continue
+        if each.name.startswith("from"):
+            each.hint = f"Leaves {money.show({**balance, 'minor': balance['minor'] - amount['minor']})}"
+        elif each.name.startswith("to"):
+            each.hint = f"Becomes {money.show({**balance, 'minor': balance['minor'] + amount['minor']})}"

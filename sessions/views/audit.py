@@ -1,0 +1,84 @@
+"""The audit pages: the ledger of a session as a table, its head, and the export that proves itself."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+from uuid import UUID
+
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.queries import display_names
+from sessions import export, queries, transcript, words
+from sessions.views.shell import console
+
+PAGE = 50  # entries
+LOOK_BACK = 50  # entries before a page that may name the tools of its calls
+IN_MEMORY = 8_000_000  # bytes of a bundle that are kept in memory; more goes to a file
+
+
+@console
+@require_safe
+def session_audit(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Entries, newest first, with `before` for older ones."""
+    line = queries.session_line(request.user, session_id)
+    head = queries.ledger_head(request.user, session_id)
+    before = request.GET.get("before", "")
+    stop = min(head.size, int(before[:18])) if before.isascii() and before.isdigit() else head.size
+    start = max(0, stop - PAGE)
+    lines = queries.ledger_lines(request.user, session_id, start - LOOK_BACK, stop) if stop else []
+    context = {
+        "here": "audit",
+        "line": line,
+        "head": head,
+        "root": head.root.hex(),
+        "rows": _rows(lines, start),
+        "start": start,
+        "stop": stop,
+        "may_export": _may_export(request, session_id),
+    }
+    context["names"] = display_names({row["entry"].actor for row in context["rows"]})
+    return render(request, "audit/session.html", context)
+
+
+def _rows(lines: list[queries.LedgerLine], start: int) -> list[dict[str, Any]]:
+    tools = transcript.tools_by_call([line.entry for line in lines])
+    rows = []
+    for line in reversed(lines):
+        if line.entry.seq >= start:
+            tool = tools.get((line.entry.data or {}).get("call", ""), "")
+            sentence = words.entry(line.entry.kind, line.entry.data, tool)
+            rows.append({"entry": line.entry, "leaf": line.leaf, "sentence": sentence})
+    return rows
+
+
+def _may_export(request: HttpRequest, session_id: UUID) -> bool:
+    try:
+        export.may_export(request.user, session_id)
+    except PermissionDenied:
+        return False
+    return True
+
+
+@console
+@require_POST
+def session_export(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The bundle, as a download."""
+    line = queries.session_line(request.user, session_id)
+    out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
+    export.write(request.user, session_id, out)
+    out.seek(0)
+    return FileResponse(out, as_attachment=True, filename=f"{line.reference}.zip", content_type="application/zip")
+
+
+@console
+@require_safe
+def session_vkey(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The log's key, for convenience: an auditor trusts the one that came some other way."""
+    line = queries.session_line(request.user, session_id)
+    response = HttpResponse(f"{export.key(request.user, session_id)}\n", content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{line.reference}.zip.vkey"'
+    return response

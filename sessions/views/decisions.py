@@ -1,0 +1,233 @@
+"""The queue and the card: what waits for a person, everything needed to decide it, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from agentstate.engine.decide import AlreadyDecided
+from agentstate.engine.state import Request
+from agentstate.errors import Invalid, Refused
+from agentstate.ids import new_id
+from agentstate.people.queries import display_names
+from sessions import commands, forms, queries, transcript, words
+from sessions.tools import registry as tools
+from sessions.views.shell import as_id, console
+
+SAID = 6  # turns before the request that its card shows
+BEFORE, AFTER = 120, 120  # entries around a request that its card looks at
+ASK_AGAIN = "Ask the customer again before this is done."  # what the agent is told unless the person writes more
+
+
+@dataclass
+class Card:
+    """Everything that the page of one request shows."""
+
+    line: queries.RequestLine
+    held: Request
+    fields: list[forms.Field]
+    said: list[transcript.Item]
+    story: list[dict[str, Any]]
+    names: dict[str, str]
+    key: str
+    reason: str = ""
+    reason_error: str = ""
+    refusal: str = ""
+    evidence: list[tuple[str, Any]] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Whether the form is shown: it waits, and this person may decide it."""
+        return self.line.state == "pending" and self.line.may_decide
+
+    @property
+    def call(self) -> str:
+        """The exact call as JSON."""
+        arguments = self.held.approved_arguments or self.held.asked.arguments
+        return transcript.raw({"tool": self.held.asked.tool, "arguments": arguments})
+
+    @property
+    def sent(self) -> list[forms.Field]:
+        """The fields with what was approved in place of what was proposed."""
+        return forms.sent(self.fields, self.held.approved_arguments or {})
+
+    @property
+    def tool(self) -> tools.Tool | None:
+        """The tool, while it is registered."""
+        return tools.find(self.held.asked.tool)
+
+    @property
+    def decider(self) -> str:
+        """The name of who decided."""
+        return self.names.get(self.held.decided_by, "Somebody")
+
+
+@console
+@require_safe
+def decisions(request: HttpRequest) -> HttpResponse:
+    """A list: what is open (with the first of it beside), what was decided, what expired."""
+    view = request.GET.get("view", "open")
+    if view == "open":
+        mine = queries.requests(request.user, mine=True, limit=1)
+        if mine:
+            return _card_page(request, _card(request, mine[0].id), view)
+    return render(request, "agent_sessions/decisions.html", _queue(request, view))
+
+
+@console
+@require_http_methods(["GET", "HEAD", "POST"])
+def decision(request: HttpRequest, request_id: UUID) -> HttpResponse:
+    """One request beside the list; POST decides it."""
+    if request.method == "POST":
+        return _decide(request, request_id)
+    return _card_page(request, _card(request, request_id), request.GET.get("view", "open"))
+
+
+@console
+@require_safe
+def decision_changes(request: HttpRequest) -> HttpResponse:
+    """The list as it stands now, and of the request on the page (`r`) what may change while somebody reads it."""
+    context = _queue(request, request.GET.get("view", "open"))
+    if shown := request.GET.get("r"):
+        context["card"] = _card(request, as_id(shown, "r"))
+    return render(request, "agent_sessions/decision_changes.html", context)
+
+
+def _card_page(request: HttpRequest, card: Card, view: str, status: int = 200) -> HttpResponse:
+    return render(request, "agent_sessions/decision.html", {**_queue(request, view), "card": card}, status=status)
+
+
+def _queue(request: HttpRequest, view: str) -> dict[str, Any]:
+    if view == "decided":
+        lines = queries.decided(request.user)
+    elif view == "expired":
+        lines = queries.requests(request.user, state="expired")
+    else:
+        view, lines = "open", queries.requests(request.user)
+    names = display_names({line.decided_by for line in lines})
+    groups: dict[str, list[queries.RequestLine]] = {}
+    for line in lines:
+        groups.setdefault(_group(line, view), []).append(line)
+    mine = sum(line.may_decide for line in lines)
+    return {"here": "decisions", "view": view, "groups": groups, "names": names, "mine": mine}
+
+
+def _group(line: queries.RequestLine, view: str) -> str:
+    if view != "open":
+        return ""
+    return str(line.tier) if line.may_decide else "others"
+
+
+def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None = None) -> Card:
+    line, held, _ = queries.request_of(request.user, request_id)
+    asked = held.asked
+    schema = found.arguments if (found := tools.find(asked.tool)) else {}
+    evidence = [(item.path, item.value) for item in asked.basis]
+    start = max(0, held.seq - BEFORE)
+    around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
+    story = _story(around, line, held)
+    names = display_names({entry["actor"] for entry in story} | {held.decided_by, *held.approvals})
+    before = transcript.items(entry for entry in around if entry.seq < held.seq)
+    said = [item for item in before if item.kind == "said" and item.role in ("customer", "agent", "staff")]
+    return Card(
+        line=line,
+        held=held,
+        fields=forms.fields(schema, asked.arguments, [value for _, value in evidence], typed),
+        said=said[-SAID:],
+        story=story,
+        names=names,
+        key=str(new_id()),
+        evidence=evidence,
+    )
+
+
+def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Request) -> list[dict[str, Any]]:
+    """What the log says of this request and its call, in words."""
+    told = []
+    for entry in around:
+        data = entry.data or {}
+        earlier = entry.kind == "decision.made" and entry.seq < held.seq
+        later = entry.seq > held.seq and data.get("call") == held.asked.call
+        about = earlier or later or data.get("request") == str(line.id)
+        if about and not (entry.kind == "request.ended" and not data.get("because")):
+            sentence = words.entry(entry.kind, entry.data, held.asked.tool)
+            told.append({"seq": entry.seq, "at": entry.at, "actor": entry.actor, "sentence": sentence})
+    return told
+
+
+def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
+    post = request.POST
+    typed = {name: post[name] for name in post if name.startswith(forms.PREFIX)}
+    card = _card(request, request_id, typed)
+    card.reason = post.get("reason", "")
+    try:
+        done = _given(request, card, post.get("decision", ""))
+    except Refused as refusal:
+        return _told(request, card, refusal)
+    if not done:
+        card.refusal = "Nothing was decided yet: one field cannot be read."
+        return _card_page(request, card, "open", status=422)
+    return _onward(request, card)
+
+
+def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
+    """Give the decision. False when a field cannot be read. An approval of changed fields is an edit."""
+    key, note = request.POST.get("key", ""), card.reason.strip()
+    if chosen == "reject":
+        commands.decide(request.user, card.line.id, "reject", reason=note, key=key)
+    elif chosen == "respond":
+        told = f"{ASK_AGAIN} {note}".strip()
+        commands.decide(request.user, card.line.id, "respond", response=told, key=key)
+    elif chosen == "approve":
+        arguments = forms.read(card.fields)
+        if arguments is None:
+            return False
+        if arguments == card.held.asked.arguments:
+            commands.decide(request.user, card.line.id, "approve", reason=note, key=key)
+        else:
+            commands.decide(request.user, card.line.id, "edit", reason=note, arguments=arguments, key=key)
+    else:
+        raise Invalid("choose Approve, Reject or Ask again", field="decision")
+    return True
+
+
+def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
+    """The card again, with what was refused: beside its field, or above, and read-only when it is decided already."""
+    path = str(refusal.facts.get("field", ""))
+    if path == "reason":
+        card.reason_error = "Say why: an edit and a rejection need a reason."
+        card.refusal = "Nothing was decided yet: the reason is missing."
+    elif forms.blame(card.fields, path, refusal.detail):
+        card.refusal = "Nothing was decided yet: one field is not as the tool needs it."
+    else:
+        card = _card(request, card.line.id)
+        card.refusal = _who_was_first(request, card, refusal)
+    return _card_page(request, card, "open", status=422 if refusal.status == 400 else refusal.status)
+
+
+def _who_was_first(request: HttpRequest, card: Card, refusal: Refused) -> str:
+    if not isinstance(refusal, AlreadyDecided) or not card.held.decided_by:
+        return f"Nothing was decided. {refusal}"
+    act = words.OUTCOMES[card.line.state][1].lower()
+    when = card.held.ended_at[11:19]
+    mine = card.held.decided_by == getattr(request.user, "actor", "")
+    who = "You" if mine else card.decider
+    return f"{who} closed this at {when} before you: {act}. What you sent changed nothing."
+
+
+def _onward(request: HttpRequest, card: Card) -> HttpResponse:
+    """To the next request that waits for this person, or back to the one just decided."""
+    line = queries.request_line(request.user, card.line.id)
+    word = words.OUTCOMES[line.state][1] if line.state != "pending" else "Your approval counts, one more is needed"
+    text = f"{word}: {line.preview or words.plain(line.tool)}"
+    messages.success(request, text, extra_tags=reverse("decision", args=[line.id]))
+    following = queries.requests(request.user, mine=True, limit=1)
+    target = following[0].id if following else line.id
+    return redirect(f"{reverse('decision', args=[target])}#ask")

@@ -1,0 +1,53 @@
+// The card of a request: what an edit amounts to, in words, while it is typed; and how it changes when somebody else decides.
+import { morph } from "./morph.js";
+import { page } from "./live.js";
+
+const $ = (id) => document.getElementById(id);
+const shown = (minor) => (minor / 100).toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+function minor(text) {
+  const plain = text.replace(/[,$€£\s]/g, "");
+  return /^\d{1,13}(\.\d{1,2})?$/.test(plain) ? Math.round(Number(plain) * 100) : null;
+}
+
+function amount(input) {
+  const typed = minor(input.value), was = Number(input.dataset.proposed), row = input.closest("tr");
+  const changed = typed !== null && typed !== was, mark = input.dataset.symbol;
+  row.classList.toggle("edited", changed || typed === null);
+  row.querySelector("[data-difference]").textContent =
+    typed === null ? "not an amount" : changed ? `${mark}${shown(Math.abs(typed - was))} ${typed > was ? "more" : "less"}` : "";
+  return typed === null ? "" : `${mark}${shown(typed)}`;
+}
+
+function choice(select) {
+  const changed = ![...select.options].find((option) => option.selected)?.defaultSelected;
+  select.closest("tr").classList.toggle("edited", changed);
+  select.closest("tr").querySelector("[data-difference]").textContent = changed ? "changed" : "";
+}
+
+function edited() {
+  const amounts = [...document.querySelectorAll("#fields input[data-proposed]")].filter((input) => input.dataset.symbol.length === 1);
+  const figures = amounts.map(amount);
+  const label = $("approve-label");
+  if (label) label.textContent = figures.length === 1 && figures[0] ? `Approve ${figures[0]}` : "Approve";
+}
+
+export function begin() {
+  page.place = (fresh) => {
+    const card = $("card"), other = fresh.getElementById("card");
+    morph($("queue"), fresh.getElementById("queue"));
+    if (!other || !card) return;
+    const same = card.dataset.state === other.dataset.state && card.querySelector("#acts") && other.querySelector("#acts");
+    if (same) for (const id of ["card-h", "said", "history"]) morph($(id), other.querySelector(`#${id}`));
+    else if (card.dataset.request) {
+      morph(card, other);
+      if (card.dataset.state !== "pending") $("polite").textContent = $("settled")?.innerText || "Decided";
+    }
+  };
+  page.settle = () => { edited(); };
+  addEventListener("input", (event) => {
+    if (event.target.matches("#fields select")) choice(event.target);
+    edited();
+  });
+  edited();
+}

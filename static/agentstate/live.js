@@ -1,0 +1,118 @@
+// Keeps a page current: gathers what moved, fetches the page's own fragments at most four times a second, and puts them in place.
+import { Feed } from "./feed.js";
+import { morph } from "./morph.js";
+import { age, tick } from "./ticking.js";
+
+const EVERY = 250; // ms between two fetches
+const body = document.body, here = body.dataset;
+const $ = (id) => document.getElementById(id);
+const title = document.title.replace(/^\(\d+\) /, "");
+
+export const page = {
+  dirty: new Set(), // sessions that moved and were not fetched yet
+  paused: false,
+  seen: () => ({}),
+  place: null, // how a fragment gets into the page, if not by id
+  settle: () => {},
+};
+
+let fetching = false, last = -EVERY, timer = null, behind = false;
+
+function follows(session) {
+  const topic = here.follow || "wall";
+  return topic === "wall" || topic === `session:${session}`;
+}
+
+function wanted() {
+  const url = new URL(here.source, location.href);
+  if (url.pathname.endsWith("/live/changes/")) for (const session of [...page.dirty].slice(0, 200)) url.searchParams.append("s", session);
+  return url;
+}
+
+function pump() {
+  if (fetching || timer || page.paused || !page.dirty.size) return;
+  const pause = last + EVERY - performance.now();
+  if (pause > 0) { timer = setTimeout(() => { timer = null; pump(); }, pause); return; }
+  fetching = true;
+  last = performance.now();
+  refresh().finally(() => { fetching = false; pump(); });
+}
+
+async function refresh() {
+  const url = wanted(), asked = new Set(url.searchParams.has("s") ? url.searchParams.getAll("s") : page.dirty);
+  for (const session of asked) page.dirty.delete(session);
+  try {
+    const answer = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error", cache: "no-store" });
+    if (!answer.ok) throw new Error(String(answer.status));
+    put(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    behind = false;
+  } catch {
+    for (const session of asked) page.dirty.add(session);
+    behind = true;
+    last = performance.now() + 2000; // not at the pace of frames
+  }
+  show();
+}
+
+function put(fresh) {
+  const log = $("log"), bottom = log && log.scrollHeight - log.scrollTop - log.clientHeight < 40;
+  if (page.place) page.place(fresh);
+  else for (const part of [...fresh.body.children]) if (part.id && $(part.id)) morph($(part.id), part);
+  const badge = fresh.getElementById("badge");
+  if (badge) { morph($("badge"), badge); count(Number(badge.dataset.count)); }
+  tick();
+  page.settle();
+  if (log && bottom) log.scrollTop = log.scrollHeight;
+}
+
+let counted = Number($("badge")?.dataset.count || 0), told = 0;
+function count(open) {
+  document.title = open ? `(${open}) ${title}` : title;
+  if (open > counted && performance.now() - told > 10_000) {
+    told = performance.now();
+    $("polite").textContent = `${open - counted} new to decide, ${open} open`;
+  }
+  counted = open;
+}
+
+function show() {
+  const conn = $("conn"), old = feed.state !== "live" || behind;
+  conn.classList.remove("still");
+  conn.classList.toggle("stale", old);
+  conn.textContent = !old ? (page.paused ? "Paused" : `Live · ${age(feed.age)}`)
+    : feed.state === "new" ? `Connecting, data ${age(feed.age)} old` : `Reconnecting, data ${age(feed.age)} old`;
+  const lost = feed.state === "lost";
+  $("main").classList.toggle("stale-data", lost);
+  const note = $("lost");
+  if (note) {
+    note.hidden = !lost;
+    const words = $("lost-words"), since = new Date(Date.now() - feed.age).toISOString().slice(11, 19);
+    if (lost && words.textContent.indexOf(since.slice(0, 7)) < 0) words.textContent = `What you see is from ${since} UTC. Trying again by itself.`;
+  }
+  for (const button of document.querySelectorAll("#acts button[name=decision]")) button.disabled = lost;
+}
+
+let feed;
+export function start() {
+  feed = new Feed((here.watch || "wall").split(" "), () => page.seen(), {
+    changed(session) { if (follows(session)) { page.dirty.add(session); pump(); } },
+    watching(topic, sessions) { page.watching?.(topic, sessions); pump(); },
+    state(state) {
+      if (state === "lost") $("urgent").textContent = "Connection lost. What you see may be old.";
+      if (state === "live" && $("urgent").textContent) $("urgent").textContent = "Connected again.";
+      show();
+    },
+  });
+  setInterval(() => { show(); if (!page.paused && feed.state !== "lost") tick(); }, 500);
+  setInterval(pump, 1000);
+  page.pump = pump;
+  page.show = show;
+  show();
+  tick();
+}
+
+export function pause(on) {
+  page.paused = on;
+  show();
+  pump();
+}
