@@ -17,7 +17,7 @@ CORE := .venv/installed/core-$(PINS)
 TEST := .venv/installed/test-$(PINS)
 LOAD := .venv/installed/load-$(PINS)
 
-.PHONY: run test test-fast test-all chaos lint screenshots bench bench-data lock clean
+.PHONY: run test test-fast test-all chaos lint schema screenshots bench bench-data lock clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
@@ -39,6 +39,9 @@ lint: $(TEST)
 	$(PY) -m ruff check .
 	$(PY) -m mypy agentstate audit sessions demo
 	.venv/bin/lint-imports
+
+schema: $(TEST)
+	$(PY) manage.py spectacular --format openapi-json --validate --fail-on-warn --file docs/schema/openapi.json
 
 screenshots: $(TEST)
 	$(PY) -m tests.browser.screenshots

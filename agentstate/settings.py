@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "sessions.api.problems.everywhere",  # outermost: it sees every answer below /api/
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -169,7 +170,9 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["sessions.api.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["sessions.api.rendering.ExactJSONRenderer"],
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS tells nothing that the OpenAPI document does not
+    "URL_FORMAT_OVERRIDE": None,
     "EXCEPTION_HANDLER": "sessions.api.problems.problem",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "NUM_PROXIES": 0,  # without it throttles believe X-Forwarded-For from anybody
@@ -177,11 +180,26 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "AgentState",
-    "DESCRIPTION": "Sessions of AI agents, the steps that wait for a person, and the ledger beneath.",
+    "DESCRIPTION": (
+        "Sessions of AI agents, the steps that wait for a person, and the ledger beneath.\n\n"
+        "Every refusal is a problem document (RFC 9457): its `code` is for programs, its `field` names what is wrong. "
+        "Commands take an `idempotency_key`: sent again with the same key, a command gets its first answer, with the "
+        "header `Idempotency-Replayed: true`, and is not carried out again; another command under that key is refused. "
+        "Amounts of money are integers of minor units with a currency."
+    ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "ENUM_NAME_OVERRIDES": {
+        "SessionStatus": "sessions.api.serializers.SESSION_STATUS",
+        "RequestState": "sessions.api.serializers.REQUEST_STATE",
+        "WaitingFor": "sessions.api.serializers.WAITING_FOR",
+        "DecisionKind": "sessions.api.serializers.DECISION_KIND",
+        "EntryKind": "sessions.api.serializers.ENTRY_KIND",
+        "Channel": "sessions.api.serializers.CHANNEL",
+    },
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "SORT_OPERATIONS": False,
+    "POSTPROCESSING_HOOKS": ["drf_spectacular.hooks.postprocess_schema_enums", "agentstate.schema.finish"],
 }
 
 # --- security ---------------------------------------------------------------------------------------------------

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.urls import include, path
-from drf_spectacular.views import SpectacularJSONAPIView
 
 from agentstate.health import healthz
+from agentstate.schema import schema
 
 urlpatterns = [
     path("healthz", healthz),
     path("api/v1/", include("sessions.api.urls")),
-    path("api/v1/schema", SpectacularJSONAPIView.as_view(), name="schema"),
+    path("api/v1/schema", schema, name="schema"),
     path("", include("agentstate.people.urls")),
     path("", include("sessions.urls")),
 ]

@@ -13,6 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team, User
@@ -63,23 +64,29 @@ def start(
         raise Invalid(f"got {channel!r}, want one of {list(CHANNELS)}", field="channel")
     registry.find(agent)
     chosen = _team(user, team)
+    author = _author(user, key)
     session = uuid5(KEYS, f"{user.pk}/{key}") if key else new_id()
-    place = Place(session, chosen.tenant_id, chosen.pk, keys.subject_kid(chosen.tenant_id, customer))
     command = core.Open(customer, str(chosen.pk), agent, channel, topic, alias)
-    committed = open_session(place, command, _author(user))
+    if key and AgentSession.objects.filter(pk=session).exists():
+        return _opened_before(session, command)
+    place = Place(session, chosen.tenant_id, chosen.pk, keys.subject_kid(chosen.tenant_id, customer))
+    committed = open_session(place, command, author)
     return committed if committed is not None else _opened_before(session, command)
 
 
 def _opened_before(session: UUID, command: core.Open) -> Committed:
-    loaded = states.load(session)
-    was = loaded.state.opened
-    if was is None or (was.customer, was.agent, was.channel) != (
-        command.customer,
-        command.agent,
-        command.channel,
-    ):
+    """The first answer again: the session as its opening left it. Raises OtherSessionUnderKey."""
+    place = states.load(session).place
+    envelope, payload = next(ledger.open_rows(ledger.read_rows(session, 0, 1)))
+    opened = ev.decode(payload)
+    if not isinstance(opened, ev.SessionOpened) or _wish(opened) != _wish(command):
         raise OtherSessionUnderKey()
-    return Committed(loaded.place, new_id(), 0, 1, loaded.state, repeated=True)
+    state = evolve(SessionState(), opened, envelope.at)
+    return Committed(place, UUID(envelope.cmd), 0, 1, state, repeated=True)
+
+
+def _wish(opening: ev.SessionOpened | core.Open) -> tuple[str, ...]:
+    return tuple(getattr(opening, name) for name in core.Open.__struct_fields__)
 
 
 def _bounded(name: str, text: str, *, required: bool = False) -> None:
@@ -96,7 +103,9 @@ def _team(user: Person, slug: str) -> Team:
         allowed = allowed.filter(slug=slug)
     found = list(allowed[:2])
     if not found:
-        raise PermissionDenied(permission=Permission.OPEN_SESSION.value)
+        named = {"field": "team"} if slug else {}
+        needed = Permission.OPEN_SESSION.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed, **named)
     if len(found) > 1:
         raise Invalid("you belong to several teams: say which", field="team")
     return found[0]

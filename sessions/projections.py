@@ -6,6 +6,7 @@ They are written by fragments of the appending statement: a commit and its proje
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +44,9 @@ class RequestCard(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     why: str
     reason: str = ""
+
+
+_request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
 
 
 def session_row(state: SessionState) -> dict[str, Any]:
@@ -133,7 +137,7 @@ def open_session_card(kid: UUID, row_id: UUID, card: bytes) -> SessionCard:
 
 def open_request_card(kid: UUID, row_id: UUID, card: bytes) -> RequestCard:
     """The inverse of `sealed`. Raises audit.keys.Erased."""
-    return msgspec.json.decode(keys.unseal(kid, f"{CARD}/{row_id}", card), type=RequestCard)
+    return _request_card.decode(keys.unseal(kid, f"{CARD}/{row_id}", card))
 
 
 _OPEN = """INSERT INTO agent_sessions_agentsession

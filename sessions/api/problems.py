@@ -1,77 +1,130 @@
-"""Every refusal of the API as a problem document (RFC 9457): what, why, which field, and what to do."""
+"""Every refusal of the API as a problem document (RFC 9457): what, why, which field, and what to do.
+
+`problem` turns what the operations raise into one; `everywhere` does it for what never reaches an operation (unknown
+addresses, a bad Host header, an error nobody foresaw). No document holds a traceback, a path or a statement.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
 
+import psycopg
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.http import Http404
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from redis.exceptions import RedisError
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from agentstate.errors import AgentStateError, Refused
+from agentstate.errors import AgentStateError, NotFound, Refused
+from sessions.api.rendering import encode
 
 log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
+PREFIX = "/api/"
+WORDS = 500  # characters of a detail: what is quoted in one may be as long as a body
+SERVER_DOWN = (
+    OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError, RedisError,
+)  # fmt: skip
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's exception handler. None for what nobody foresaw: Django answers 500 without a traceback."""
+    """DRF's exception handler. None for what nobody foresaw: Django logs it, and `everywhere` answers 500."""
     set_rollback()
     if isinstance(error, AgentStateError):
-        return _ours(error)
+        return _ours(error, context.get("kwargs") or {})
+    if isinstance(error, SERVER_DOWN):
+        log.error("a server does not answer: %s", error)
+        return _response(503, "unavailable", detail="A server behind this one does not answer. Try again.", wait=1)
     if isinstance(error, Http404):
         error = exceptions.NotFound()
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied()
     elif isinstance(error, RequestDataTooBig):
-        return document(413, "too_large", "The body is too large.")
-    if isinstance(error, exceptions.APIException):
-        return _drf(error)
-    return None
+        return _response(413, "too_large", "The body is too large.")
+    return _drf(error) if isinstance(error, exceptions.APIException) else None
 
 
-def _ours(error: AgentStateError) -> Response:
+def _ours(error: AgentStateError, address: dict[str, Any]) -> Response:
+    """A refusal of our own. What is not found was named by the address; what is broken is told to the log alone."""
     if not isinstance(error, Refused):
         log.error("%s: %s", error.code, error)
-    facts = {name: value for name, value in error.facts.items() if value not in ("", None)}
-    detail = error.detail or error.title
-    return document(error.status, error.code, error.title, detail, remedy=error.remedy, **facts)
+        return _response(error.status, error.code, error.title)
+    facts = dict(error.facts)
+    if isinstance(error, NotFound) and len(address) == 1:
+        facts.setdefault("field", next(iter(address)))
+    return _response(error.status, error.code, error.title, error.detail or error.title, remedy=error.remedy, **facts)
 
 
 def _drf(error: exceptions.APIException) -> Response:
-    code = str(getattr(error, "default_code", "error"))
     facts: dict[str, Any] = {}
-    detail = str(error.detail)
+    codes, detail = error.get_codes(), str(error.detail)
+    code = codes if isinstance(codes, str) else error.default_code
     if isinstance(error, exceptions.ValidationError):
-        field, detail = _first(error.detail)
-        facts["field"] = field
-        facts["errors"] = error.get_full_details()
-    response = document(error.status_code, code, HTTPStatus(error.status_code).phrase, detail, **facts)
+        wrong = list(_fields(error.detail))
+        facts = {"field": wrong[0]["field"], "errors": wrong}
+        code, detail = "invalid", wrong[0]["detail"]
+    response = _response(error.status_code, code, detail=detail, wait=getattr(error, "wait", None), **facts)
     if challenge := getattr(error, "auth_header", None):
         response["WWW-Authenticate"] = challenge
-    if wait := getattr(error, "wait", None):
+    return response
+
+
+def _fields(detail: Any, path: str = "") -> Iterator[dict[str, str]]:
+    """Every field that is wrong, as a dotted path, with what is wrong with it."""
+    if isinstance(detail, dict):
+        for key, value in detail.items():
+            yield from _fields(value, f"{path}.{key}".lstrip("."))
+    elif isinstance(detail, list):
+        for value in detail:
+            yield from _fields(value, path)
+    else:
+        yield {"field": path, "detail": str(detail)[:WORDS]}
+
+
+def _response(status: int, code: str, title: str = "", detail: str = "", **facts: Any) -> Response:
+    wait = facts.pop("wait", None)
+    response = Response(document(status, code, title, detail, **facts), status=status, content_type=MEDIA_TYPE)
+    if wait is not None:
         response["Retry-After"] = str(int(wait) + 1)
     return response
 
 
-def _first(detail: Any, path: str = "") -> tuple[str, str]:
-    """The first field that is wrong, as a dotted path, and what is wrong with it."""
-    if isinstance(detail, dict):
-        key, value = next(iter(detail.items()))
-        return _first(value, f"{path}.{key}".lstrip("."))
-    if isinstance(detail, list):
-        return _first(detail[0], path)
-    return path, str(detail)
-
-
-def document(status: int, code: str, title: str, detail: str = "", **facts: Any) -> Response:
+def document(status: int, code: str, title: str = "", detail: str = "", **facts: Any) -> dict[str, Any]:
     """A problem document. `facts` that are empty are left out."""
+    title = title or HTTPStatus(status).phrase
     body = {"type": f"urn:agentstate:problem:{code}", "title": title, "status": status, "code": code}
     if detail:
-        body["detail"] = detail
-    body |= {name: value for name, value in facts.items() if value not in ("", None)}
-    return Response(body, status=status, content_type=MEDIA_TYPE)
+        body["detail"] = detail[:WORDS]
+    return body | {name: value for name, value in facts.items() if value not in ("", None)}
+
+
+def everywhere(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Middleware, the outermost: below /api/ every error is a problem document, and no answer is kept by a cache."""
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if not f"{request.path_info}/".startswith(PREFIX):
+            return response
+        if response.status_code >= 400 and "json" not in response.headers.get("Content-Type", ""):
+            response = _instead(response)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return answer
+
+
+def _instead(page: HttpResponseBase) -> HttpResponse:
+    """The problem document in place of an error page of Django."""
+    status = page.status_code
+    code = {400: "bad_request", 404: "unknown_address", 413: "too_large"}.get(status, "error")
+    detail = "There is no such address; addresses end without a slash." if status == 404 else ""
+    response = HttpResponse(encode(document(status, code, detail=detail)), status=status, content_type=MEDIA_TYPE)
+    for name in ("Allow", "Retry-After", "WWW-Authenticate"):
+        if name in page.headers:
+            response.headers[name] = page.headers[name]
+    return response

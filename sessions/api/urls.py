@@ -8,11 +8,11 @@ from sessions.api import views
 
 urlpatterns = [
     path("sessions", views.Sessions.as_view()),
-    path("sessions/<uuid:session>", views.OneSession.as_view()),
-    path("sessions/<uuid:session>/messages", views.Messages.as_view()),
-    path("sessions/<uuid:session>/entries", views.Entries.as_view()),
-    path("sessions/<uuid:session>/end", views.End.as_view()),
+    path("sessions/<str:session>", views.OneSession.as_view()),
+    path("sessions/<str:session>/messages", views.Messages.as_view()),
+    path("sessions/<str:session>/entries", views.Entries.as_view()),
+    path("sessions/<str:session>/end", views.End.as_view()),
     path("requests", views.Requests.as_view()),
-    path("requests/<uuid:request_id>", views.OneRequest.as_view()),
-    path("requests/<uuid:request_id>/decisions", views.Decisions.as_view()),
+    path("requests/<str:request_id>", views.OneRequest.as_view()),
+    path("requests/<str:request_id>/decisions", views.Decisions.as_view()),
 ]

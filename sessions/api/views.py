@@ -2,85 +2,69 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import msgspec
-from django.utils.dateparse import parse_datetime
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from agentstate.engine.decide import UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
-from agentstate.errors import Invalid
 from sessions import commands, queries
+from sessions.api import problems
 from sessions.api import serializers as shapes
+from sessions.api.parameters import Parameters, identifier
 from sessions.commit import Committed
+from sessions.states import UnknownSession
 
-_PROBLEMS = dict.fromkeys((400, 401, 403, 404, 409, 413), shapes.Problem)
+MOST = 500  # rows of one page
+LAST = 2**53  # no log is longer
+REPLAYED = "Idempotency-Replayed"
+_SESSION = OpenApiParameter("session", UUID, OpenApiParameter.PATH)
+_REQUEST = OpenApiParameter("request_id", UUID, OpenApiParameter.PATH)
+_AFTER = OpenApiParameter("after", UUID, description="`next` of the page before")
+_LIMIT = OpenApiParameter(
+    "limit", {"type": "integer", "minimum": 1, "maximum": MOST, "default": queries.PAGE}, description="rows of a page"
+)
+_ABOVE = OpenApiParameter(
+    "after", {"type": "integer", "minimum": -1, "maximum": LAST, "default": -1}, description="seq above this"
+)
+_READING = (400, 401, 403, 404, 406, 429, 503)
+_WRITING = (*_READING, 409, 413, 415)
 
 
-def _plain(value: msgspec.Struct) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__struct_fields__}
+def _answers(status: int, shape: type, *codes: int) -> dict[Any, Any]:
+    refusals = {(code, problems.MEDIA_TYPE): shapes.Problem for code in sorted(codes)}
+    return {(status, "application/json"): shape, **refusals}
 
 
-def _session(line: queries.SessionLine) -> Any:
-    return shapes.Session(_plain(line)).data
+def _shown(shape: type, line: object) -> dict[str, Any]:
+    """The fields of `shape` from `line`, as they are: a serializer would turn numbers into text."""
+    return {name: getattr(line, name) for name in shape._declared_fields}  # type: ignore[attr-defined]
 
 
-def _request(line: queries.RequestLine) -> dict[str, Any]:
-    shown = dict(shapes.Request(_plain(line)).data)
-    shown["arguments"] = line.arguments  # as they are: a serializer would turn their numbers into text
-    return shown
-
-
-def _receipt(committed: Committed) -> Any:
-    return shapes.Receipt(
-        {
-            "session": committed.session,
-            "command": committed.command,
-            "first": committed.first,
-            "seq": committed.seq,
-            "repeated": committed.repeated,
-        }
-    ).data
+def _page(name: str, shape: type, lines: list[Any], limit: int, key: str = "id") -> Response:
+    following = getattr(lines[-1], key) if len(lines) == limit else None
+    return Response({name: [_shown(shape, line) for line in lines], "next": following})
 
 
 def _valid(serializer: type[shapes.Strict], request: Request) -> dict[str, Any]:
+    """The body as keyword arguments of a command, its idempotency key as `key`."""
     checked = serializer(data=request.data)
     checked.is_valid(raise_exception=True)
-    return dict(checked.validated_data)
+    wanted = dict(checked.validated_data)
+    return {**wanted, "key": wanted.pop("idempotency_key", "")}
 
 
-def _number(request: Request, name: str, default: int, low: int, high: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not text.lstrip("-").isascii() or not text.lstrip("-").isdigit() or not low <= int(text[:20]) <= high:
-        raise Invalid(f"want a whole number from {low} to {high}", field=name)
-    return int(text)
+def _answer(committed: Committed, body: dict[str, Any], status: int) -> Response:
+    """The first answer again for a repeated command, and a header that says so."""
+    return Response(body, status=status, headers={REPLAYED: "true"} if committed.repeated else None)
 
 
-def _instant(request: Request, name: str) -> datetime | None:
-    text = request.query_params.get(name)
-    if text is None:
-        return None
-    try:
-        found = parse_datetime(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise Invalid("want an instant with its time zone, e.g. 2026-11-21T03:25:00Z", field=name)
-    return found
-
-
-def _one_of(request: Request, name: str, allowed: list[str]) -> str:
-    text = request.query_params.get(name, "")
-    if text and text not in allowed:
-        raise Invalid(f"want one of {allowed}", field=name)
-    return text
+def _receipt(committed: Committed, status: int = 201) -> Response:
+    return _answer(committed, _shown(shapes.Receipt, committed), status)
 
 
 class Sessions(APIView):
@@ -88,61 +72,67 @@ class Sessions(APIView):
 
     @extend_schema(
         operation_id="list_sessions",
-        parameters=[
-            OpenApiParameter("status", str, enum=[status.value for status in SessionStatus]),
-            OpenApiParameter("before", datetime, description="opened before this instant"),
-            OpenApiParameter("limit", int),
-        ],
-        responses={200: shapes.SessionPage, **_PROBLEMS},
+        description="The sessions of your teams, newest first.",
+        parameters=[OpenApiParameter("status", str, enum=[status.value for status in SessionStatus]), _AFTER, _LIMIT],
+        responses=_answers(200, shapes.SessionPage, *_READING),
     )
     def get(self, request: Request) -> Response:
-        limit = _number(request, "limit", queries.PAGE, 1, 500)
-        status = _one_of(request, "status", [status.value for status in SessionStatus])
-        lines = queries.sessions(request.user, before=_instant(request, "before"), status=status, limit=limit)
-        following = lines[-1].opened_at.isoformat() if len(lines) == limit else None
-        return Response({"sessions": [_session(line) for line in lines], "next": following})
+        given = Parameters(request, "status", "after", "limit")
+        limit = given.whole("limit", queries.PAGE, 1, MOST)
+        status = given.one_of("status", [status.value for status in SessionStatus])
+        lines = queries.sessions(request.user, after=given.id("after"), status=status, limit=limit)
+        return _page("sessions", shapes.Session, lines, limit)
 
     @extend_schema(
         operation_id="open_session",
+        description="Open a session. The answer shows it as it was opened.",
         request=shapes.OpenSession,
-        responses={201: shapes.Session, 200: shapes.Session, **_PROBLEMS},
+        responses=_answers(201, shapes.Session, *_WRITING),
     )
     def post(self, request: Request) -> Response:
-        wanted = _valid(shapes.OpenSession, request)
-        key = wanted.pop("idempotency_key", "")
-        committed = commands.start(request.user, **wanted, key=key)
-        line = queries.session_line(request.user, committed.session)
-        return Response(_session(line), status=200 if committed.repeated else 201)
+        committed = commands.start(request.user, **_valid(shapes.OpenSession, request))
+        response = _answer(committed, _shown(shapes.Session, queries.opening(committed)), 201)
+        response["Location"] = f"{request.path}/{committed.session}"
+        return response
 
 
 class OneSession(APIView):
     """Read one session."""
 
-    @extend_schema(operation_id="read_session", responses={200: shapes.Session, **_PROBLEMS})
-    def get(self, request: Request, session: UUID) -> Response:
-        return Response(_session(queries.session_line(request.user, session)))
+    @extend_schema(
+        operation_id="read_session", parameters=[_SESSION], responses=_answers(200, shapes.Session, *_READING)
+    )
+    def get(self, request: Request, session: str) -> Response:
+        line = queries.session_line(request.user, identifier(session, UnknownSession))
+        return Response(_shown(shapes.Session, line))
 
 
 class Messages(APIView):
     """Post a message of the customer."""
 
     @extend_schema(
-        operation_id="post_message", request=shapes.PostMessage, responses={201: shapes.Receipt, **_PROBLEMS}
+        operation_id="post_message",
+        parameters=[_SESSION],
+        request=shapes.PostMessage,
+        responses=_answers(201, shapes.Receipt, *_WRITING),
     )
-    def post(self, request: Request, session: UUID) -> Response:
+    def post(self, request: Request, session: str) -> Response:
         wanted = _valid(shapes.PostMessage, request)
-        committed = commands.say(request.user, session, wanted["text"], key=wanted.get("idempotency_key", ""))
-        return Response(_receipt(committed), status=201)
+        return _receipt(commands.say(request.user, identifier(session, UnknownSession), **wanted))
 
 
 class End(APIView):
-    """End a session."""
+    """End a session: the customer hung up, or a supervisor closes it."""
 
-    @extend_schema(operation_id="end_session", request=shapes.EndSession, responses={200: shapes.Receipt, **_PROBLEMS})
-    def post(self, request: Request, session: UUID) -> Response:
+    @extend_schema(
+        operation_id="end_session",
+        parameters=[_SESSION],
+        request=shapes.EndSession,
+        responses=_answers(200, shapes.Receipt, *_WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
         wanted = _valid(shapes.EndSession, request)
-        committed = commands.end(request.user, session, wanted["reason"], key=wanted.get("idempotency_key", ""))
-        return Response(_receipt(committed))
+        return _receipt(commands.end(request.user, identifier(session, UnknownSession), **wanted), 200)
 
 
 class Entries(APIView):
@@ -150,18 +140,20 @@ class Entries(APIView):
 
     @extend_schema(
         operation_id="list_entries",
+        description="The entries of a session's log, oldest first.",
         parameters=[
-            OpenApiParameter("after", int, description="seq above this"),
-            OpenApiParameter("limit", int),
+            _SESSION,
+            _ABOVE,
+            _LIMIT,
         ],
-        responses={200: shapes.EntryPage, **_PROBLEMS},
+        responses=_answers(200, shapes.EntryPage, *_READING),
     )
-    def get(self, request: Request, session: UUID) -> Response:
-        after = _number(request, "after", -1, -1, 2**53)
-        limit = _number(request, "limit", queries.PAGE, 1, 500)
-        lines = queries.entries(request.user, session, after=after, limit=limit)
-        following = lines[-1].seq if len(lines) == limit else None
-        return Response({"entries": [_plain(line) for line in lines], "next": following})
+    def get(self, request: Request, session: str) -> Response:
+        given = Parameters(request, "after", "limit")
+        limit = given.whole("limit", queries.PAGE, 1, MOST)
+        after = given.whole("after", -1, -1, LAST)
+        lines = queries.entries(request.user, identifier(session, UnknownSession), after=after, limit=limit)
+        return _page("entries", shapes.Entry, lines, limit, key="seq")
 
 
 class Requests(APIView):
@@ -169,35 +161,45 @@ class Requests(APIView):
 
     @extend_schema(
         operation_id="list_requests",
+        description="Approval requests of your teams: the pending ones worst first, all others newest first.",
         parameters=[
             OpenApiParameter("state", str, enum=[status.value for status in RequestStatus]),
             OpenApiParameter("mine", bool, description="only those that you may decide now"),
-            OpenApiParameter("limit", int),
+            _AFTER,
+            _LIMIT,
         ],
-        responses={200: shapes.RequestPage, **_PROBLEMS},
+        responses=_answers(200, shapes.RequestPage, *_READING),
     )
     def get(self, request: Request) -> Response:
-        state = _one_of(request, "state", [status.value for status in RequestStatus])
-        mine = _one_of(request, "mine", ["true", "false"]) == "true"
-        limit = _number(request, "limit", queries.PAGE, 1, 500)
-        lines = queries.requests(request.user, state=state, mine=mine, limit=limit)
-        return Response({"requests": [_request(line) for line in lines]})
+        given = Parameters(request, "state", "mine", "after", "limit")
+        limit = given.whole("limit", queries.PAGE, 1, MOST)
+        state = given.one_of("state", [status.value for status in RequestStatus])
+        mine = given.one_of("mine", ["true", "false"]) == "true"
+        lines = queries.requests(request.user, state=state, mine=mine, after=given.id("after"), limit=limit)
+        return _page("requests", shapes.Request, lines, limit)
 
 
 class OneRequest(APIView):
     """Read one approval request."""
 
-    @extend_schema(operation_id="read_request", responses={200: shapes.Request, **_PROBLEMS})
-    def get(self, request: Request, request_id: UUID) -> Response:
-        return Response(_request(queries.request_line(request.user, request_id)))
+    @extend_schema(
+        operation_id="read_request", parameters=[_REQUEST], responses=_answers(200, shapes.Request, *_READING)
+    )
+    def get(self, request: Request, request_id: str) -> Response:
+        line = queries.request_line(request.user, identifier(request_id, UnknownRequest))
+        return Response(_shown(shapes.Request, line))
 
 
 class Decisions(APIView):
     """Decide an approval request."""
 
-    @extend_schema(operation_id="decide_request", request=shapes.Decision, responses={201: shapes.Receipt, **_PROBLEMS})
-    def post(self, request: Request, request_id: UUID) -> Response:
+    @extend_schema(
+        operation_id="decide_request",
+        description="Decide a request. Of two decisions one counts; the other is refused with who was first, and when.",
+        parameters=[_REQUEST],
+        request=shapes.Decision,
+        responses=_answers(201, shapes.Receipt, *_WRITING),
+    )
+    def post(self, request: Request, request_id: str) -> Response:
         wanted = _valid(shapes.Decision, request)
-        key = wanted.pop("idempotency_key", "")
-        committed = commands.decide(request.user, request_id, **wanted, key=key)
-        return Response(_receipt(committed), status=201)
+        return _receipt(commands.decide(request.user, identifier(request_id, UnknownRequest), **wanted))
