@@ -1,4 +1,4 @@
-"""Hypothesis strategies for the engine: JSON values as they arrive, and events of every kind from their own annotations."""
+"""Hypothesis strategies for the engine: JSON values as they arrive, and events of every kind from their annotations."""
 
 from __future__ import annotations
 

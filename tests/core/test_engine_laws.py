@@ -1,4 +1,4 @@
-"""The laws of the engine, over random lives of a session: any command at any moment, by a machine that plays everybody."""
+"""The laws of the engine over random lives of a session: any command at any moment, from one who plays everybody."""
 
 from __future__ import annotations
 
@@ -22,17 +22,29 @@ from tests.core.worlds import AUTHORIZE, MAY, World, proposed, transfer
 
 people = st.sampled_from(sorted(MAY))
 amounts = st.sampled_from([0, 40_000, 60_000, 100_000, 300_000])
+LETTER = proposed("post_letter", text="Dear customer")
 calls = st.lists(
     st.one_of(
         amounts.map(transfer),
         st.just(AUTHORIZE),
-        st.just(proposed("post_letter", text="Dear customer")),
+        st.just(LETTER),
         st.just(proposed("load_customer", "state.customer")),
         st.just(proposed("load_customer", "not.a.path")),
         st.just(proposed("no_such_tool")),
     ),
     max_size=4,
 )
+ODD = [
+    core.Open("C-2", "team", "bank", "phone"),
+    core.Answer("", "model", "", ()),
+    core.Answer("no such step", "model", "", ()),
+    core.NoAnswer("no such step", "down", True),
+    core.Begin("no such call"),
+    core.Return("no such call", 1, {}),
+    core.Decide("no such request", "approve", "ann", MAY["ann"]),
+    core.Expire("no such request"),
+    core.Rest("customer"),
+]
 results = objects | st.just({"allowed": True}) | st.just({"allowed": False})
 
 
@@ -53,76 +65,64 @@ class Life(RuleBasedStateMachine):
             return
         self.world = self.world.after(command)
 
-    def some_call(self, data: st.DataObject) -> Any:
-        return data.draw(st.sampled_from(list(self.world.state.calls.values())))
+    def some(self, data: st.DataObject, *statuses: CallStatus) -> Any:
+        """One of the calls, of those in `statuses` if there are any."""
+        every = list(self.world.state.calls.values())
+        return data.draw(st.sampled_from([call for call in every if call.status in statuses] or every))
 
     @initialize(quorum=st.sampled_from([1, 2]))
-    def open(self, quorum: int) -> None:
-        self.world = World().with_rules(*worlds.gated_by(quorum))
-        self.attempt(core.Open("C-1", "team", "bank", "phone"))
+    def a_transfer_waits(self, quorum: int) -> None:
+        world = worlds.authorized().with_rules(*worlds.gated_by(quorum))
+        self.world = world.asked(transfer(100_000), AUTHORIZE, LETTER)
 
-    @rule()
-    def open_again(self) -> None:
-        self.attempt(core.Open("C-2", "team", "bank", "phone"))
+    @rule(proposals=calls, text=st.sampled_from(["", "One moment."]), fails=st.sampled_from([None, None, True, False]))
+    def the_model(self, proposals: list[ev.CallProposed], text: str, fails: bool | None) -> None:
+        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, (), "digest"))
+        step = self.world.state.asking
+        if fails is None:
+            self.attempt(core.Answer(step, "model", text, tuple(proposals)))
+        else:
+            self.attempt(core.NoAnswer(step, "down", fails))
+
+    @rule(data=st.data())
+    def begin(self, data: st.DataObject) -> None:
+        self.attempt(core.Begin(self.some(data, CallStatus.READY).id))
+
+    @rule(data=st.data(), result=results, how=st.sampled_from(["return", "return", "fail", "fail for now", "late"]))
+    def finish(self, data: st.DataObject, result: Any, how: str) -> None:
+        call = self.some(data, CallStatus.RUNNING)
+        if how.startswith("fail"):
+            self.attempt(core.Fail(call.id, call.attempt, "no", how != "fail"))
+        else:
+            self.attempt(core.Return(call.id, call.attempt - (how == "late"), result))
+
+    @rule(data=st.data())
+    def lose_a_result(self, data: st.DataObject) -> None:
+        self.attempt(core.Begin(self.some(data, CallStatus.RUNNING).id))
+
+    @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "edit", "reject", "respond"]), by=people)
+    def decide(self, data: st.DataObject, kind: Any, by: str) -> None:
+        requests = pending(self.world.state) or list(self.world.state.requests.values())
+        request = data.draw(st.sampled_from(requests))
+        shown = self.world.state.calls[request.asked.call].approved or request.asked.digest
+        changed = {**request.asked.arguments, "amount": {"minor": data.draw(amounts), "currency": "USD"}}
+        seen = data.draw(st.sampled_from([shown, shown, "", "outdated"]))
+        arguments = changed if kind == "edit" else None
+        self.attempt(core.Decide(request.asked.request, kind, by, MAY[by], "why", arguments, "no", seen))
+
+    @rule(data=st.data())
+    def expire(self, data: st.DataObject) -> None:
+        self.attempt(core.Expire(data.draw(st.sampled_from(sorted(self.world.state.requests)))))
 
     @rule(role=st.sampled_from(["customer", "staff", "note"]), text=st.text(max_size=5))
     def say(self, role: Any, text: str) -> None:
         self.attempt(core.Say(role, text, "somebody"))
 
-    @rule()
-    def ask(self) -> None:
-        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, (), "digest"))
+    @rule(odd=st.sampled_from(ODD))
+    def what_nobody_should_do(self, odd: object) -> None:
+        self.attempt(odd)
 
-    @rule(proposals=calls, text=st.sampled_from(["", "One moment."]))
-    def answer(self, proposals: list[ev.CallProposed], text: str) -> None:
-        self.attempt(core.Answer(self.world.state.asking, "model", text, tuple(proposals)))
-
-    @rule(proposals=calls)
-    def ask_and_answer(self, proposals: list[ev.CallProposed]) -> None:
-        self.ask()
-        self.answer(proposals, "")
-
-    @rule(transient=st.booleans())
-    def no_answer(self, transient: bool) -> None:
-        self.attempt(core.NoAnswer(self.world.state.asking, "down", transient))
-
-    @precondition(lambda self: self.world.state.calls)
-    @rule(data=st.data())
-    def begin(self, data: st.DataObject) -> None:
-        self.attempt(core.Begin(self.some_call(data).id))
-
-    @precondition(lambda self: self.world.state.calls)
-    @rule(data=st.data(), result=results, late=st.booleans())
-    def give_back(self, data: st.DataObject, result: Any, late: bool) -> None:
-        call = self.some_call(data)
-        self.attempt(core.Return(call.id, call.attempt - late, result))
-
-    @precondition(lambda self: self.world.state.calls)
-    @rule(data=st.data(), transient=st.booleans())
-    def fail(self, data: st.DataObject, transient: bool) -> None:
-        call = self.some_call(data)
-        self.attempt(core.Fail(call.id, call.attempt, "no", transient))
-
-    @precondition(lambda self: pending(self.world.state))
-    @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "edit", "reject", "respond"]), by=people)
-    def decide(self, data: st.DataObject, kind: Any, by: str) -> None:
-        request = data.draw(st.sampled_from(pending(self.world.state)))
-        shown = self.world.state.calls[request.asked.call].approved or request.asked.digest
-        changed = {**request.asked.arguments, "amount": {"minor": data.draw(amounts), "currency": "USD"}}
-        arguments = changed if kind == "edit" else None
-        seen = data.draw(st.sampled_from(["", shown, "outdated"]))
-        self.attempt(core.Decide(request.asked.request, kind, by, MAY[by], "why", arguments, "no", seen))
-
-    @precondition(lambda self: self.world.state.requests)
-    @rule(data=st.data())
-    def expire(self, data: st.DataObject) -> None:
-        self.attempt(core.Expire(data.draw(st.sampled_from(sorted(self.world.state.requests)))))
-
-    @rule()
-    def rest(self) -> None:
-        self.attempt(core.Rest("customer"))
-
-    @precondition(lambda self: len(self.world.history) > 25)
+    @precondition(lambda self: len(self.world.history) > 40)
     @rule()
     def end(self) -> None:
         self.attempt(core.End("hung up", "customer"))
@@ -160,5 +160,5 @@ class Life(RuleBasedStateMachine):
                 core.decide(core.Rest(waiting_for), state, given)
 
 
-Life.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+Life.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 TestLife = Life.TestCase
