@@ -51,17 +51,19 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
 def _run(
     stack: Endpoints, supervisor: Supervisor, held: Claim, port: int, demo: bool, say: Callable[[str], None]
 ) -> None:
+    url = f"http://127.0.0.1:{port}/"
+    env = {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
     try:
-        if stack.embedded:
-            start_servers(stack, supervisor)
+        first = stack.embedded and start_servers(stack, supervisor)
+        bank = _bank_env(stack) if demo else {}
+        programs_of_ours = programs.web(stack, port, env | bank), programs.worker(stack, env | bank)
+        if first:  # nothing to serve or do yet: they may load while the tables are made
+            supervisor.start_all(programs_of_ours)
         _migrate(stack)
         held.open()
-        supervisor.tick(0)
-        env, accounts = _prepare_demo(stack, supervisor) if demo else ({}, "")
-        url = f"http://127.0.0.1:{port}/"
-        env |= {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
-        supervisor.start(programs.web(stack, port, env))
-        supervisor.start(programs.worker(stack, env))
+        if not first:
+            supervisor.start_all(programs_of_ours)
+        accounts = _prepare_demo(stack, supervisor, bank) if demo else ""
         supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
         supervisor.start(programs.beat(stack, env))  # last: nothing waits for it, and starting costs a second
         say(f"ready {url}")
@@ -97,20 +99,23 @@ def _migrate(stack: Endpoints) -> None:
         connections.close_all()
 
 
-def _prepare_demo(stack: Endpoints, supervisor: Supervisor) -> tuple[dict[str, str], str]:
-    """Make accounts and bank, start its authorization service; our programs' environment, and passwords."""
-    accounts = _printed("demo_accounts")
+def _bank_env(stack: Endpoints) -> dict[str, str]:
+    """Where the bank's authorization service is going to be, and the file with the token that it asks for."""
     token = stack.state_dir / "demo" / "authorization.token"
     token.parent.mkdir(mode=0o700, exist_ok=True)
     write_once(token, secrets.token_urlsafe(32) + "\n")
-    env = {"BANK_DSN": stack.bank_dsn, "AUTHORIZATION_TOKEN_FILE": str(token)}
+    url = f"http://127.0.0.1:{ports.any_free()}"
+    return {"BANK_AUTHORIZATION_URL": url, "AUTHORIZATION_TOKEN_FILE": str(token)}
+
+
+def _prepare_demo(stack: Endpoints, supervisor: Supervisor, bank: dict[str, str]) -> str:
+    """Make the accounts and the bank, start its authorization service; what to say of the accounts."""
+    accounts = _printed("demo_accounts")
+    env = {**bank, "BANK_DSN": stack.bank_dsn}
     _seed(stack, env)
-    port = ports.any_free()
+    port = int(bank["BANK_AUTHORIZATION_URL"].rpartition(":")[2])
     supervisor.start(programs.authorization(stack, port, env))
-    return {
-        "BANK_AUTHORIZATION_URL": f"http://127.0.0.1:{port}",
-        "AUTHORIZATION_TOKEN_FILE": str(token),
-    }, accounts
+    return accounts
 
 
 def _seed(stack: Endpoints, env: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -80,6 +80,11 @@ class Supervisor:
         kept = Kept(program, self.log_dir, self.run_dir)
         self.kept.append(kept)
         return kept
+
+    def start_all(self, programs: Iterable[Program]) -> None:
+        """Start each of `programs`."""
+        for program in programs:
+            self.start(program)
 
     def wait_until(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
         """Keep the children alive until `ready()`; after `seconds` DidNotStart, else as `tick` raises."""
