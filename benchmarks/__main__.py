@@ -1,0 +1,49 @@
+"""`python -m benchmarks [--only GROUP] [--quick]`: run the groups, print one table, write results.json.
+
+Fails when a row has no goal, no base or no word on whether the goal is met. A goal that is not met is a finding, not
+a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from benchmarks import rows
+from benchmarks.ground import Ground, ground, settle_environment
+from benchmarks.rows import Row
+
+
+def _first(here: Ground, quick: bool) -> list[Row]:
+    from benchmarks.first import group  # after django.setup()
+
+    return group.rows(here, quick)
+
+
+GROUPS: dict[str, Callable[[Ground, bool], list[Row]]] = {"first": _first}
+
+
+def main(words: Sequence[str]) -> int:
+    """Run what `words` ask for; the exit code."""
+    options = _parsed(words)
+    settle_environment()
+    with ground() as here:
+        measured = [row for name in options.only for row in GROUPS[name](here, options.quick)]
+    rows.write(measured)
+    print(rows.table(measured))
+    lacking = rows.incomplete(measured)
+    for name in lacking:
+        print(f"no goal, base or met: {name}", file=sys.stderr)
+    return 1 if lacking else 0
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("--only", nargs=1, choices=sorted(GROUPS), default=sorted(GROUPS), metavar="GROUP")
+    parser.add_argument("--quick", action="store_true", help="all rows, smaller sizes, within 40 s a group")
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
