@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from django import template
 from django.templatetags.static import static
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from sessions import money
 
 register = template.Library()
+_UNSPOKEN = mark_safe('aria-hidden="true"')  # noqa: S308 - a constant
+_READ_ONLY = mark_safe('<span class="faint">Read only</span>')  # noqa: S308 - a constant
 SOON = 180  # seconds before its deadline from which a timer is amber
 
 
@@ -30,7 +32,7 @@ def span_of(seconds: float) -> str:
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sheet; decoration unless it has a label."""
-    voice = format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="true"')
+    voice = format_html('role="img" aria-label="{}"', label) if label else _UNSPOKEN
     return format_html('<svg class="i" {}><use href="{}#{}"/></svg>', voice, static("agentstate/icons.svg"), name)
 
 
@@ -38,7 +40,7 @@ def icon(name: str, label: str = "") -> SafeString:
 def tier(number: int, past: bool = False) -> SafeString:
     """The tier mark: bars, word, and weight."""
     if not number:
-        return format_html('<span class="faint">Read only</span>')
+        return _READ_ONLY
     mark = icon(f"t{min(number, 3)}")
     return format_html(
         '<span class="tier k{}{}">{}Tier {}</span>', min(number, 3), " past" if past else "", mark, number
@@ -122,7 +124,7 @@ def instant(when: datetime | str, at: datetime) -> SafeString:
 
 
 @register.filter
-def length(start: datetime, end: datetime) -> str:
+def lasted(start: datetime, end: datetime) -> str:
     """How long something took, as m:ss."""
     return span_of((end - start).total_seconds())
 

@@ -9,7 +9,8 @@ const $ = (id) => document.getElementById(id);
 const title = document.title.replace(/^\(\d+\) /, "");
 
 export const page = {
-  dirty: new Set(), // sessions that moved and were not fetched yet
+  dirty: new Set(), // sessions of this page that moved and were not fetched yet
+  others: false, // a session that is not on this page moved: the badge may be another
   paused: false,
   seen: () => ({}),
   place: null, // how a fragment gets into the page, if not by id
@@ -24,14 +25,14 @@ function follows(session) {
 }
 
 function wanted() {
-  const url = new URL(here.source, location.href);
-  if (url.pathname.endsWith("/live/changes/")) for (const session of [...page.dirty].slice(0, 200)) url.searchParams.append("s", session);
+  const url = new URL(page.dirty.size ? here.source : here.badge, location.href);
+  if ($("wall")) for (const session of [...page.dirty].slice(0, 200)) url.searchParams.append("s", session);
   return url;
 }
 
 function pump() {
-  if (fetching || timer || page.paused || !page.dirty.size) return;
-  const pause = last + EVERY - performance.now();
+  if (fetching || timer || page.paused || !(page.dirty.size || page.others)) return;
+  const pause = last + (page.dirty.size ? EVERY : 4 * EVERY) - performance.now();
   if (pause > 0) { timer = setTimeout(() => { timer = null; pump(); }, pause); return; }
   fetching = true;
   last = performance.now();
@@ -40,6 +41,8 @@ function pump() {
 
 async function refresh() {
   const url = wanted(), asked = new Set(url.searchParams.has("s") ? url.searchParams.getAll("s") : page.dirty);
+  const others = page.others;
+  page.others = false;
   for (const session of asked) page.dirty.delete(session);
   try {
     const answer = await fetch(url, { headers: { Accept: "text/html" }, redirect: "error", cache: "no-store" });
@@ -48,6 +51,7 @@ async function refresh() {
     behind = false;
   } catch {
     for (const session of asked) page.dirty.add(session);
+    page.others = others;
     behind = true;
     last = performance.now() + 2000; // not at the pace of frames
   }
@@ -95,7 +99,11 @@ function show() {
 let feed;
 export function start() {
   feed = new Feed((here.watch || "wall").split(" "), () => page.seen(), {
-    changed(session) { if (follows(session)) { page.dirty.add(session); pump(); } },
+    changed(session) {
+      if (!follows(session)) page.others = true;
+      else { page.dirty.add(session); clearTimeout(timer); timer = null; }
+      pump();
+    },
     watching(topic, sessions) { page.watching?.(topic, sessions); pump(); },
     state(state) {
       if (state === "lost") $("urgent").textContent = "Connection lost. What you see may be old.";

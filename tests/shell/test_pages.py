@@ -1,0 +1,182 @@
+"""Every page: who may open it, that it renders whole, safely and without inline code."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from sessions import commands, queries
+from tests import cast
+from tests.shell.bank_world import opened, say, work
+from tests.shell.pages import read
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"quoted\" & 'single' </p>"
+
+
+def paused(amount: str = "$1,200.00"):
+    """A session that waits for a decision, and its request."""
+    session = opened("C-1001")
+    work()
+    say(session, f"I want to move {amount} from savings to checking.")
+    say(session, "Yes, that is right.")
+    return session, next(line for line in queries.requests(cast.alice()) if line.session == session)
+
+
+def addresses(session, request) -> list[str]:
+    """Every address that a person reads by GET."""
+    one, two = [session], [request.id]
+    return [
+        reverse("live"),
+        reverse("live_changes") + f"?s={session}",
+        reverse("decisions"),
+        reverse("decisions") + "?view=decided",
+        reverse("decisions") + "?view=expired",
+        reverse("decision_changes") + f"?r={request.id}",
+        reverse("decision", args=two),
+        reverse("sessions"),
+        reverse("sessions") + "?status=idle&q=A1B2C3",
+        reverse("session", args=one),
+        reverse("session", args=one) + "?before=5",
+        reverse("session_changes", args=one),
+        reverse("session_audit", args=one),
+        reverse("audit"),
+    ]
+
+
+def test_every_page_opens_for_a_supervisor_and_carries_the_policy(bank):
+    client = cast.browser(cast.alice())
+    for address in addresses(*paused()):
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+def test_no_page_holds_inline_style_or_script(bank):
+    client, caller = cast.browser(cast.alice()), cast.browser(cast.cleo())
+    session, request = paused()
+    pages = [client.get(address) for address in addresses(session, request)]
+    pages += [caller.get(reverse("chat")), caller.get(reverse("chat_with", args=[session])), client.get("/nowhere/")]
+    pages += [cast.browser().get(reverse("people:sign_in"))]
+    for answer in pages:
+        tree = read(answer.content)
+        assert not list(tree.all("style"))
+        for node in tree.all():
+            assert "style" not in node.attrs
+            assert not [name for name in node.attrs if name.startswith("on")]
+            assert node.tag != "script" or (node.attrs.get("src", "").startswith("/static/") and not node.children)
+            assert not node.attrs.get("href", "").startswith("javascript:")
+
+
+def test_ids_are_unique_on_every_page(bank):
+    client = cast.browser(cast.alice())
+    for address in addresses(*paused()):
+        ids = [node.attrs["id"] for node in read(client.get(address).content).all() if "id" in node.attrs]
+        assert len(ids) == len(set(ids)), address
+
+
+def test_strangers_are_sent_to_the_door(bank):
+    session, request = paused()
+    for address in addresses(session, request):
+        answer = cast.browser().get(address)
+        assert answer.status_code == 302
+        assert answer.headers["Location"].startswith(reverse("people:sign_in"))
+
+
+def test_another_team_finds_nothing(bank):
+    session, request = paused()
+    charlie = cast.browser(cast.charlie())
+    for address in addresses(session, request):
+        answer = charlie.get(address)
+        named = str(session) in address or str(request.id) in address
+        assert answer.status_code == (404 if named and "live" not in address else 200), address
+        assert str(request.id) not in answer.content.decode()
+        assert f"/sessions/{session}" not in answer.content.decode()
+
+
+def test_another_team_can_post_nothing(bank):
+    session, request = paused()
+    charlie = cast.browser(cast.charlie())
+    assert charlie.post(reverse("decision", args=[request.id]), {"decision": "approve"}).status_code == 404
+    assert charlie.post(reverse("session_export", args=[session])).status_code == 404
+    assert charlie.get(reverse("session_vkey", args=[session])).status_code == 404
+    assert charlie.post(reverse("chat_say", args=[session]), {"text": "hello"}).status_code == 404
+    assert queries.request_line(cast.alice(), request.id).state == "pending"
+
+
+def test_who_may_see_but_not_read_gets_no_word_of_it(bank):
+    session, request = paused()
+    adam = cast.browser(cast.adam())
+    words = ["savings", "1,200", "Move $"]
+    for address in (reverse("live"), reverse("sessions"), reverse("session", args=[session])):
+        answer = adam.get(address)
+        assert answer.status_code == 200
+        assert not [word for word in words if word in answer.content.decode()], address
+    assert adam.get(reverse("session_changes", args=[session])).status_code == 403
+    assert adam.get(reverse("session_audit", args=[session])).status_code == 403
+    assert adam.get(reverse("decision", args=[request.id])).status_code == 404
+
+
+def test_what_a_customer_says_is_text_and_never_markup(bank):
+    session, request = paused()
+    commands.say(cast.cleo(), session, HOSTILE)
+    client = cast.browser(cast.alice())
+    for address in addresses(session, request):
+        html = client.get(address).content.decode()
+        assert "<script>alert" not in html
+        assert "<img src=x" not in html
+    assert HOSTILE in read(client.get(reverse("session", args=[session])).content).id("items").text()
+
+
+def test_the_wall_asks_no_query_per_row(bank):
+    client = cast.browser(cast.alice())
+
+    def asked() -> int:
+        with CaptureQueriesContext(connection, ) as captured:
+            client.get(reverse("live"))
+        return len(captured)
+
+    paused()
+    asked()
+    few = asked()
+    for number in range(6):
+        opened(f"C-{1002 + number}")
+    work()
+    assert asked() <= few
+
+
+def test_a_page_that_is_not_there_says_so_in_the_house_style():
+    client = cast.browser(cast.alice())
+    for address in ("/nowhere/", reverse("session", args=["00000000-0000-0000-0000-000000000000"])):
+        answer = client.get(address)
+        assert answer.status_code == 404
+        assert "There is no such page" in read(answer.content).text()
+
+
+@pytest.mark.parametrize("address", ["/live/changes/?s=x", "/sessions/?before=x", "/sessions/?status=x", "/decisions/changes/?r=x"])
+def test_a_query_that_makes_no_sense_is_refused_with_words(address):
+    answer = cast.browser(cast.alice()).get(address)
+    assert answer.status_code == 400
+    assert "malformed" in read(answer.content).text()
+
+
+def test_a_form_without_its_token_is_refused_in_the_house_style(bank):
+    _, request = paused()
+    client = cast.browser(cast.alice(), enforce_csrf_checks=True)
+    answer = client.post(reverse("decision", args=[request.id]), {"decision": "approve"})
+    assert answer.status_code == 403
+    assert "too old" in read(answer.content).text()
+    assert queries.request_line(cast.alice(), request.id).state == "pending"
+
+
+def test_an_error_of_ours_shows_no_traceback(bank, monkeypatch):
+    client = cast.browser(cast.alice(), raise_request_exception=False)
+    monkeypatch.setattr(queries, "live_sessions", lambda *_: 1 / 0)
+    answer = client.get(reverse("live"))
+    assert answer.status_code == 500
+    text = read(answer.content).text()
+    assert "Something broke on our side" in text
+    assert "ZeroDivision" not in text
