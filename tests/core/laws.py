@@ -6,13 +6,14 @@ vocabulary, the digest of a permit and the paths of the scratchpad.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide import permit_digest
+from sessions.agents.model import ContextMessage
 
 NEVER_AGAIN = {"rejected", "responded", "expired", "withdrawn"}
 
@@ -125,3 +126,17 @@ def judge(history: Iterable[tuple[ev.AnyEvent, str]], may: Mapping[str, frozense
     for event, _ in history:
         reader.read(event)
     return reader
+
+
+def told_well(messages: Sequence[ContextMessage]) -> None:
+    """Every call of the agent is followed at once by one result each, and no result stands anywhere else."""
+    awaited: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            require(message.call_id in awaited, "a result follows its call at once")
+            awaited.remove(message.call_id)
+        else:
+            require(not awaited, "every call is answered before anybody speaks")
+            awaited = [call.id for call in message.calls]
+            require(message.role == "agent" or not awaited, "only the agent calls")
+    require(not awaited, "the last call is answered too")

@@ -15,11 +15,14 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Refused
+from sessions.agents import context
+from sessions.agents.registry import Agent
 from tests.core import worlds
-from tests.core.laws import judge
+from tests.core.laws import judge, told_well
 from tests.core.made import objects
 from tests.core.worlds import AUTHORIZE, MAY, World, proposed, transfer
 
+AGENT = Agent("test", "Be kind.", (), "bank", {})
 people = st.sampled_from(sorted(MAY))
 amounts = st.sampled_from([0, 40_000, 60_000, 100_000, 300_000])
 LETTER = proposed("post_letter", text="Dear customer")
@@ -138,6 +141,10 @@ class Life(RuleBasedStateMachine):
         assert fold(stored) == self.world.state
         assert fold(stored[middle:], fold(stored[:middle])) == self.world.state
         assert self.world.state.seq == len(stored)
+
+    @invariant()
+    def the_model_is_shown_every_result_with_its_call(self) -> None:
+        told_well(context.build(AGENT, "model", self.world.state).messages)
 
     @invariant()
     def a_snapshot_is_read_back_as_it_was_written(self) -> None:
