@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import msgspec
 import psycopg
@@ -25,6 +25,7 @@ from audit.tlog import tree
 ENVELOPE_VERSION = 1
 READ_BATCH = 500  # rows
 SYSTEM = "system"
+COMMANDS = UUID("6a0e54d4-6d0c-5a55-b3f4-93d0f7b0a1c2")  # namespace of the ids of commands under idempotency keys
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -148,6 +149,11 @@ class SameKeyOtherCommand(Refused):
 def receipt_key(actor: str, key: str) -> bytes:
     """The stored form of a client's idempotency key: keys of different actors never meet."""
     return hashlib.sha256(f"{actor}\x00{key}".encode()).digest()
+
+
+def keyed_command(key: bytes, digest: bytes) -> UUID:
+    """The id of a command under an idempotency key: it follows from both, so entries vouch for their receipt."""
+    return uuid5(COMMANDS, (key + digest).hex())
 
 
 def associated_data(envelope: Envelope) -> bytes:
@@ -305,6 +311,23 @@ def read_receipt(log: UUID, key: bytes) -> Receipt | None:
         {"log": log, "key": key},
     )
     return Receipt(rows[0][0], rows[0][1], rows[0][2], bytes(rows[0][3])) if rows else None
+
+
+def false_receipts(log: UUID) -> list[bytes]:
+    """Keys of receipts that are not what the entries of their command say. Receipts of untouched logs: none."""
+    rows = run(
+        "SELECT r.key, r.command, r.first, r.size, r.digest, array_agg(e.envelope ORDER BY e.seq)"
+        " FROM audit_receipt r LEFT JOIN audit_entry e ON e.log = r.log AND e.seq >= r.first AND e.seq < r.size"
+        " WHERE r.log = %(log)s GROUP BY r.log, r.key",
+        {"log": log},
+    )
+    return [bytes(key) for key, *facts in rows if not _vouched(bytes(key), *facts)]
+
+
+def _vouched(key: bytes, command: UUID, first: int, size: int, digest: bytes, envelopes: list[bytes | None]) -> bool:
+    if command != keyed_command(key, bytes(digest)) or len(envelopes) != size - first:
+        return False
+    return all(data is not None and parse_envelope(bytes(data)).cmd == str(command) for data in envelopes)
 
 
 def parse_envelope(data: bytes) -> Envelope:

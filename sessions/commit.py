@@ -178,16 +178,15 @@ def _append(
     state, events, refs = _decided(loaded.state, steps, given, at)
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state)
+    key = ledger.receipt_key(author.actor, author.key) if author.key else b""
     batch = ledger.Batch(
-        drafts=[
-            ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)
-        ],
+        drafts=_drafts(events, refs),
         kid=loaded.place.kid,
         actor=author.actor,
         at=at,
-        command=new_id(),
+        command=ledger.keyed_command(key, digest) if key else new_id(),
         epoch=state.epoch,
-        key=ledger.receipt_key(author.actor, author.key) if author.key else b"",
+        key=key,
         digest=digest,
         guard=guard,
         also=projections.fragments(loaded.place, state, events, opening=False, lease=lease),
@@ -210,6 +209,10 @@ def _decided(
             state = evolve(state, event, at)
             events.append(event)
     return state, events, refs
+
+
+def _drafts(events: list[ev.AnyEvent], refs: list[int]) -> list[ledger.Draft]:
+    return [ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)]
 
 
 def answers(state: SessionState, event: ev.AnyEvent) -> int:
@@ -247,9 +250,7 @@ def open_session(place: projections.Place, command: object, author: Author) -> C
     at = stamp(given.at)
     state, events, refs = _decided(SessionState(), [step(command)], given, at)
     batch = ledger.Batch(
-        drafts=[
-            ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)
-        ],
+        drafts=_drafts(events, refs),
         kid=place.kid,
         actor=author.actor,
         at=at,

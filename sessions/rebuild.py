@@ -92,6 +92,8 @@ def _differences(session: UUID) -> Iterator[Difference]:
     except Unfoldable as error:
         yield Difference(session, "entries", str(error), "a foldable log")
         return
+    for key in ledger.false_receipts(session):
+        yield Difference(session, f"receipt {key.hex()}", "another command", "the one its entries name")
     yield from _compare(session, "session", _columns(row, projections.session_row(folded.state)))
     yield from _compare_card(row, folded.state)
     yield from _compare_requests(row, folded)
