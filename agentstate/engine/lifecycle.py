@@ -134,3 +134,13 @@ def move(table: Mapping[tuple[Status, Move], Status], status: Status, trigger: M
         return table[status, trigger]
     except KeyError:
         raise IllegalMove(f"{trigger.value} is not possible when {status.value}") from None
+
+
+def as_markdown(table: Mapping[tuple[Status, Move], Status], ended: frozenset[Status]) -> str:
+    """The table for a page of documentation: a row for every status, each move and where it leads."""
+    rows: dict[str, list[str]] = {}
+    for (status, trigger), after in table.items():
+        rows.setdefault(status.value, []).append(f"{trigger.value} → {after.value}")
+    lines = [f"| {status} | {', '.join(moves)} |" for status, moves in rows.items()]
+    lines += [f"| {status} | it has ended |" for status in sorted(ended)]
+    return "\n".join(["| status | moves |", "| --- | --- |", *lines])
