@@ -60,9 +60,14 @@ class Lease(msgspec.Struct, frozen=True):
     fence: int
 
     def guard(self) -> ledger.Fragment:
-        """Finds a row only while nobody has taken the session over."""
+        """Finds a row only while nobody has taken the session over.
+
+        It takes no lock: a person's command locks the head and then writes this row, so locking it first would
+        deadlock the two. Who is taken over between this look and the append still loses at the head's size, or has
+        appended before the new holder reads.
+        """
         return ledger.Fragment(
-            "SELECT 1 FROM agent_sessions_agentsession WHERE id = %(g_session)s AND fence = %(g_fence)s FOR UPDATE",
+            "SELECT 1 FROM agent_sessions_agentsession WHERE id = %(g_session)s AND fence = %(g_fence)s",
             {"g_session": self.session, "g_fence": self.fence},
         )
 
