@@ -10,8 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentstate.engine.decide import UnknownRequest
+from agentstate.engine.decide import AlreadyDecided, UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
+from agentstate.people.queries import display_names
 from sessions import commands, queries
 from sessions.api import problems
 from sessions.api import serializers as shapes
@@ -55,7 +56,8 @@ def _valid(serializer: type[shapes.Strict], request: Request) -> dict[str, Any]:
     checked = serializer(data=request.data)
     checked.is_valid(raise_exception=True)
     wanted = dict(checked.validated_data)
-    return {**wanted, "key": wanted.pop("idempotency_key", "")}
+    key = wanted.pop("idempotency_key", "")
+    return {**wanted, "key": key}
 
 
 def _answer(committed: Committed, body: dict[str, Any], status: int) -> Response:
@@ -202,4 +204,9 @@ class Decisions(APIView):
     )
     def post(self, request: Request, request_id: str) -> Response:
         wanted = _valid(shapes.Decision, request)
-        return _receipt(commands.decide(request.user, identifier(request_id, UnknownRequest), **wanted))
+        try:
+            return _receipt(commands.decide(request.user, identifier(request_id, UnknownRequest), **wanted))
+        except AlreadyDecided as refused:
+            by = str(refused.facts.get("by", ""))
+            refused.facts["by_name"] = display_names([by]).get(by, "")
+            raise
