@@ -21,7 +21,7 @@ LOAD := .venv/installed/load-$(PINS)
 .DEFAULT_GOAL := run
 
 run: $(CORE)
-	exec $(PY) manage.py up --demo $(if $(PORT),--port $(PORT))
+	@exec $(PY) manage.py up --demo $(if $(PORT),--port $(PORT))
 
 test: $(TEST)
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not long" --claims
