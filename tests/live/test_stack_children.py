@@ -1,0 +1,80 @@
+"""Keeping programs alive, on programs that misbehave."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agentstate.stack import children
+from agentstate.stack.children import Program
+from agentstate.stack.errors import DidNotStart, KeepsDying
+from agentstate.stack.supervisor import Supervisor
+from tests.processes import eventually, is_alive
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path):
+    made = Supervisor(tmp_path, tmp_path)
+    yield made
+    made.stop()
+
+
+def python(name: str, code: str, **more: object) -> Program:
+    return Program(name, (sys.executable, "-c", code), mark=code, **more)
+
+
+def test_a_chatty_program_keeps_a_bounded_log(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(children, "LOG_LIMIT", 100_000)
+    monkeypatch.setattr("agentstate.stack.supervisor.TRIM_EVERY", 0.0)
+    chat = "[print('x' * 999, flush=True) or time.sleep(0.001) for _ in range(400)]"
+    code = f"import time; {chat}; print('end'); time.sleep(60)"
+    supervisor.start(python("chatty", code))
+
+    def ended() -> bool:
+        supervisor.tick(0)
+        return (tmp_path / "chatty.log.1").exists() and (tmp_path / "chatty.log").stat().st_size < 100_000
+
+    eventually(ended)
+    assert (tmp_path / "chatty.log.1").stat().st_size < 200_000
+    assert b"\0" not in (tmp_path / "chatty.log").read_bytes()
+
+
+def test_a_program_that_will_not_stop_is_killed_when_its_patience_is_over(supervisor: Supervisor, tmp_path: Path):
+    code = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+    )
+    kept = supervisor.start(python("deaf", code, patience=0.3))
+    eventually(lambda: "deaf" in (tmp_path / "deaf.log").read_text())
+    supervisor.stop()
+    assert not is_alive(kept.child.pid)
+
+
+def test_a_program_that_dies_at_once_is_given_up_with_its_last_words(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("agentstate.stack.supervisor.BACKOFF", (0.0,) * 5)
+    supervisor.start(python("weak", "raise SystemExit('no configuration')"))
+    with pytest.raises(KeepsDying, match=r"weak died \(exit 1\) 5 times in a minute: no configuration"):
+        supervisor.watch()
+
+
+def test_a_program_that_is_never_ready_is_said_so(supervisor: Supervisor):
+    supervisor.start(python("slow", "import time; time.sleep(60)"))
+    with pytest.raises(DidNotStart, match="the answer gave no answer within 0 s"):
+        supervisor.wait_until(lambda: False, "the answer", 0.1)
+
+
+def test_what_a_killed_supervisor_left_is_ended_by_the_next_and_a_stranger_with_that_pid_is_not(tmp_path: Path):
+    supervisor = Supervisor(tmp_path, tmp_path)
+    ours = supervisor.start(python("ours", "import time; time.sleep(60)  # ours")).child
+    stranger = supervisor.start(python("stranger", "import time; time.sleep(60)")).child
+    stranger.pid_file.write_text(f"{stranger.pid}\n{int(signal.SIGKILL)}\nquite another mark")
+    time.sleep(0.1)
+    children.end_leftovers(tmp_path)
+    assert not is_alive(ours.pid)
+    assert is_alive(stranger.pid)
+    supervisor.stop()
