@@ -248,6 +248,7 @@ def test_a_new_version_of_the_tool_voids_what_was_approved_for_the_old():
     assert "has changed" in is_asked_again(replace(approved(), tools=newer))
     world = replace(waiting(), tools=newer)  # the tool is replaced while the request waits
     assert "has changed" in is_asked_again(world.after(decision(world, "approve", "ann")))
+    assert "has changed" in is_asked_again(world.after(edit(world, "ann", 90_000)))
 
 
 def test_a_call_that_needed_nobody_waits_when_policy_has_changed_before_it_ran():

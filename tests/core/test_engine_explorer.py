@@ -46,6 +46,10 @@ def _returned(tool: str, result: Any) -> Callable[[World], object]:
     return lambda world: core.Return(world.call(tool).id, world.call(tool).attempt, result)
 
 
+def _returned_late(world: World) -> object:
+    return core.Return(world.call("transfer").id, world.call("transfer").attempt - 1, {"receipt": "late"})
+
+
 def _failed(transient: bool) -> Callable[[World], object]:
     return lambda world: core.Fail(world.call("transfer").id, world.call("transfer").attempt, "no", transient)
 
@@ -61,6 +65,7 @@ MOVES: dict[str, Callable[[World], object]] = {
     "end": lambda world: core.End("hung up", "customer"),
     "begin": _begun("transfer"),
     "return": _returned("transfer", {"receipt": "r"}),
+    "return of an earlier attempt": _returned_late,
     "fail": _failed(False),
     "fail for now": _failed(True),
     "say": lambda world: core.Say("customer", "Hello?", "customer"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentstate.engine import policy as pol
@@ -78,6 +78,7 @@ gates = st.tuples(
 
 
 @given(st.lists(gates, min_size=1, max_size=5))
+@example([("allow", 3, 1, "true"), ("approve", 1, 2, "true")])
 def test_the_strictest_wins_and_hides_no_other(made):
     verdict = pol.evaluate(rules(*made), "t", "once", {})
     met = [
