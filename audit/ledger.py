@@ -185,10 +185,10 @@ head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_s
 _ENTRIES = """
 entry AS (INSERT INTO audit_entry (log, seq, envelope)
   SELECT head.log, row.seq, row.envelope
-  FROM head, unnest(%(seqs)s::int8[], %(envelopes)s::bytea[]) AS row(seq, envelope)),
+  FROM head, unnest(%(seqs)b::int8[], %(envelopes)b::bytea[]) AS row(seq, envelope)),
 payload AS (INSERT INTO audit_payload (log, seq, ciphertext)
   SELECT head.log, row.seq, row.ciphertext
-  FROM head, unnest(%(seqs)s::int8[], %(ciphertexts)s::bytea[]) AS row(seq, ciphertext))"""
+  FROM head, unnest(%(seqs)b::int8[], %(ciphertexts)b::bytea[]) AS row(seq, ciphertext))"""
 
 _RECEIPT = """
 receipt AS (INSERT INTO audit_receipt (log, key, command, first, size, digest)
@@ -267,10 +267,12 @@ _decoder = msgspec.json.Decoder(Envelope)
 def run(sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
     """Rows of one statement on Django's own connection, bound and prepared on the server and read in binary.
 
-    Django's cursor binds on the client and never prepares, which halves the speed of an append.
+    Django's cursor binds on the client and never prepares: planning an append takes longer than running it.
     """
     connection.ensure_connection()
-    with psycopg.Cursor(connection.connection) as cursor:
+    raw = connection.connection
+    raw.prepare_threshold = 0  # Django sets None; its own cursors bind on the client, so this is for ours alone
+    with psycopg.Cursor(raw) as cursor:
         cursor.format = psycopg.pq.Format.BINARY
         cursor.execute(sql.encode(), params)
         return cursor.fetchall() if cursor.description else []
