@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from channels.layers import get_channel_layer
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from sessions.commit import Committed
 
 log = logging.getLogger(__name__)
+PAUSE = 0.02  # seconds between two announcements of one session
 
 
 def session_group(session: UUID) -> str:
@@ -50,8 +50,7 @@ def announce(committed: Committed, *, wake: bool) -> None:
 
 def publish(session: UUID, team: UUID, seq: int) -> None:
     """Send {session, seq} to the session's viewers and to its team's."""
-    message = {"type": "session.changed", "session": str(session), "seq": seq}
-    _announcer.submit(_send([session_group(session), team_group(team)], message))
+    _announcer.submit(session, team, seq)
 
 
 def wake_worker() -> None:
@@ -64,28 +63,53 @@ def wake_worker() -> None:
         log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
 
 
-async def _send(groups: list[str], message: dict[str, Any]) -> None:
+async def _send(session: UUID, team: UUID, seq: int) -> None:
     layer = get_channel_layer()
+    message = {"type": "session.changed", "session": str(session), "seq": seq}
     try:
-        for group in groups:
-            await layer.group_send(group, message)
+        await layer.group_send(session_group(session), message)
+        await layer.group_send(team_group(team), message)
     except Exception as error:
         log.warning("no announcement sent (%s): the sweeper will", type(error).__name__)
 
 
 class _Announcer:
-    """One daemon thread with an event loop; started at first use."""
+    """One daemon thread with an event loop; started at first use.
+
+    A commit is told at once; what the same session commits within PAUSE after that is told as one, by its newest seq.
+    So a session in full run costs its worker one message in PAUSE instead of one a commit.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._newest: dict[UUID, int] = {}  # of the sessions that are being told, or were just now
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def submit(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def submit(self, session: UUID, team: UUID, seq: int) -> None:
         with self._lock:
+            told = session in self._newest
+            self._newest[session] = max(seq, self._newest.get(session, -1))
+            if told:
+                return
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="announcer", daemon=True).start()
-        asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        asyncio.run_coroutine_threadsafe(self._tell(session, team), self._loop)
+
+    async def _tell(self, session: UUID, team: UUID) -> None:
+        sent = -1
+        while (seq := self._newer(session, sent)) is not None:
+            await _send(session, team, seq)
+            await asyncio.sleep(PAUSE)
+            sent = seq
+
+    def _newer(self, session: UUID, sent: int) -> int | None:
+        """The newest seq if it was not sent yet; otherwise the session is done with."""
+        with self._lock:
+            if self._newest[session] > sent:
+                return self._newest[session]
+            del self._newest[session]
+            return None
 
 
 _announcer = _Announcer()
