@@ -29,6 +29,8 @@ CHANNELS = ("phone", "chat")
 MAX_REFERENCE = 200  # characters of a customer's reference, a topic, an alias
 KEYS = UUID("7a0d1d5e-2f6b-5a57-9a3a-0d2a4b7a4c11")  # namespace: the id of a session that is opened under a key
 
+_DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at")
+
 Person = User | AnonymousUser
 
 
@@ -141,7 +143,7 @@ def decide(
     Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided
     (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
     """
-    row = ApprovalRequest.objects.filter(pk=request).values("session_id", "team_id").first()
+    row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
     may = frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, row["team_id"]))
@@ -160,7 +162,11 @@ def decide(
         " WHERE id = %(g_request)s AND state = 'pending' AND expires_at > clock_timestamp() FOR UPDATE",
         {"g_request": request},
     )
-    return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired())
+    try:
+        return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired())
+    except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
+        at = row["ended_at"].isoformat() if row["ended_at"] else ""
+        raise core.AlreadyDecided(f"{row['state']} at {at}", outcome=row["state"], by=row["decided_by"], at=at) from None
 
 
 def _author(user: Person, key: str = "") -> Author:
