@@ -17,7 +17,6 @@ from agentstate.engine.decide import Ask, Begin, Given, Outdated, Rest, SessionO
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
 from agentstate.ids import new_id
-from sessions import states
 from sessions.agents import context, registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands, step
 from sessions.runtime import crash, execute, leases
@@ -49,16 +48,18 @@ def advance(lease: Lease) -> None:
 
 
 def _advance(lease: Lease) -> None:
-    state = states.load(lease.session).state
+    """Commit by commit until there is nothing to do and the run is recorded as resting."""
     outcome: object | None = None
     for _ in range(MAX_COMMITS):
         crash.point("before_intent")
         committed = _record(lease, outcome)
-        state = committed.state
         outcome = _do(lease, committed)
-        if outcome is None and _rests(state):
-            break
-    leases.release(lease, state.seq)
+        if outcome is None and not committed.state.run and _rests(committed.state):
+            leases.release(lease, committed.seq)
+            return
+    if outcome is not None:
+        run_commands(lease, [step(outcome)])
+    leases.give_up(lease, 0.0)  # still at work: due again at once, and others may have their turn before
 
 
 def _rests(state: SessionState) -> bool:

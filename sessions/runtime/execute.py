@@ -99,7 +99,7 @@ def _answer(agent: Agent, step: str, answer: ModelAnswer) -> Answer:
         model=answer.model,
         text=answer.text,
         calls=tuple(
-            ev.CallProposed(call.id, call.tool, call.arguments, call.output_path or agent.output_paths.get(call.tool))
+            ev.CallProposed(call.id, call.tool, call.arguments, agent.output_paths.get(call.tool, call.output_path))
             for call in answer.calls
         ),
         finish=answer.finish,
