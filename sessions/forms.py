@@ -100,7 +100,7 @@ def fields(
         if typed is not None and each.id in typed:
             each.text = typed[each.id].replace("\r\n", "\n")
     _hint(made, accounts)
-    return made
+    return sorted(made, key=lambda each: each.kind != "money")  # what it costs comes first
 
 
 def sent(made: list[Field], arguments: Mapping[str, Any]) -> list[Field]:

@@ -32,7 +32,7 @@ class Item:
     role: str = ""
     text: str = ""
     tool: str = ""
-    state: str = ""  # of a call: proposed, running, done, failed, refused; of a request: its outcome
+    state: str = ""  # of a call: proposed, waiting, running, retrying, done, failed, refused; of a request: its outcome
     result: str = ""
     raw: str = ""
     number: int = 0
@@ -154,6 +154,8 @@ def _refused(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
 
 
 def _asked(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
+    if (call := reading.calls.get(data["call"])) is not None:
+        call.state = "waiting"
     reading.requests[data["request"]] = reading.add(
         Item(
             entry.seq,

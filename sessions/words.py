@@ -209,11 +209,23 @@ def _answered(data: Data, tool: str) -> Sentence:
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
 
 
+_TRIGGERS = {
+    "customer": "the customer spoke",
+    "tool": "a result came",
+    "note": "a colleague left a note",
+    "opened": "the session was opened",
+}
+_RESTS = {
+    "customer": "until the customer speaks",
+    "decision": "until somebody decides",
+    "retry": "until the next try",
+    "nobody": "for good",
+}
 _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "session.opened": _opened,
     "message.added": _message,
-    "run.started": lambda data, tool: Sentence("The agent set to work", f"on {data['trigger']}"),
-    "run.rested": lambda data, tool: Sentence("The agent rests", f"until {data['waiting_for'] or 'somebody'} acts"),
+    "run.started": lambda data, tool: Sentence("The agent set to work", _TRIGGERS.get(data["trigger"], "")),
+    "run.rested": lambda data, tool: Sentence("The agent rests", _RESTS.get(data["waiting_for"], "")),
     "model.requested": lambda data, tool: Sentence("Asked the model", data["model"]),
     "model.answered": _answered,
     "model.failed": _failed_model,

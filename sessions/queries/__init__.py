@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from sessions.queries.counts import WallCounts, wall_counts
-from sessions.queries.entries import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
-from sessions.queries.lines import (
+from sessions.queries.entry_lines import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
+from sessions.queries.request_lines import (
+    RequestLine,
+    decidable,
+    decided,
+    request_line,
+    request_of,
+    requests,
+    visible_requests,
+)
+from sessions.queries.session_lines import (
     ERASED_NAME,
     PAGE,
     Person,
@@ -16,15 +25,6 @@ from sessions.queries.lines import (
     teams_to_open_in,
     visible_sessions,
     worst_first,
-)
-from sessions.queries.requests import (
-    RequestLine,
-    decidable,
-    decided,
-    request_line,
-    request_of,
-    requests,
-    visible_requests,
 )
 
 __all__ = [

@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
-from sessions.queries.lines import Person, visible_sessions
-from sessions.queries.requests import decidable, visible_requests
+from sessions.queries.request_lines import decidable, visible_requests
+from sessions.queries.session_lines import Person, visible_sessions
 
 SOON = timedelta(minutes=3)
 

@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString, mark_safe
 from sessions import money
 
 register = template.Library()
-_UNSPOKEN = mark_safe('aria-hidden="true"')  # noqa: S308 - a constant
-_READ_ONLY = mark_safe('<span class="faint">Read only</span>')  # noqa: S308 - a constant
+_UNSPOKEN = mark_safe('aria-hidden="true"')
+_READ_ONLY = mark_safe('<span class="faint">Read only</span>')
 SOON = 180  # seconds before its deadline from which a timer is amber
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import export, queries, transcript, words
-from sessions.views.shell import console
+from sessions.views.frame import console
 
 PAGE = 50  # entries
 LOOK_BACK = 50  # entries before a page that may name the tools of its calls

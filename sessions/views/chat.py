@@ -14,7 +14,7 @@ from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied
 from sessions import commands, queries, transcript
 from sessions.agents import registry
-from sessions.views.shell import Shell, console
+from sessions.views.frame import Shell, console
 
 
 @console

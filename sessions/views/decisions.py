@@ -19,10 +19,11 @@ from agentstate.ids import new_id
 from agentstate.people.queries import display_names
 from sessions import commands, forms, queries, transcript, words
 from sessions.tools import registry as tools
-from sessions.views.shell import as_id, console
+from sessions.views.frame import as_id, console
 
-SAID = 6  # turns before the request that its card shows
+SAID = 6  # turns before the request that its card shows, and turns of the customer since
 BEFORE, AFTER = 120, 120  # entries around a request that its card looks at
+MAX_NOTE = 2000  # characters, as in the API
 ASK_AGAIN = "Ask the customer again before this is done."  # what the agent is told unless the person writes more
 
 
@@ -46,6 +47,11 @@ class Card:
     def open(self) -> bool:
         """Whether the form is shown: it waits, and this person may decide it."""
         return self.line.state == "pending" and self.line.may_decide
+
+    @property
+    def since(self) -> int:
+        """The first thing the customer said after the request was made."""
+        return next((item.seq for item in self.said if item.seq > self.held.seq), -1)
 
     @property
     def call(self) -> str:
@@ -134,18 +140,24 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
     story = _story(around, line, held)
     names = display_names({entry["actor"] for entry in story} | {held.decided_by, *held.approvals})
-    before = transcript.items(entry for entry in around if entry.seq < held.seq)
-    said = [item for item in before if item.kind == "said" and item.role in ("customer", "agent", "staff")]
     return Card(
         line=line,
         held=held,
         fields=forms.fields(schema, asked.arguments, [value for _, value in evidence], typed),
-        said=said[-SAID:],
+        said=_said(around, held.seq),
         story=story,
         names=names,
         key=str(new_id()),
         evidence=evidence,
     )
+
+
+def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
+    """The last turns before the request, and what the customer has said since: a figure may have been corrected."""
+    spoken = [item for item in transcript.items(around) if item.kind == "said" and item.role != "note"]
+    before = [item for item in spoken if item.seq < asked]
+    since = [item for item in spoken if item.seq > asked and item.role == "customer"]
+    return before[-SAID:] + since[-SAID:]
 
 
 def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Request) -> list[dict[str, Any]]:
@@ -180,6 +192,8 @@ def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
 def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     """Give the decision. False when a field cannot be read. An approval of changed fields is an edit."""
     key, note = request.POST.get("key", ""), card.reason.strip()
+    if len(note) > MAX_NOTE:
+        raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
     if chosen == "reject":
         commands.decide(request.user, card.line.id, "reject", reason=note, key=key)
     elif chosen == "respond":
@@ -202,8 +216,8 @@ def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
     """The card again, with what was refused: beside its field, or above, and read-only when it is decided already."""
     path = str(refusal.facts.get("field", ""))
     if path == "reason":
-        card.reason_error = "Say why: an edit and a rejection need a reason."
-        card.refusal = "Nothing was decided yet: the reason is missing."
+        card.reason_error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+        card.refusal = "Nothing was decided yet: see the reason."
     elif forms.blame(card.fields, path, refusal.detail):
         card.refusal = "Nothing was decided yet: one field is not as the tool needs it."
     else:

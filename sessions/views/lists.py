@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.errors import Invalid
 from sessions import queries, words
-from sessions.views.shell import console
+from sessions.views.frame import console
 
 PAGE = 50
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import queries, transcript, words
-from sessions.views.shell import console
+from sessions.views.frame import console
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page
     "session.opened",

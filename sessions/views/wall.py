@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from sessions import queries
-from sessions.views.shell import as_id, console
+from sessions.views.frame import as_id, console
 
 MAX_CHANGES = 200  # rows in one answer
 

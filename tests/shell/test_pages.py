@@ -13,6 +13,13 @@ from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import read
 
 pytestmark = pytest.mark.django_db(transaction=True)
+NONSENSE = [
+    "/live/changes/?s=x",
+    "/sessions/?before=x",
+    "/sessions/?status=x",
+    "/sessions/?q=%00",
+    "/decisions/changes/?r=x",
+]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"quoted\" & 'single' </p>"
 
 
@@ -135,7 +142,9 @@ def test_the_wall_asks_no_query_per_row(bank):
     client = cast.browser(cast.alice())
 
     def asked() -> int:
-        with CaptureQueriesContext(connection, ) as captured:
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
             client.get(reverse("live"))
         return len(captured)
 
@@ -156,7 +165,10 @@ def test_a_page_that_is_not_there_says_so_in_the_house_style():
         assert "There is no such page" in read(answer.content).text()
 
 
-@pytest.mark.parametrize("address", ["/live/changes/?s=x", "/sessions/?before=x", "/sessions/?status=x", "/decisions/changes/?r=x"])
+@pytest.mark.parametrize(
+    "address",
+    ["/live/changes/?s=x", "/sessions/?before=x", "/sessions/?status=x", "/decisions/changes/?r=x", "/sessions/?q=%00"],
+)
 def test_a_query_that_makes_no_sense_is_refused_with_words(address):
     answer = cast.browser(cast.alice()).get(address)
     assert answer.status_code == 400

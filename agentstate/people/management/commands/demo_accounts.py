@@ -9,6 +9,7 @@ between leaves a key without a lock, which the next run puts right, and never a 
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,19 +27,19 @@ from agentstate.people.secret import new_password
 class Account(NamedTuple):
     username: str
     display_name: str
-    role: Role
+    roles: tuple[Role, ...]
     teams: tuple[str, ...]
 
 
 TEAMS = {"retail": "Retail banking", "cards": "Card services"}
-PEOPLE = (
-    Account("supervisor", "Maya Okafor", Role.SUPERVISOR, ("retail",)),
-    Account("second", "Priya Raman", Role.SUPERVISOR, ("retail",)),
-    Account("auditor", "Jonas Lindqvist", Role.AUDITOR, ("retail", "cards")),
-    Account("admin", "Sofia Marques", Role.ADMIN, ("retail", "cards")),
-    Account("viewer", "Tom Ashby", Role.VIEWER, ("retail",)),
+PEOPLE = (  # the supervisor also plays the caller on the page made for it
+    Account("supervisor", "Maya Okafor", (Role.SUPERVISOR, Role.CALLER), ("retail",)),
+    Account("second", "Priya Raman", (Role.SUPERVISOR,), ("retail",)),
+    Account("auditor", "Jonas Lindqvist", (Role.AUDITOR,), ("retail", "cards")),
+    Account("admin", "Sofia Marques", (Role.ADMIN,), ("retail", "cards")),
+    Account("viewer", "Tom Ashby", (Role.VIEWER,), ("retail",)),
 )
-CALLER = Account("caller", "Demo callers", Role.CALLER, ("retail",))
+CALLER = Account("caller", "Demo callers", (Role.CALLER,), ("retail",))
 
 
 class Command(PeopleCommand):
@@ -94,6 +95,6 @@ def make_account(who: Account, teams: dict[str, Team], password: str | None) -> 
         password=password,
         by=None,
     )
-    for slug in who.teams:
-        commands.grant_role(user, teams[slug], who.role, None)
+    for slug, role in product(who.teams, who.roles):
+        commands.grant_role(user, teams[slug], role, None)
     return user

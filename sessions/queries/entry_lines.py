@@ -15,7 +15,7 @@ from audit import keys, ledger
 from audit.tlog import tree
 from sessions import states
 from sessions.models import AgentSession
-from sessions.queries.lines import PAGE, Person
+from sessions.queries.session_lines import PAGE, Person
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
 TAIL = 200  # entries

@@ -20,8 +20,8 @@ from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
 from sessions import projections, states
 from sessions.models import ApprovalRequest
-from sessions.queries.lines import ERASED_NAME, PAGE, Person
 from sessions.queries.paging import behind
+from sessions.queries.session_lines import ERASED_NAME, PAGE, Person
 
 
 class RequestLine(msgspec.Struct, frozen=True):

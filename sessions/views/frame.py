@@ -62,11 +62,20 @@ def console(view: View) -> View:
     @wraps(view)
     def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
+            _must_be_text(request)
             return view(request, *args, **kwargs)
         except Refused as refusal:
             return refused(request, refusal)
 
     return shown
+
+
+def _must_be_text(request: HttpRequest) -> None:
+    """No form of ours sends NUL, and PostgreSQL keeps none in text."""
+    for sent in (request.GET, request.POST):
+        for name, values in sent.lists():
+            if any("\x00" in value for value in values):
+                raise Invalid("NUL is not text", field=name.replace("\x00", "")[:50])
 
 
 def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
