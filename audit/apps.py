@@ -10,3 +10,6 @@ class AuditConfig(AppConfig):
 
     name = "audit"
     label = "audit"
+
+    def ready(self) -> None:
+        import audit.blobs  # noqa: F401 - before the first connection, which copies what psycopg can send

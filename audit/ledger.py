@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -20,6 +21,7 @@ from django.db import connection
 
 from agentstate.errors import Broken, NotFound, Refused
 from audit import keys
+from audit.blobs import Blobs
 from audit.tlog import tree
 
 ENVELOPE_VERSION = 1
@@ -184,11 +186,11 @@ head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_s
 
 _ENTRIES = """
 entry AS (INSERT INTO audit_entry (log, seq, envelope)
-  SELECT head.log, row.seq, row.envelope
-  FROM head, unnest(%(seqs)b::int8[], %(envelopes)b::bytea[]) AS row(seq, envelope)),
+  SELECT head.log, %(base)s + row.number - 1, row.envelope
+  FROM head, unnest(%(envelopes)b) WITH ORDINALITY AS row(envelope, number)),
 payload AS (INSERT INTO audit_payload (log, seq, ciphertext)
-  SELECT head.log, row.seq, row.ciphertext
-  FROM head, unnest(%(seqs)b::int8[], %(ciphertexts)b::bytea[]) AS row(seq, ciphertext))"""
+  SELECT head.log, %(base)s + row.number - 1, row.ciphertext
+  FROM head, unnest(%(ciphertexts)b) WITH ORDINALITY AS row(ciphertext, number))"""
 
 _RECEIPT = """
 receipt AS (INSERT INTO audit_receipt (log, key, command, first, size, digest)
@@ -206,29 +208,30 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
         "base": base.size,
         "size": size,
         "frontier": frontier,
-        "seqs": list(range(base.size, size)),
-        "envelopes": envelopes,
-        "ciphertexts": ciphertexts,
+        "envelopes": Blobs(envelopes),
+        "ciphertexts": Blobs(ciphertexts),
     }
     if batch.key:
         params |= {"key": batch.key, "command": batch.command, "digest": batch.digest}
     for fragment in (*batch.also, *([batch.guard] if batch.guard else [])):
         params |= fragment.params
-    won = run(_statement(batch, head_sql), params)
+    guard = batch.guard.sql if batch.guard else ""
+    statement = _statement(head_sql, guard, bool(batch.key), tuple(fragment.sql for fragment in batch.also))
+    won = run(statement, params)
     return Head(base.log, base.tenant, size, frontier) if won else None
 
 
-def _statement(batch: Batch, head_sql: str) -> str:
-    guarded = batch.guard is not None
+@lru_cache(maxsize=256)
+def _statement(head_sql: str, guard: str, keyed: bool, also: tuple[str, ...]) -> str:
     head = head_sql.format(
-        where="WHERE EXISTS (SELECT 1 FROM guard)" if guarded else "",
-        and_guard="AND EXISTS (SELECT 1 FROM guard)" if guarded else "",
+        where="WHERE EXISTS (SELECT 1 FROM guard)" if guard else "",
+        and_guard="AND EXISTS (SELECT 1 FROM guard)" if guard else "",
     )
-    parts = [f"guard AS ({batch.guard.sql})"] if batch.guard else []
+    parts = [f"guard AS ({guard})"] if guard else []
     parts += [head, _ENTRIES]
-    if batch.key:
+    if keyed:
         parts.append(_RECEIPT)
-    parts += [f"also{number} AS ({fragment.sql})" for number, fragment in enumerate(batch.also)]
+    parts += [f"also{number} AS ({sql})" for number, sql in enumerate(also)]
     return f"WITH {', '.join(parts)} SELECT 1 FROM head"
 
 
@@ -236,25 +239,26 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
     """Envelopes and ciphertexts. Salts are fresh at every try: a lost try must never meet the same key again."""
     salts = os.urandom(keys.SALT * len(batch.drafts))
     subject = keys.subject_key(batch.kid)
+    log, kid, command = str(base.log), str(batch.kid), str(batch.command)
     envelopes, ciphertexts = [], []
     for number, draft in enumerate(batch.drafts):
         seq = base.size + number
         salt = salts[number * keys.SALT : (number + 1) * keys.SALT]
         okm = keys.derive(subject, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
-        bound = Bound(
-            actor=batch.actor,
-            at=batch.at,
-            cmd=str(batch.command),
-            epoch=batch.epoch,
-            kid=str(batch.kid),
-            kind=draft.kind,
-            log=str(base.log),
-            ref=draft.ref,
-            salt=salt.hex(),
-            seq=seq,
-        )
-        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(bound))
-        whole = Envelope(**msgspec.structs.asdict(bound), ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
+        fields: dict[str, Any] = {
+            "actor": batch.actor,
+            "at": batch.at,
+            "cmd": command,
+            "epoch": batch.epoch,
+            "kid": kid,
+            "kind": draft.kind,
+            "log": log,
+            "ref": draft.ref,
+            "salt": salt.hex(),
+            "seq": seq,
+        }
+        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(Bound(**fields)))
+        whole = Envelope(**fields, ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
         envelopes.append(_encoder.encode(whole))
         ciphertexts.append(ciphertext)
     return envelopes, ciphertexts

@@ -9,7 +9,7 @@ _FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 def stamp(instant: datetime) -> str:
     """An aware instant as text, e.g. `2026-11-21T03:25:00.000001Z`."""
-    return instant.astimezone(UTC).strftime(_FORM)
+    return instant.astimezone(UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
 
 
 def parse(text: str) -> datetime:
