@@ -107,9 +107,10 @@ def everywhere(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
     """Middleware, the outermost: below /api/ every error is a problem document, and no answer is kept by a cache."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        response = get_response(request)
         if not f"{request.path_info}/".startswith(PREFIX):
-            return response
+            return get_response(request)
+        # Django takes a chunked body for an empty one: better refused than half understood.
+        response = HttpResponse(status=411) if "Transfer-Encoding" in request.headers else get_response(request)
         if response.status_code >= 400 and "json" not in response.headers.get("Content-Type", ""):
             response = _instead(response)
         response.headers.setdefault("Cache-Control", "no-store")
@@ -118,13 +119,22 @@ def everywhere(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
     return answer
 
 
+_PAGES = {
+    400: ("bad_request", ""),
+    404: ("unknown_address", "There is no such address; addresses end without a slash."),
+    405: ("method_not_allowed", ""),
+    411: ("length_required", "Send the body with its Content-Length, not in chunks."),
+    413: ("too_large", ""),
+}
+
+
 def _instead(page: HttpResponseBase) -> HttpResponse:
     """The problem document in place of an error page of Django."""
     status = page.status_code
-    code = {400: "bad_request", 404: "unknown_address", 413: "too_large"}.get(status, "error")
-    detail = "There is no such address; addresses end without a slash." if status == 404 else ""
+    code, detail = _PAGES.get(status, ("error", ""))
     response = HttpResponse(encode(document(status, code, detail=detail)), status=status, content_type=MEDIA_TYPE)
     for name in ("Allow", "Retry-After", "WWW-Authenticate"):
         if name in page.headers:
             response.headers[name] = page.headers[name]
+    response.headers["Content-Length"] = str(len(response.content))  # outside of the middleware that would set it
     return response

@@ -195,7 +195,7 @@ class Wrong(serializers.Serializer[Any]):
 
 
 class Problem(serializers.Serializer[Any]):
-    """A refusal (RFC 9457). Some carry more: `permission`, or `outcome`, `by`, `by_name`, `at` of an earlier decision."""
+    """A refusal (RFC 9457). Some carry more: `permission`, or `outcome`, `by`, `by_name`, `at` of a decision."""
 
     type = serializers.CharField(help_text="urn:agentstate:problem: and the code")
     title = serializers.CharField()

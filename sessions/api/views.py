@@ -33,7 +33,7 @@ _ABOVE = OpenApiParameter(
     "after", {"type": "integer", "minimum": -1, "maximum": LAST, "default": -1}, description="seq above this"
 )
 _READING = (400, 401, 403, 404, 406, 429, 503)
-_WRITING = (*_READING, 409, 413, 415)
+_WRITING = (*_READING, 409, 411, 413, 415)
 
 
 def _answers(status: int, shape: type, *codes: int) -> dict[Any, Any]:

@@ -9,6 +9,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, new_session, nothing_written, problem, waiting_request
@@ -201,6 +203,14 @@ BROKEN_EDITS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+NAMES = st.sampled_from(["from_account", "to_account", "amount", "minor", "currency", "new_payee", "x"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+
+
 @committed
 def test_an_edit_that_breaks_the_tools_schema_names_the_argument_and_writes_nothing(bank) -> None:
     request, alice = waiting_request(), Api(cast.alice())
@@ -253,3 +263,18 @@ def test_a_decision_on_what_the_bounded_state_has_let_go_of_is_409_too(bank, mon
     with nothing_written():
         body = problem(alice.post(f"/requests/{request}/decisions", {"decision": "approve"}), 409, "already_decided")
     assert (body["outcome"], body["by_name"]) == ("rejected", "Alice")
+
+
+@committed
+def test_no_edit_with_arguments_made_up_at_random_gets_through(bank) -> None:
+    request, alice = waiting_request(), Api(cast.alice())
+
+    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.dictionaries(NAMES, VALUES, max_size=5))
+    def edit(arguments: dict[str, Any]) -> None:
+        body = {"decision": "edit", "reason": "x", "arguments": arguments}
+        problem(alice.post(f"/requests/{request}/decisions", body), 400)
+
+    with nothing_written():
+        edit()
+    assert alice.get(f"/requests/{request}").json()["state"] == "pending"
