@@ -20,7 +20,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import Given, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
-from agentstate.errors import Broken, Refused
+from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
 from audit import ledger
 from sessions import live, projections, states
@@ -91,11 +91,14 @@ def step(command: object) -> Step:
 def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
     """Commands of the runtime, in one commit under `lease`. Raises LeaseLost, or what `decide` refuses.
 
-    The first try trusts what this process remembers of the head: the statement compares it anyway.
+    The first try trusts what this process remembers of the head: the appending statement compares it. What appends
+    nothing is compared by nobody, so a refusal or a "nothing to do" counts only on what was read.
     """
-    for attempt in range(TRIES):
-        remembered = states.recall(lease.session) if attempt == 0 else None
-        loaded = remembered or states.load(lease.session)
+    remembered = states.recall(lease.session)
+    if remembered is not None and (committed := _if_it_still_holds(lease, remembered, steps)) is not None:
+        return committed
+    for _ in range(TRIES):
+        loaded = states.load(lease.session)
         committed = _under_lease(lease, loaded, steps)
         if committed is not None:
             live.announce(committed, wake=False)
@@ -103,6 +106,18 @@ def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
         if ledger.read_head(lease.session).size == loaded.head.size:
             raise LeaseLost(str(lease.session))
     return _with_lock(lease, steps)
+
+
+def _if_it_still_holds(lease: Lease, remembered: Loaded, steps: Sequence[Step]) -> Committed | None:
+    """`steps` committed on a remembered state; None when it is outdated, or when nothing proved that it is not."""
+    try:
+        committed = _under_lease(lease, remembered, steps)
+    except AgentStateError:
+        return None
+    if committed is None or not committed.events:
+        return None
+    live.announce(committed, wake=False)
+    return committed
 
 
 def _with_lock(lease: Lease, steps: Sequence[Step]) -> Committed:

@@ -41,9 +41,13 @@ _lock = threading.Lock()
 
 
 def remember(loaded: Loaded) -> None:
-    """Keep `loaded` as the hot state of its session, dropping the one unused longest when memory is full."""
+    """Keep `loaded` as the hot state of its session unless a newer one is kept, dropping the one unused longest when
+    memory is full.
+    """
     with _lock:
-        _hot[loaded.place.id] = loaded
+        held = _hot.get(loaded.place.id)
+        if held is None or held.head.size < loaded.head.size:  # a slow thread must not bring back the past
+            _hot[loaded.place.id] = loaded
         _hot.move_to_end(loaded.place.id)
         while len(_hot) * STATE_BYTES > settings.STATE_CACHE_BYTES:
             _hot.popitem(last=False)
