@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import queue
 import threading
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from sessions.commit import Committed
 
 log = logging.getLogger(__name__)
+MAX_HINTS = 64  # wake-ups not yet sent; more say nothing new
+SENDING = 3.0  # seconds that the sweeper waits for one announcement to leave
 PAUSE = 0.02  # seconds between two announcements of one session
 
 
@@ -54,16 +59,43 @@ def publish(session: UUID, team: UUID, seq: int) -> None:
 
 
 def wake_worker() -> None:
-    """A hint that some session has work."""
-    from sessions.tasks import advance_ready
-
-    try:
-        advance_ready.apply_async(expires=30, retry=False)
-    except Exception as error:
-        log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
+    """A hint that some session has work; sent by a thread of its own, because a broker that hangs must hold up no
+    command.
+    """
+    _waker.hint()
 
 
-async def _send(session: UUID, team: UUID, seq: int) -> None:
+class _Waker:
+    """One daemon thread that sends wake-ups; started at first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._hints: queue.Queue[None] = queue.Queue(MAX_HINTS)
+        self._thread: threading.Thread | None = None
+
+    def hint(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="waker", daemon=True)
+                self._thread.start()
+        with suppress(queue.Full):
+            self._hints.put_nowait(None)
+
+    def _run(self) -> None:
+        from sessions.tasks import advance_ready
+
+        while True:
+            self._hints.get()
+            try:
+                advance_ready.apply_async(expires=30, retry=False)
+            except Exception as error:
+                log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
+
+
+_waker = _Waker()
+
+
+async def _send(session: UUID, team: UUID, seq: int) -> bool:
     layer = get_channel_layer()
     message = {"type": "session.changed", "session": str(session), "seq": seq}
     try:
@@ -71,6 +103,8 @@ async def _send(session: UUID, team: UUID, seq: int) -> None:
         await layer.group_send(team_group(team), message)
     except Exception as error:
         log.warning("no announcement sent (%s): the sweeper will", type(error).__name__)
+        return False
+    return True
 
 
 class _Announcer:
@@ -89,12 +123,19 @@ class _Announcer:
         with self._lock:
             told = session in self._newest
             self._newest[session] = max(seq, self._newest.get(session, -1))
-            if told:
-                return
+        if not told:
+            asyncio.run_coroutine_threadsafe(self._tell(session, team), self._running())
+
+    def again(self, session: UUID, team: UUID, seq: int) -> Future[bool]:
+        """Tell it now; whether it left, once that is known."""
+        return asyncio.run_coroutine_threadsafe(_send(session, team, seq), self._running())
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=self._loop.run_forever, name="announcer", daemon=True).start()
-        asyncio.run_coroutine_threadsafe(self._tell(session, team), self._loop)
+            return self._loop
 
     async def _tell(self, session: UUID, team: UUID) -> None:
         sent = -1
@@ -115,16 +156,27 @@ class _Announcer:
 _announcer = _Announcer()
 
 
-def drain_outbox(older_than: float, limit: int = 500) -> int:
-    """Announce again what was committed more than `older_than` seconds ago, once a session, and delete it. Gives the
-    count.
+def drain_outbox(older_than: float, limit: int = 5000) -> int:
+    """Announce again what was committed more than `older_than` seconds ago, once a session, then delete it. What could
+    not be sent stays. Gives how many sessions were announced.
     """
     rows = ledger.run(
-        "WITH gone AS (DELETE FROM agent_sessions_outbox WHERE id IN (SELECT id FROM agent_sessions_outbox"
-        " WHERE at < now() - make_interval(secs => %(age)s) ORDER BY id LIMIT %(limit)s FOR UPDATE SKIP LOCKED)"
-        " RETURNING session, team, seq) SELECT session, team, max(seq) FROM gone GROUP BY session, team",
+        "SELECT id, session, team, seq FROM agent_sessions_outbox"
+        " WHERE at < now() - make_interval(secs => %(age)s) ORDER BY id LIMIT %(limit)s",
         {"age": older_than, "limit": limit},
     )
-    for session, team, seq in rows:
-        publish(session, team, seq)
-    return len(rows)
+    newest = {(session, team): seq for _, session, team, seq in rows}
+    sent = [_announcer.again(session, team, seq) for (session, team), seq in newest.items()]
+    if not all(_went_well(sending) for sending in sent):
+        return 0
+    if rows:
+        ledger.run("DELETE FROM agent_sessions_outbox WHERE id = ANY(%(ids)s)", {"ids": [row[0] for row in rows]})
+    return len(sent)
+
+
+def _went_well(sending: Future[bool]) -> bool:
+    try:
+        return sending.result(SENDING)
+    except TimeoutError:
+        sending.cancel()
+        return False

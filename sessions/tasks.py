@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import shared_task
+from celery.signals import worker_ready
 
 from sessions import live
 from sessions.runtime import advance, sweeper
@@ -21,3 +24,9 @@ def sweep() -> None:
     live.drain_outbox(older_than=2.0)
     if sweeper.something_is_due():
         advance.advance_ready()
+
+
+@worker_ready.connect
+def look_around(**_: Any) -> None:
+    """A worker that starts looks for what its predecessors left, before the clock's first tick."""
+    live.wake_worker()
