@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db.models import Q
+from django.db.models.functions import Now
 from django.urls import path
 
 from agentstate.people.models import User
@@ -24,7 +28,9 @@ from sessions.models import AgentSession
 BEAT = 5.0  # seconds
 MAX_FRAME = 20_000  # characters of one message of the client
 MAX_TOPICS = 20
-NOT_SIGNED_IN, REVOKED, BAD_FRAME = 4401, 4403, 4400
+LATELY = timedelta(seconds=60)  # several beats, and what clocks of several machines may differ by
+NOT_SIGNED_IN, REVOKED, BAD_FRAME, TRY_AGAIN = 4401, 4403, 4400, 1013
+log = logging.getLogger(__name__)
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -32,6 +38,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         self.joined: set[str] = set()
+        self.topics: set[str] = set()
+        self.told: dict[str, int] = {}  # what was told lately: the newest seq of each session
         self.beating: asyncio.Task[None] | None = None
         user = self.scope.get("user")
         await self.accept()
@@ -66,10 +74,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._send(kind="refused", topic=topic)
             return
         _, newest = await self._topic(topic)
-        for session, seq in newest.items():
-            if seen.get(session, -1) < seq:
-                await self._send(kind="changed", session=session, seq=seq)
+        self.told.update(seen)
+        await self._tell(newest)
+        self.topics.add(topic)
         await self._send(kind="watching", topic=topic, sessions=sorted(newest))
+
+    async def _tell(self, newest: dict[str, int]) -> None:
+        for session, seq in newest.items():
+            if self.told.get(session, -1) < seq:
+                self.told[session] = seq
+                await self._send(kind="changed", session=session, seq=seq)
 
     @database_sync_to_async
     def _topic(self, topic: str) -> tuple[list[str], dict[str, int]]:
@@ -90,11 +104,31 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.channel_layer.group_add(group, self.channel_name)
 
     async def _beat(self) -> None:
-        """Tell the page that the line is alive; a hint of `people` that was lost is made up for here."""
-        while await self._still_entitled():
-            await self._send(kind="beat")
-            await asyncio.sleep(BEAT)
+        """Tell the page that the line is alive; announcements and hints of `people` that were lost are made up for
+        here, so a page on a live line is never old for longer than this.
+        """
+        try:
+            while await self._still_entitled():
+                await self._tell(await self._moved())
+                await self._send(kind="beat")
+                await asyncio.sleep(BEAT)
+        except Exception as error:  # no beat, no line: the page connects again and resumes
+            log.warning("a socket is closed: %s", type(error).__name__)
+            await self.close(TRY_AGAIN)
+            return
         await self.close(REVOKED)
+
+    @database_sync_to_async
+    def _moved(self) -> dict[str, int]:
+        """The newest seq of each watched session that moved lately, ended or not."""
+        watched = [session for topic in self.topics if (session := _session_of(topic))]
+        wanted = Q(pk__in=watched)
+        if "wall" in self.topics:
+            wanted |= Q(team__in=teams_with(self.user, Permission.SEE))
+        rows = AgentSession.objects.filter(wanted, last_at__gt=Now() - LATELY).values_list("id", "seq")
+        moved = {str(session): seq for session, seq in rows}
+        self.told = {session: seq for session, seq in self.told.items() if session in moved}
+        return moved
 
     @database_sync_to_async
     def _still_entitled(self) -> bool:
@@ -106,7 +140,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def session_changed(self, message: dict[str, Any]) -> None:
         """A commit, from `sessions.live`."""
-        await self._send(kind="changed", session=message["session"], seq=message["seq"])
+        session, seq = message["session"], message["seq"]
+        self.told[session] = max(seq, self.told.get(session, -1))
+        await self._send(kind="changed", session=session, seq=seq)
 
     async def people_revoked(self, message: dict[str, Any]) -> None:
         """This person's rights changed, from `agentstate.people.live`: whoever is still entitled connects again."""
