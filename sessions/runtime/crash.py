@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 POINTS = ("before_intent", "after_intent", "after_effect", "after_result", "after_model", "after_commit")
@@ -33,7 +34,10 @@ def _armed(file: Path, name: str, detail: str) -> None:
         file.unlink()
     except FileNotFoundError:  # nothing is armed, or another thread was here first
         return
-    os.kill(os.getpid(), signal.SIGSTOP if how == "STOP" else signal.SIGKILL)
+    if how == "STOP":  # to this very thread: it must not run on while another is told to stop
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+    else:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _first(flag: str) -> bool:
