@@ -163,7 +163,9 @@ def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> 
         "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0),
     }
     if pool:
-        serving["OPTIONS"] = {**serving["OPTIONS"], "pool": {"min_size": 1, "max_size": pool, "timeout": 10}}
+        # Tries that grow rarer are given up soon, and the next request starts anew: back when PostgreSQL is.
+        sizes = {"min_size": 1, "max_size": pool, "timeout": 5, "reconnect_timeout": 5}
+        serving["OPTIONS"] = {**serving["OPTIONS"], "pool": sizes}
     return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **roles["erase"]}}
 
 
