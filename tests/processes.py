@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the machine's own environment may hold and a test must not inherit.
-FOREIGN = ("AGENTSTATE_", "DATABASE_", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "BANK_", "PYTEST_", "CRASH_AT")
+FOREIGN = ("AGENTSTATE_", "DATABASE_", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "BANK_", "PYTEST_", "CRASH_")
 # Root's way to run something as an ordinary user who can still read the checkout and the virtual environment.
 ORDINARY = (
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
@@ -51,10 +51,19 @@ def eventually(condition: Callable[[], object], seconds: float = 20.0, what: str
 
 def is_alive(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
+    return _state(pid) not in ("", "Z")
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped (SIGSTOP) and not yet continued."""
+    return _state(pid) == "T"
+
+
+def _state(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
 
 
 class Running:
