@@ -44,6 +44,8 @@ class Field:
     options: list[Option] = field(default_factory=list)
     error: str = ""
     hint: str = ""
+    balance: int = 0  # minor units in the account, before the call
+    sign: int = 0  # whether the call takes from it (-1) or adds to it (1)
 
     @property
     def id(self) -> str:
@@ -247,7 +249,8 @@ def _hint(made: list[Field], accounts: dict[str, dict[str, Any]]) -> None:
         balance = accounts.get(each.text, {}).get("balance") if each.kind == "account" else None
         if not money.is_money(balance) or balance["currency"] != amount["currency"]:
             continue
-        if each.name.startswith("from"):
-            each.hint = f"Leaves {money.show({**balance, 'minor': balance['minor'] - amount['minor']})}"
-        elif each.name.startswith("to"):
-            each.hint = f"Becomes {money.show({**balance, 'minor': balance['minor'] + amount['minor']})}"
+        each.sign = -1 if each.name.startswith("from") else 1 if each.name.startswith("to") else 0
+        if each.sign:
+            each.balance = balance["minor"]
+            left = money.show({**balance, "minor": balance["minor"] + each.sign * amount["minor"]})
+            each.hint = f"{'Leaves' if each.sign < 0 else 'Becomes'} {left}"

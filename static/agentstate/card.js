@@ -25,9 +25,20 @@ function choice(select) {
   select.closest("tr").querySelector("[data-difference]").textContent = changed ? "changed" : "";
 }
 
+// What the amount would leave in an account; not known any more once another account is chosen.
+function balances(input) {
+  const typed = minor(input.value);
+  for (const hint of document.querySelectorAll("#fields [data-balance]")) {
+    const other = hint.closest("tr").classList.contains("edited") || typed === null, sign = Number(hint.dataset.sign);
+    const left = Number(hint.dataset.balance) + sign * typed;
+    hint.textContent = other ? "" : `${sign < 0 ? "Leaves" : "Becomes"} ${left < 0 ? "-" : ""}${input.dataset.symbol}${shown(Math.abs(left))}`;
+  }
+}
+
 function edited() {
   const amounts = [...document.querySelectorAll("#fields input[data-proposed]")].filter((input) => input.dataset.symbol.length === 1);
   const figures = amounts.map(amount);
+  if (amounts.length === 1) balances(amounts[0]);
   const label = $("approve-label");
   if (label) label.textContent = figures.length === 1 && figures[0] ? `Approve ${figures[0]}` : "Approve";
 }

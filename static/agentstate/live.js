@@ -1,7 +1,7 @@
 // Keeps a page current: gathers what moved, fetches the page's own fragments at most four times a second, and puts them in place.
 import { Feed } from "./feed.js";
 import { morph } from "./morph.js";
-import { age, tick } from "./ticking.js";
+import { age, freeze, tick } from "./ticking.js";
 
 const EVERY = 250; // ms between two fetches
 const body = document.body, here = body.dataset;
@@ -106,7 +106,7 @@ export function start() {
     },
     watching(topic, sessions) { page.watching?.(topic, sessions); pump(); },
     state(state) {
-      if (state === "lost") $("urgent").textContent = "Connection lost. What you see may be old.";
+      if (state === "lost") { $("urgent").textContent = "Connection lost. What you see may be old."; freeze(); }
       if (state === "live" && $("urgent").textContent) $("urgent").textContent = "Connected again.";
       show();
     },

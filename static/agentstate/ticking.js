@@ -29,6 +29,12 @@ function speak(timer, left) {
   if (words && spoken.textContent !== words) spoken.textContent = words;
 }
 
+// While nothing is heard, a countdown would pretend: it says the instant instead.
+export function freeze() {
+  for (const timer of document.querySelectorAll("[data-until]"))
+    timer.querySelector(".f").textContent = `until ${new Date(timer.dataset.until).toISOString().slice(11, 16)}`;
+}
+
 export function tick() {
   for (const timer of document.querySelectorAll("[data-until]")) deadline(timer);
   for (const clock of document.querySelectorAll("[data-since]")) {
