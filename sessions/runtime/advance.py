@@ -54,16 +54,13 @@ def _advance(lease: Lease) -> None:
         crash.point("before_intent")
         committed = _record(lease, outcome)
         outcome = _do(lease, committed)
-        if outcome is None and not committed.state.run and _rests(committed.state):
-            leases.release(lease, committed.seq)
+        action = core.next_action(committed.state, stamp(now()))
+        if outcome is None and not committed.state.run and isinstance(action, core.Nothing):
+            leases.release(lease, committed.seq, action.until)
             return
     if outcome is not None:
         run_commands(lease, [step(outcome)])
     leases.give_up(lease, 0.0)  # still at work: due again at once, and others may have their turn before
-
-
-def _rests(state: SessionState) -> bool:
-    return isinstance(core.next_action(state, stamp(now())), core.Nothing)
 
 
 def _record(lease: Lease, outcome: object | None) -> Committed:

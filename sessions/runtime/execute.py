@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import deepcopy
 from decimal import Decimal
 from typing import Any
 
@@ -41,7 +42,7 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt)
     pause = jitter(tool.retry.base_seconds, call.attempt)
     try:
-        result = _within(tool, lambda: tool.run(call.arguments, handed))
+        result = _within(tool, lambda: tool.run(deepcopy(call.arguments), handed))  # the state's own stay as they are
     except ToolFailed as error:
         return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause)
     except Exception as error:
@@ -54,10 +55,13 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
 def _within(tool: Tool, run: Callable[[], Any]) -> Any:
     """`run()` with the tool's time limit. What is too slow goes on unseen; its idempotency key keeps that harmless."""
     future: Future[Any] = _pool.submit(_with_own_connection, run)
-    done, _ = wait([future], timeout=tool.timeout)
-    if not done:
-        raise ToolFailed(f"no answer within {tool.timeout:g} s", transient=True)
-    return future.result()
+    try:
+        return future.result(tool.timeout)
+    except TimeoutError:
+        if future.done():  # the tool's own error, or done at the last instant
+            return future.result()
+        future.cancel()  # it may still wait for a thread: what is told as failed must not begin later
+        raise ToolFailed(f"no answer within {tool.timeout:g} s", transient=True) from None
 
 
 def _with_own_connection(run: Callable[[], Any]) -> Any:

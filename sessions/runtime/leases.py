@@ -20,6 +20,7 @@ from audit import ledger
 from sessions.commit import Lease
 
 log = logging.getLogger(__name__)
+MOMENT = 0.1  # seconds
 
 
 def claim() -> Lease | None:
@@ -36,13 +37,18 @@ def claim() -> Lease | None:
     return Lease(rows[0][0], rows[0][1]) if rows else None
 
 
-def release(lease: Lease, seq: int) -> None:
-    """Give the lease back, found with nothing to do at `seq`; if more was appended since, the session stays due."""
+def release(lease: Lease, seq: int, until: str = "") -> None:
+    """Give the lease back, found with nothing to do at `seq` before the instant `until` (empty: before somebody acts).
+
+    If more was appended since, the session stays due. What this process's clock takes for the future may be the past
+    for the database's: then it is due again in a moment, never forgotten.
+    """
     ledger.run(
-        "UPDATE agent_sessions_agentsession SET lease_until = NULL,"
-        "  ready_at = CASE WHEN seq = %(seq)s AND ready_at <= now() THEN NULL ELSE ready_at END"
+        "UPDATE agent_sessions_agentsession SET lease_until = NULL, ready_at = CASE WHEN seq <> %(seq)s THEN ready_at"
+        "  WHEN %(until)s::timestamptz IS NULL THEN NULL"
+        "  ELSE greatest(%(until)s::timestamptz, now() + make_interval(secs => %(moment)s)) END"
         " WHERE id = %(session)s AND fence = %(fence)s",
-        {"session": lease.session, "fence": lease.fence, "seq": seq},
+        {"session": lease.session, "fence": lease.fence, "seq": seq, "until": until or None, "moment": MOMENT},
     )
 
 
@@ -75,7 +81,8 @@ class _Heartbeat:
             yield
         finally:
             with self._lock:
-                self._held.pop(lease.session, None)
+                if self._held.get(lease.session) == lease.fence:  # else another thread has taken the session over
+                    del self._held[lease.session]
 
     def _beat(self) -> None:
         while not self._wake.wait(settings.LEASE_SECONDS / 3):
@@ -90,7 +97,7 @@ class _Heartbeat:
                 "UPDATE agent_sessions_agentsession s"
                 " SET lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)"
                 " FROM unnest(%(ids)s::uuid[], %(fences)s::int8[]) AS mine(id, fence)"
-                " WHERE s.id = mine.id AND s.fence = mine.fence",
+                " WHERE s.id = mine.id AND s.fence = mine.fence AND s.lease_until IS NOT NULL",
                 {"seconds": settings.LEASE_SECONDS, "ids": list(held), "fences": list(held.values())},
             )
         except Exception as error:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
 from agentstate.engine.decide import AlreadyDecided, Expire
 from agentstate.errors import Refused
 from audit import ledger
 from sessions.commit import Author, person_command
+
+log = logging.getLogger(__name__)
 
 
 class NotDue(Refused):
@@ -23,7 +26,16 @@ def expire_due(limit: int = 100) -> int:
         " WHERE state = 'pending' AND expires_at <= now() ORDER BY expires_at LIMIT %(limit)s",
         {"limit": limit},
     )
-    return sum(expire(session, request) for request, session in rows)
+    return sum(_expired(session, request) for request, session in rows)
+
+
+def _expired(session: UUID, request: UUID) -> bool:
+    """`expire`, with a session that is broken told to the log: it must not keep the others from their deadlines."""
+    try:
+        return expire(session, request)
+    except Exception:
+        log.exception("request %s of session %s could not be expired", request, session)
+        return False
 
 
 def expire(session: UUID, request: UUID) -> bool:
