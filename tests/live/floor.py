@@ -117,14 +117,26 @@ class Call:
         return self
 
     @property
+    def requests(self) -> list[dict[str, Any]]:
+        """Its approval requests."""
+        found = self.floor.staff.ask("GET", "/requests?limit=500")["requests"]
+        return [dict(request) for request in found if request["session"] == self.id]
+
+    @property
     def request(self) -> dict[str, Any]:
         """Its only approval request."""
-        found = self.floor.staff.ask("GET", "/requests?limit=500")["requests"]
-        return next(dict(request) for request in found if request["session"] == self.id)
+        (request,) = self.requests
+        return request
 
     def approve(self) -> None:
         """Decide as the supervisor."""
-        body = {"decision": "approve", "idempotency_key": str(uuid4())}
+        self.decide("approve")
+
+    def decide(self, decision: str) -> None:
+        """Decide as the supervisor."""
+        body = {"decision": decision, "reason": "", "idempotency_key": str(uuid4())}
+        if decision == "reject":
+            body["reason"] = "The caller sounds coached"
         self.floor.staff.ask("POST", f"/requests/{self.request['id']}/decisions", body)
 
     def transfer_entries(self) -> list[str]:
@@ -178,10 +190,14 @@ class Floor:
         self.calls.append(Call(self, customer, dollars))
         return self.calls[-1]
 
+    def new_calls(self, *dollars: int) -> list[Call]:
+        """Calls of different customers, not yet opened."""
+        free = [who.id for who in people() if who.flag == "clear"]
+        return [self.call(free[len(self.calls)], each) for each in dollars]
+
     def waiting_calls(self, *dollars: int) -> list[Call]:
         """Calls of different customers, all at once, each asking for a transfer of so many dollars."""
-        free = [who.id for who in people() if who.flag == "clear"]
-        calls = [self.call(free[len(self.calls)], each) for each in dollars]
+        calls = self.new_calls(*dollars)
         with ThreadPoolExecutor(len(calls)) as pool:
             return list(pool.map(Call.asks_for_a_transfer, calls))
 
