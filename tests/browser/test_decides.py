@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import zipfile
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.console import Desk, live, was_not_reloaded
 from tests.browser.demo import Call, Demo
-from tests.processes import ROOT, eventually
-
-
-def verify(bundle: Path, key: Path) -> str:
-    """What the verifier prints of a bundle that it accepts: a process of its own, without server or database."""
-    command = [sys.executable, "-m", "audit.verify", str(bundle), "--key", str(key)]
-    done = subprocess.run(command, cwd=ROOT, env={}, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def report(bundle: Path) -> str:
-    """The report that people read in a bundle."""
-    with zipfile.ZipFile(bundle) as archive:
-        name = next(name for name in archive.namelist() if name.endswith("report.html"))
-        return archive.read(name).decode()
+from tests.browser.proof import report, verify
+from tests.processes import eventually
 
 
 def test_a_one_time_link_signs_in_once(desk: Desk, demo: Demo):
