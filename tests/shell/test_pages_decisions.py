@@ -63,7 +63,7 @@ def test_a_changed_amount_is_an_edit_in_whole_cents(bank):
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [110050]
     settled = card(client, request.id).id("settled").text()
     assert "Edited, approved" in settled
-    assert "$1,100.50" in settled
+    assert " $1,100.50 " in settled
     assert "$99.50 less" in settled
 
 
