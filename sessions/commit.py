@@ -22,7 +22,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
-from audit import ledger
+from audit import keys, ledger
 from sessions import live, projections, states
 from sessions.agents.registry import given_for
 from sessions.states import Loaded
@@ -157,15 +157,16 @@ def person_command(
         loaded = states.load(session, lock=True)
         if author.key and (earlier := _answered_before(loaded, command, author)):
             return earlier
-        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(command))
+        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded.place.kid, command))
         if committed is None:
             raise refused or Broken(f"session {session}: the head moved although it was locked")
         transaction.on_commit(lambda: live.announce(committed, wake=True))
     return committed
 
 
-def _digest(command: object) -> bytes:
-    return bytes.fromhex(ev.digest(type(command).__name__, _plain(command)))
+def _digest(kid: UUID, command: object) -> bytes:
+    """By what a repeated command is known: a keyed token, because short sentences could be guessed from a hash."""
+    return keys.token(kid, "command", bytes.fromhex(ev.digest(type(command).__name__, _plain(command))))
 
 
 def _plain(command: object) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def _answered_before(loaded: Loaded, command: object, author: Author) -> Committ
     receipt = ledger.read_receipt(loaded.place.id, ledger.receipt_key(author.actor, author.key))
     if receipt is None:
         return None
-    if receipt.digest != _digest(command):
+    if receipt.digest != _digest(loaded.place.kid, command):
         raise ledger.SameKeyOtherCommand()
     return Committed(loaded.place, receipt.command, receipt.first, receipt.size, loaded.state, repeated=True)
 
@@ -209,7 +210,7 @@ def _append(
         key=key,
         digest=digest,
         guard=guard,
-        also=projections.fragments(loaded.place, state, events, opening=False, lease=lease),
+        also=projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
     )
     head = ledger.append(loaded.head, batch)
     if head is None:
@@ -275,7 +276,7 @@ def open_session(place: projections.Place, command: object, author: Author) -> C
         actor=author.actor,
         at=at,
         command=new_id(),
-        also=projections.fragments(place, state, events, opening=True),
+        also=projections.fragments(place, state, events),
     )
     head = ledger.create(place.id, place.tenant, batch)
     if head is None:

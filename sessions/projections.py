@@ -151,13 +151,14 @@ _OPEN = """INSERT INTO agent_sessions_agentsession
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
    open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
-   card = %(s_card)s,
+   card = coalesce(%(s_card)s, s.card),
    ready_at = CASE %(s_ready)s WHEN 'now' THEN least(coalesce(s.ready_at, now()), now())
                                WHEN 'at' THEN %(s_until)s::timestamptz END{lease}
   FROM head WHERE s.id = head.log"""
 
 _RENEW = ", lease_until = clock_timestamp() + make_interval(secs => %(s_lease)s)"
 _RELEASE = ", lease_until = NULL"
+_MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
   (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
@@ -186,24 +187,24 @@ def fragments(
     state: SessionState,
     events: list[ev.AnyEvent],
     *,
-    opening: bool,
+    before: SessionState | None = None,
     lease: float | None = None,
 ) -> list[Fragment]:
-    """All projection writes of one commit. A worker's `lease` (seconds) is renewed, or given back when the session
-    rests.
+    """All projection writes of one commit, which led from `before` (None: it opens the session) to `state`. A worker's
+    `lease` (seconds) is renewed, or given back when the session rests.
     """
-    written = [_session_fragment(place, state, opening=opening, lease=lease)]
+    written = [_session_fragment(place, state, before, lease)]
     for number, request in enumerate(changed_requests(state, events)):
         written.append(_request_fragment(place, state, request, number))
     written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq}))
     return written
 
 
-def _session_fragment(place: Place, state: SessionState, *, opening: bool, lease: float | None) -> Fragment:
+def _session_fragment(place: Place, state: SessionState, before: SessionState | None, lease: float | None) -> Fragment:
     row = session_row(state)
     params: dict[str, Any] = {f"s_{name}": value for name, value in row.items()}
-    params["s_card"] = sealed(place.kid, place.id, session_card(state))
-    if opening:
+    params["s_card"] = _changed_card(place, state, before)
+    if before is None:
         assert state.opened is not None
         params |= {
             "s_tenant": place.tenant,
@@ -217,11 +218,19 @@ def _session_fragment(place: Place, state: SessionState, *, opening: bool, lease
     del params["s_opened_at"]
     params |= _readiness(state)
     if lease is None:
-        return Fragment(_MOVE.format(lease=""), params)
+        return Fragment(_MOVES[""], params)
     if params["s_ready"] != "now":
-        return Fragment(_MOVE.format(lease=_RELEASE), params)
+        return Fragment(_MOVES[_RELEASE], params)
     params["s_lease"] = lease
-    return Fragment(_MOVE.format(lease=_RENEW), params)
+    return Fragment(_MOVES[_RENEW], params)
+
+
+def _changed_card(place: Place, state: SessionState, before: SessionState | None) -> bytes | None:
+    """The sealed card, or None where the row has the right one already: most steps change no word of it."""
+    card = session_card(state)
+    if before is not None and card == session_card(before):
+        return None
+    return sealed(place.kid, place.id, card)
 
 
 def _readiness(state: SessionState) -> dict[str, str | None]:
