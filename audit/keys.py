@@ -32,6 +32,7 @@ SALT = 16  # bytes
 NONCE = bytes(12)  # every derived key is used once, because its salt is random
 ENTRY_LABEL = b"agentstate/entry/v1"
 SEAL_LABEL = b"agentstate/seal/v1"
+TOKEN_LABEL = b"agentstate/token/v1"
 RAW, DEFLATED = b"\x00", b"\x02"
 WORTH_DEFLATING = 256  # bytes of plaintext
 
@@ -241,3 +242,11 @@ def unseal(kid: UUID, purpose: str, sealed: bytes) -> bytes:
     """The inverse of `seal`. Raises Erased or Unreadable."""
     okm = derive(subject_key(kid), SEAL_LABEL, sealed[:SALT], purpose.encode())
     return decrypt(okm, sealed[SALT:], purpose.encode())
+
+
+def token(kid: UUID, purpose: str, data: bytes) -> bytes:
+    """32 bytes by which equal `data` of one subject is recognised, and tried out by nobody without the subject's key.
+
+    Raises Erased.
+    """
+    return derive(subject_key(kid), TOKEN_LABEL, b"", purpose.encode() + b"\x00" + data)[:32]

@@ -240,7 +240,7 @@ def _onward(request: HttpRequest, card: Card) -> HttpResponse:
     """To the next request that waits for this person, or back to the one just decided."""
     line = queries.request_line(request.user, card.line.id)
     word = words.OUTCOMES[line.state][1] if line.state != "pending" else "Your approval counts, one more is needed"
-    text = f"{word}: {line.preview or words.plain(line.tool)}"
+    text = f"{word}: {words.plain(line.tool)}"  # kept in clear until it is shown, so without the call's own words
     messages.success(request, text, extra_tags=reverse("decision", args=[line.id]))
     following = queries.requests(request.user, mine=True, limit=1)
     target = following[0].id if following else line.id
