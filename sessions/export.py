@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import IO, BinaryIO, cast
 from uuid import UUID
 
 from agentstate.people.models import User
@@ -12,22 +12,24 @@ from audit.export import bundle, record_export
 from audit.export.source import LedgerSource
 from sessions import states
 from sessions.models import AgentSession
+from sessions.queries import Person
 
 
-def write(user: User, session: UUID, out: BinaryIO) -> bundle.Summary:
+def write(user: Person, session: UUID, out: IO[bytes]) -> bundle.Summary:
     """Write the bundle of `session` to `out`, recorded before the first byte. Raises as `may_export`."""
     may_export(user, session)
+    assert isinstance(user, User)  # nobody else holds a permission
     record_export(session, user.actor)
-    return bundle.write(session, LedgerSource(session), signer.local(), out)
+    return bundle.write(session, LedgerSource(session), signer.local(), cast(BinaryIO, out))
 
 
-def key(user: User, session: UUID) -> str:
+def key(user: Person, session: UUID) -> str:
     """The log's public key, as the verifier takes it. Raises as `may_export`."""
     may_export(user, session)
     return signer.vkey()
 
 
-def may_export(user: User, session: UUID) -> None:
+def may_export(user: Person, session: UUID) -> None:
     """Return if `user` may export it. Raises UnknownSession to those who may not see it, else PermissionDenied."""
     team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
     if team is None or not can(user, Permission.SEE, team):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 EXPONENTS = {"JPY": 0, "KRW": 0, "BHD": 3, "KWD": 3}  # ISO 4217; every other currency here has two places
@@ -15,7 +15,7 @@ class NotAnAmount(ValueError):
     """What was typed is no amount of this currency; the text says what is wanted."""
 
 
-def is_money(value: object) -> bool:
+def is_money(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether `value` is an amount of money in our form."""
     return isinstance(value, dict) and value.keys() == {"minor", "currency"} and type(value["minor"]) is int
 

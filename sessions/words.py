@@ -96,7 +96,6 @@ def plain(name: str) -> str:
 def value(given: object) -> str:
     """A value on one line."""
     if money.is_money(given):
-        assert isinstance(given, dict)
         return money.show(given)
     if isinstance(given, bool):
         return "yes" if given else "no"
@@ -184,9 +183,8 @@ _DECIDED = {"approve": "Approved", "edit": "Edited and approved", "reject": "Rej
 
 
 def _decided(data: Data, tool: str) -> Sentence:
-    return Sentence(
-        _DECIDED.get(data["decision"], data["decision"]), data.get("reason") or data.get("response", ""), "p"
-    )
+    decision = str(data["decision"])
+    return Sentence(_DECIDED.get(decision, decision), data.get("reason") or data.get("response", ""), "p")
 
 
 def _ended_request(data: Data, tool: str) -> Sentence:

@@ -30,17 +30,18 @@ def session_audit(request: HttpRequest, session_id: UUID) -> HttpResponse:
     stop = min(head.size, int(before[:18])) if before.isascii() and before.isdigit() else head.size
     start = max(0, stop - PAGE)
     lines = queries.ledger_lines(request.user, session_id, start - LOOK_BACK, stop) if stop else []
+    rows = _rows(lines, start)
     context = {
         "here": "audit",
         "line": line,
         "head": head,
         "root": head.root.hex(),
-        "rows": _rows(lines, start),
+        "rows": rows,
         "start": start,
         "stop": stop,
+        "names": display_names({row["entry"].actor for row in rows}),
         "may_export": _may_export(request, session_id),
     }
-    context["names"] = display_names({row["entry"].actor for row in context["rows"]})
     return render(request, "audit/session.html", context)
 
 
@@ -65,7 +66,7 @@ def _may_export(request: HttpRequest, session_id: UUID) -> bool:
 
 @console
 @require_POST
-def session_export(request: HttpRequest, session_id: UUID) -> HttpResponse:
+def session_export(request: HttpRequest, session_id: UUID) -> FileResponse:
     """The bundle, as a download."""
     line = queries.session_line(request.user, session_id)
     out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
