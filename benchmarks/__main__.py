@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--only GROUP] [--quick]`: run the groups, print one table, write results.json.
+"""`python -m benchmarks [--only GROUP] [--quick] [--out FILE]`: run the groups, print one table, write the results.
 
 Fails when a row has no goal, no base or no word on whether the goal is met. A goal that is not met is a finding, not
 a failure.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from benchmarks import rows
 from benchmarks.ground import Ground, ground, settle_environment
@@ -30,7 +31,12 @@ def main(words: Sequence[str]) -> int:
     settle_environment()
     with ground() as here:
         measured = [row for name in options.only for row in GROUPS[name](here, options.quick)]
-    rows.write(measured)
+    return told(measured, options.out)
+
+
+def told(measured: Sequence[Row], out: Path) -> int:
+    """Write and print the rows; 1 when one of them is incomplete, else 0."""
+    rows.write(measured, out)
     print(rows.table(measured))
     lacking = rows.incomplete(measured)
     for name in lacking:
@@ -42,6 +48,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("--only", nargs=1, choices=sorted(GROUPS), default=sorted(GROUPS), metavar="GROUP")
     parser.add_argument("--quick", action="store_true", help="all rows, smaller sizes, within 40 s a group")
+    parser.add_argument("--out", type=Path, default=rows.RESULTS, metavar="FILE", help="where the results go")
     return parser.parse_args(words)
 
 

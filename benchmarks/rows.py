@@ -77,6 +77,6 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def write(rows: Sequence[Row], path: Path = RESULTS) -> None:
+def write(rows: Sequence[Row], path: Path) -> None:
     """All rows as JSON, in place of what an earlier run wrote."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(list(rows)), indent=1) + b"\n")

@@ -2,7 +2,7 @@
 
 Ours: `commands.say` in this process, the product's Daphne and consumer in another, a signed-in page's socket watching
 the session. Bare: `group_send` in this process, another Daphne with a consumer that only forwards. Same Valkey, same
-client, taken in turns. No worker runs, so nothing else commits.
+client, taken in turns. No worker runs, so nothing else commits; events are further apart than `live.PAUSE`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentstate.stack import ports, programs
 from benchmarks.first import bare
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
-from sessions import commands
+from sessions import commands, live
 
 PATIENCE = 20.0  # seconds until a frame that does not come fails the benchmark
 WARM = 5  # messages that are not counted
@@ -39,6 +39,7 @@ def times(here: Ground, samples: int) -> tuple[list[float], list[float]]:
     with _page(here) as page, _bare_socket(here) as socket, _loop() as loop:
         _watch(page, session)
         for number in range(-WARM, samples):
+            time.sleep(2 * live.PAUSE)  # events closer together than PAUSE are told as one
             one, other = _event(here, session, page), _message(loop, socket)
             if number >= 0:
                 ours.append(one)
