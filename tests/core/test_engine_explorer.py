@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from agentstate.engine import decide as core
+from agentstate.engine.decide import approvals, calls, conversation, runs
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import SessionState, pending
-from agentstate.errors import Refused
+from agentstate.errors import Broken, Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, judge
 from tests.core.worlds import AUTHORIZE, MAY, World, transfer
@@ -117,17 +118,19 @@ def test_no_interleaving_of_what_can_happen_to_a_waiting_call_breaks_a_law(quoru
 
 
 GUARDS: dict[str, Callable[..., Any]] = {
-    "_changed_since": lambda *_: "",
+    "changed_since": lambda *_: "",
     "_must_be_entitled": lambda *_: None,
     "_open_request": lambda state, request: state.requests[request],
     "_running": lambda state, call, attempt: state.calls[call],
-    "_must_live": lambda state: None,
+    "must_live": lambda state: None,
 }
 
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_without_any_one_guard_the_exploration_fails(guard, monkeypatch):
-    monkeypatch.setattr(core, guard, GUARDS[guard])
-    with pytest.raises((Unlawful, core.Broken)):
+    users = [module for module in (approvals, calls, conversation, runs) if hasattr(module, guard)]
+    for module in users:
+        monkeypatch.setattr(module, guard, GUARDS[guard])
+    with pytest.raises((Unlawful, Broken)):
         for _ in explored(start(), 5):
             pass

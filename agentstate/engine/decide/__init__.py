@@ -1,0 +1,92 @@
+"""`decide(command, state, given) -> events`: the only place where rules live.
+
+A command either becomes one or more events, or is refused with a typed error that names the rule; a refused command
+has changed nothing. Deadlines are not judged here: the appending statement compares them with the database's clock.
+
+A file a noun, each with its rules: `conversation`, `runs`, `gates`, `approvals`, `permits`, `calls`, `verdicts`; their
+words are in `commands`, `given` and `refusals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agentstate.engine.decide import approvals, calls, conversation, runs
+from agentstate.engine.decide.calls import LOST_RESULTS
+from agentstate.engine.decide.commands import (
+    Answer,
+    Ask,
+    Begin,
+    Decide,
+    End,
+    Expire,
+    Fail,
+    NoAnswer,
+    Open,
+    Rest,
+    Return,
+    Say,
+)
+from agentstate.engine.decide.conversation import MAX_TEXT
+from agentstate.engine.decide.gates import REQUEST_SCHEMA
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.permits import permit_digest
+from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, SessionOver, UnknownRequest
+from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
+from agentstate.engine.events import AnyEvent
+from agentstate.engine.state import SessionState
+from agentstate.errors import Broken
+
+__all__ = [
+    "LOST_RESULTS",
+    "MAX_CALLS",
+    "MAX_STEPS_IN_RUN",
+    "MAX_TEXT",
+    "MODEL_ATTEMPTS",
+    "REQUEST_SCHEMA",
+    "AlreadyDecided",
+    "Answer",
+    "Ask",
+    "Begin",
+    "Decide",
+    "DecisionNotAllowed",
+    "End",
+    "Expire",
+    "Fail",
+    "Given",
+    "NoAnswer",
+    "Open",
+    "Outdated",
+    "Rest",
+    "Return",
+    "Say",
+    "SessionOver",
+    "ToolFacts",
+    "UnknownRequest",
+    "decide",
+    "permit_digest",
+]
+
+_RULES: Mapping[type, Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
+    Open: conversation.opened,
+    Say: conversation.said,
+    End: conversation.ended,
+    Ask: runs.asked,
+    Answer: runs.answered,
+    NoAnswer: runs.unanswered,
+    Rest: runs.rested,
+    Begin: calls.begun,
+    Return: calls.returned,
+    Fail: calls.failed,
+    Decide: approvals.decided,
+    Expire: approvals.expired,
+}
+
+
+def decide(command: object, state: SessionState, given: Given) -> list[AnyEvent]:
+    """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
+    rule = _RULES.get(type(command))
+    if rule is None:
+        raise Broken(f"no one decides {type(command).__name__}")
+    return rule(command, state, given)

@@ -1,0 +1,101 @@
+"""Calls that run: the intent before the effect, the result after it, and what a lost result leads to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import Begin, Fail, Return
+from agentstate.engine.decide.gates import approval_request
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.permits import changed_since
+from agentstate.engine.decide.refusals import Outdated, SessionOver
+from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import Call, SessionState
+from agentstate.errors import NotFound
+
+LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
+
+
+def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request."""
+    call = _call(state, command.call)
+    if call.status not in (CallStatus.READY, CallStatus.RUNNING):
+        raise Outdated(f"call {call.id} is {call.status.value}")
+    if state.ended and call.status is CallStatus.READY:
+        raise SessionOver()
+    facts = given.tools.get(call.tool)
+    if facts is None:
+        return [_gone(call)]
+    if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
+        return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
+    verdict = verdict_on(state, call, facts, given)
+    if call.status is CallStatus.READY:
+        changed = changed_since(state, call, facts, verdict)
+        if changed:
+            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
+    return [
+        ev.ToolIntended(
+            call=call.id,
+            tool=call.tool,
+            tool_version=facts.version,
+            arguments=call.arguments,
+            arguments_digest=ev.digest(call.arguments),
+            effect=facts.effect,
+            key=f"{call.id}.{state.epoch}",
+            attempt=call.attempt + 1,
+            tier=verdict.tier,
+            rule=verdict.rule,
+            policy=verdict.policy,
+            request=call.request,
+            digest=call.approved,
+        )
+    ]
+
+
+def _gone(call: Call) -> ev.AnyEvent:
+    """The tool was removed since the call was let through."""
+    reason = f"the tool {call.tool!r} is not registered any more"
+    if call.status is CallStatus.READY:
+        return ev.CallRefused(call.id, "unknown_tool", reason)
+    return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
+
+
+def _must_not_run_again(call: Call, facts: ToolFacts) -> bool:
+    """A lost result: `once` is never repeated, and what keeps killing its worker is given up."""
+    return facts.effect == "once" or call.attempt >= facts.attempts + LOST_RESULTS
+
+
+def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The result of the attempt that is running."""
+    call = _running(state, command.call, command.attempt)
+    return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path)]
+
+
+def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The failure of the attempt that is running, and when to try again, if that is safe."""
+    call = _running(state, command.call, command.attempt)
+    again = command.transient and not state.ended and _may_try_again(call, given.tools.get(call.tool))
+    retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
+    return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at)]
+
+
+def _may_try_again(call: Call, facts: ToolFacts | None) -> bool:
+    """`once` is never tried again: a time limit that ran out does not say that nothing happened."""
+    return facts is not None and facts.effect != "once" and call.attempt < facts.attempts
+
+
+def _call(state: SessionState, call_id: str) -> Call:
+    call = state.calls.get(call_id)
+    if call is None:
+        raise NotFound(f"there is no call {call_id}")
+    return call
+
+
+def _running(state: SessionState, call_id: str, attempt: int) -> Call:
+    call = _call(state, call_id)
+    if call.status is not CallStatus.RUNNING or call.attempt != attempt:
+        raise Outdated(f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}")
+    return call

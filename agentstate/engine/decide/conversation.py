@@ -1,0 +1,48 @@
+"""The conversation: it is opened once, anyone may speak while it lives, and its end withdraws what waits."""
+
+from __future__ import annotations
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import End, Open, Say
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import SessionOver
+from agentstate.engine.state import SessionState, pending
+from agentstate.errors import Invalid, NotFound, Refused
+
+MAX_TEXT = 16_384  # characters of one message
+
+
+def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The first event of a session."""
+    if state.opened is not None:
+        raise Refused("the session is open already")
+    return [
+        ev.SessionOpened(command.customer, command.team, command.agent, command.channel, command.topic, command.alias)
+    ]
+
+
+def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Words, trimmed and bounded."""
+    must_live(state)
+    text = command.text.strip()
+    if not text:
+        raise Invalid("a message needs words", field="text")
+    if len(text) > MAX_TEXT:
+        raise Invalid(f"got {len(text)} characters, at most {MAX_TEXT}", field="text")
+    return [ev.MessageAdded(command.role, text, command.by)]
+
+
+def ended(command: End, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The end, and that of all that waits for a person. Calls that are running may still return."""
+    must_live(state)
+    because = f"the conversation ended: {command.reason}"
+    withdrawn = [ev.RequestEnded(request.asked.request, "withdrawn", because) for request in pending(state)]
+    return [*withdrawn, ev.SessionEnded(command.reason, command.by)]
+
+
+def must_live(state: SessionState) -> None:
+    """Raises NotFound before the session is opened and SessionOver after its end."""
+    if state.opened is None:
+        raise NotFound("there is no such session")
+    if state.ended:
+        raise SessionOver(state.ended_reason)

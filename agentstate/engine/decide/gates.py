@@ -1,0 +1,87 @@
+"""The gate: what becomes of a call that the model proposes. It is refused, allowed, or asked of a person."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from agentstate.engine import events as ev
+from agentstate.engine import scratchpad
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.permits import basis_of, permit_digest
+from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.instants import stamp
+from agentstate.engine.policy import Verdict
+from agentstate.engine.state import Call, SessionState
+from agentstate.errors import Invalid
+
+REQUEST_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["decision"],
+    "properties": {
+        "decision": {"enum": ["approve", "edit", "reject", "respond"]},
+        "reason": {"type": "string", "maxLength": 2000},
+        "arguments": {"type": "object"},
+        "response": {"type": "string", "maxLength": 4000},
+    },
+    "additionalProperties": False,
+}
+
+
+def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
+    """What becomes of a proposed call: refused, allowed, or a request to a person."""
+    facts = given.tools.get(call.tool)
+    if facts is None:
+        return ev.CallRefused(call.id, "unknown_tool", f"there is no tool called {call.tool!r}")
+    try:
+        facts.check(call.arguments)
+        if call.output_path is not None:
+            scratchpad.parts(call.output_path)
+    except Invalid as error:
+        return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
+    if ev.digest(call.tool, call.arguments) in state.refused:
+        return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
+    verdict = verdict_on(state, call, facts, given)
+    if verdict.gate == "allow":
+        return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy)
+    return approval_request(state, call, facts, verdict, given)
+
+
+def approval_request(
+    state: SessionState,
+    call: Call,
+    facts: ToolFacts,
+    verdict: Verdict,
+    given: Given,
+    because: str = "",
+    supersedes: str = "",
+) -> ev.ApprovalRequested:
+    """The question to a person: this call, these values, this rule, until then."""
+    basis = basis_of(state, verdict.evidence)
+    return ev.ApprovalRequested(
+        request=given.new_id(),
+        call=call.id,
+        tool=call.tool,
+        tool_version=facts.version,
+        arguments=call.arguments,
+        preview=_preview(call, state, facts),
+        tier=verdict.tier,
+        rule=verdict.rule,
+        policy=verdict.policy,
+        why=f"{because} {verdict.why}".strip(),
+        quorum=verdict.quorum,
+        allowed=("approve", "edit", "reject", "respond"),
+        basis=basis,
+        response_schema=REQUEST_SCHEMA,
+        expires_at=stamp(given.at + timedelta(seconds=verdict.expires_in)),
+        digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis),
+        supersedes=supersedes,
+    )
+
+
+def _preview(call: Call, state: SessionState, facts: ToolFacts) -> str:
+    """The tool's own words. One that breaks must not keep the call from the person, who sees its arguments anyway."""
+    try:
+        return facts.preview(call.arguments, state.pad)
+    except Exception as error:
+        return f"{facts.name} cannot say what it will do ({type(error).__name__}): read the arguments."

@@ -1,0 +1,32 @@
+"""What the outside hands to `decide`: time, fresh ids, tools and the policy in force. Rules read nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from agentstate.engine.policy import Policy
+
+
+class ToolFacts(msgspec.Struct, frozen=True):
+    """What rules need to know of a tool. `check` raises Invalid; `preview` says in plain words what will happen."""
+
+    name: str
+    version: int
+    effect: str
+    attempts: int
+    base_seconds: float
+    check: Callable[[object], None]
+    preview: Callable[[dict[str, Any], dict[str, Any]], str]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What the outside hands to `decide`: the time, fresh ids, the tools and the policy in force."""
+
+    at: datetime
+    new_id: Callable[[], str]
+    tools: Mapping[str, ToolFacts]
+    policy: Policy

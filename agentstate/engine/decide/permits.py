@@ -1,0 +1,41 @@
+"""Permits: what an approval is bound to, and whether that still holds when the call is to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from agentstate.engine import events as ev
+from agentstate.engine import scratchpad
+from agentstate.engine.decide.given import ToolFacts
+from agentstate.engine.policy import Verdict
+from agentstate.engine.state import Call, SessionState
+
+
+def permit_digest(
+    call: str, epoch: int, tool: str, tool_version: int, arguments: dict[str, Any], basis: tuple[ev.Evidence, ...]
+) -> str:
+    """What an approval is bound to: call, epoch, tool and version, arguments, and the values that were shown."""
+    return ev.digest(call, epoch, tool, tool_version, arguments, basis)
+
+
+def basis_of(state: SessionState, paths: Iterable[str]) -> tuple[ev.Evidence, ...]:
+    """The values that stand at these paths of the scratchpad now."""
+    return tuple(ev.Evidence(path, scratchpad.read(state.pad, path)) for path in paths)
+
+
+def changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict) -> str:
+    """Why the call may not run on what it passed, or an empty string: a gate no stricter than the one passed goes
+    on.
+    """
+    if not call.approved:
+        return "Policy asks for a person now." if verdict.gate == "approve" else ""
+    passed = state.requests[call.request]
+    basis = basis_of(state, (item.path for item in passed.asked.basis))
+    now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
+    if now != call.approved:
+        return "What the approval rested on has changed since."
+    stricter = verdict.tier > max(passed.asked.tier, call.tier) or verdict.quorum > len(passed.approvals)
+    if verdict.gate == "approve" and stricter:
+        return "Policy has become stricter since the approval."
+    return ""

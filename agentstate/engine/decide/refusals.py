@@ -1,0 +1,37 @@
+"""The refusals that callers tell apart. Anything else is refused as Invalid, NotFound or plainly Refused."""
+
+from __future__ import annotations
+
+from agentstate.errors import NotFound, Refused
+
+
+class SessionOver(Refused):
+    """The conversation is over."""
+
+    code = "session_over"
+    remedy = "Open a new session."
+
+
+class AlreadyDecided(Refused):
+    """This request is no longer open."""
+
+    code = "already_decided"
+
+
+class DecisionNotAllowed(Refused):
+    """You may not decide this request in this way."""
+
+    code = "decision_not_allowed"
+    status = 403
+
+
+class UnknownRequest(NotFound):
+    """There is no such request in this session."""
+
+    code = "unknown_request"
+
+
+class Outdated(Refused):
+    """What this result answers is not open any more."""
+
+    code = "outdated"

@@ -1,0 +1,77 @@
+"""Runs: the model is asked, it answers or fails, and the agent rests. An answer's calls are gated at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
+from agentstate.engine.decide.conversation import MAX_TEXT, must_live
+from agentstate.engine.decide.gates import gate
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.instants import stamp
+from agentstate.engine.state import SessionState, evolve
+
+MAX_CALLS = 16  # calls in one answer
+MAX_STEPS_IN_RUN = 25  # model requests in one run
+MODEL_ATTEMPTS = 6
+
+
+def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The model's turn, in a run that is started if there is none; or the end of a run that asked too often."""
+    must_live(state)
+    started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), command.trigger)]
+    if state.run and state.steps_in_run >= MAX_STEPS_IN_RUN:
+        return [ev.SessionFailed(f"the run used up its {MAX_STEPS_IN_RUN} model requests")]
+    request = ev.ModelRequested(
+        command.step,
+        command.model,
+        command.first,
+        command.last,
+        command.tools,
+        command.digest,
+        attempt=state.model_attempt + 1,
+    )
+    return [*started, request]
+
+
+def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What the model said, its calls under ids of ours, and what becomes of each."""
+    _must_be_asked(state, command.step)
+    # Ids are ours: the idempotency key is made of the id, and models count from call_1 again and again.
+    answer = ev.ModelAnswered(
+        command.step,
+        command.model,
+        tuple(msgspec.structs.replace(call, id=given.new_id()) for call in command.calls[:MAX_CALLS]),
+        command.finish,
+        command.input_tokens,
+        command.output_tokens,
+    )
+    said = command.text.strip()[:MAX_TEXT]
+    first: list[ev.AnyEvent] = [ev.MessageAdded("agent", said, by=command.model)] if said else []
+    then = state
+    for event in (*first, answer):
+        then = evolve(then, event, stamp(given.at))
+    gates = [gate(then, then.calls[call.id], given) for call in answer.calls]
+    return [*first, answer, *gates]
+
+
+def unanswered(command: NoAnswer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The failure, and when to try again, if it is worth it."""
+    _must_be_asked(state, command.step)
+    again = command.transient and state.model_attempt < MODEL_ATTEMPTS
+    retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
+    return [ev.ModelFailed(command.step, command.reason, command.transient, retry_at)]
+
+
+def rested(command: Rest, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The end of the run, if there is one."""
+    return [ev.RunRested(state.run, command.waiting_for)] if state.run else []
+
+
+def _must_be_asked(state: SessionState, step: str) -> None:
+    if not step or state.asking != step:
+        raise Outdated(f"model request {step} is not open")
