@@ -1,0 +1,188 @@
+"""Every page, empty and loaded, light and dark, wide and on the narrowest screen: axe, reflow, and room to press."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.browser.console import Desk, live
+from tests.browser.demo import Call, Demo
+
+NARROW, HEIGHT = 320, 700
+QUIET_PASSWORD = "a lamp that hums 71 tunes"
+RULES: dict[str, Any] = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
+# What is pressed is at least 24 by 24 CSS pixels; a link within a sentence is as high as its line.
+PRESSED = "button, input:not([type=hidden]), select, textarea, summary, nav a, a.btn"
+TOO_SMALL = """(pressed) => [...document.querySelectorAll(pressed)]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true }))
+  .map((each) => [each, each.getBoundingClientRect()])
+  .filter(([each, box]) => box.width && box.right > 0 && (box.width < 23.9 || box.height < 23.9))
+  .map(([each, box]) => `${each.outerHTML.slice(0, 90)} ${box.width}x${box.height}`)"""
+BESIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.checkVisibility())
+  .slice(0, 3).map((each) => each.outerHTML.slice(0, 120))"""
+
+
+@pytest.fixture(scope="module")
+def asked(demo: Demo) -> Call:
+    """A call in which a transfer waits for a person."""
+    call = demo.call().asks_to_move(1800)
+    call.request()
+    return call
+
+
+@pytest.fixture(scope="module")
+def done(demo: Demo) -> Call:
+    """A call that is over: a transfer was edited, made, and told."""
+    call = demo.call().asks_to_move(1900)
+    path = f"/requests/{call.request()}/decisions"
+    demo.api("supervisor").post(path, decision="edit", reason="Misheard.", arguments=_less(call))
+    call.heard("receipt")
+    call.api.post(f"/sessions/{call.id}/end", reason="the customer said goodbye")
+    return call
+
+
+def _less(call: Call) -> dict[str, object]:
+    asked = next(entry for entry in call.entries() if entry["kind"] == "approval.requested")
+    return {**asked["data"]["arguments"], "amount": {"minor": 185_000, "currency": "USD"}}
+
+
+@pytest.fixture(scope="module")
+def quiet(demo: Demo, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Somebody whose team has no session yet."""
+    file = tmp_path_factory.mktemp("quiet") / "password"
+    file.write_text(QUIET_PASSWORD + "\n")
+    demo.manage("create_user", "quiet", "--role", "supervisor", "--team", "cards", "--password-file", str(file))
+    return "quiet"
+
+
+def serious(page: Page, what: str) -> list[str]:
+    """What axe finds that matters."""
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        f"{what}: {each['id']} at {' '.join(map(str, node['target']))}: {node['failureSummary']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+def faults(page: Page, what: str) -> Iterator[str]:
+    """Everything wrong with a page in light and dark, and at 320 pixels."""
+    size = page.viewport_size
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        yield from serious(page, f"{what}, {scheme}")
+    page.set_viewport_size({"width": NARROW, "height": HEIGHT})
+    yield from serious(page, f"{what}, {NARROW} px")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width > NARROW:
+        yield f"{what}: the page is {width} px wide on a screen of {NARROW}: {page.evaluate(BESIDE)}"
+    yield from (f"{what}: too small: {each}" for each in page.evaluate(TOO_SMALL, PRESSED))
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(size)
+
+
+def visit(page: Page, *addresses: str) -> list[str]:
+    """The faults of all of them."""
+    found = []
+    for address in addresses:
+        page.goto(address)
+        expect(page.locator("h1").first).to_be_visible()
+        if page.locator("#conn").count():
+            live(page)
+        found += faults(page, address)
+    return found
+
+
+def test_pages_at_the_door(desk: Desk, demo: Demo):
+    desk.complaints.expect("status of (410|422|404)")
+    page = desk.stranger()
+    found = visit(page, "/sign-in/", demo.link("viewer"), "/sign-in/link/never-ours/", "/nowhere/")
+    page.goto("/sign-in/")
+    page.get_by_label("User name").fill("supervisor")
+    page.get_by_label("Password").fill("not it")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert [*found, *faults(page, "a refused sign-in")] == []
+
+
+def test_pages_of_a_team_without_sessions(desk: Desk, quiet: str):
+    page = desk.stranger()
+    page.goto("/sign-in/")
+    page.get_by_label("User name").fill(quiet)
+    page.get_by_label("Password").fill(QUIET_PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    live(page)
+    addresses = ("/live/", "/decisions/", "/decisions/?view=decided", "/decisions/?view=expired")
+    assert visit(page, *addresses, "/sessions/", "/sessions/?q=A1B2C3&status=failed", "/audit/") == []
+
+
+def test_the_wall_and_the_lists_with_sessions(desk: Desk, asked: Call, done: Call):
+    page = desk.person("supervisor")
+    assert visit(page, "/live/", "/decisions/?view=decided", "/sessions/", "/audit/") == []
+
+
+def test_a_session_and_its_ledger(desk: Desk, asked: Call, done: Call):
+    page = desk.person("supervisor")
+    addresses = [f"/sessions/{call.id}/{part}" for call in (asked, done) for part in ("", "audit/")]
+    assert visit(page, *addresses) == []
+
+
+def test_a_card_that_waits_one_that_is_decided_and_one_with_errors(desk: Desk, asked: Call, done: Call):
+    desk.complaints.expect("status of 422")
+    page = desk.person("supervisor")
+    found = visit(page, f"/decisions/{asked.request()}/", f"/decisions/{done.request()}/")
+    page.goto(f"/decisions/{asked.request()}/")
+    page.get_by_label("Amount").fill("a lot")
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Nothing was decided yet")
+    assert [*found, *faults(page, "a card with errors")] == []
+
+
+def test_what_somebody_sees_who_may_only_read(desk: Desk, asked: Call):
+    desk.complaints.expect("status of 403")
+    page = desk.person("viewer")
+    assert visit(page, f"/decisions/{asked.request()}/", f"/sessions/{asked.id}/audit/", "/chat/") == []
+
+
+def test_playing_a_caller(desk: Desk, demo: Demo):
+    page = desk.person("caller")
+    found = visit(page, "/chat/")
+    page.get_by_label("Customer's number").fill(demo.call().person.id)
+    page.get_by_role("button", name="Call").click()
+    page.get_by_label("Say to the agent").fill("Hello, how much do I have in checking?")
+    page.get_by_role("button", name="Say it").click()
+    expect(page.get_by_role("log")).to_contain_text("There is")
+    assert [*found, *faults(page, "a chat")] == []
+
+
+def test_a_card_while_the_connection_is_lost(desk: Desk, asked: Call):
+    """The amber state is part of every page, and nobody sees it on a good day."""
+    page, lines, cut = desk.person("supervisor"), [], []
+
+    def line(socket: WebSocketRoute) -> None:
+        if cut:
+            socket.close()
+        else:
+            lines.append(socket)
+            socket.connect_to_server()
+
+    page.route_web_socket(re.compile("/live/$"), line)
+    page.goto(f"/decisions/{asked.request()}/")
+    live(page)
+    cut.append(True)
+    lines[-1].close()
+    expect(page.locator("#conn")).to_contain_text("Reconnecting, data")
+    assert list(faults(page, "a lost connection")) == []
+
+
+def test_nothing_moves_for_somebody_who_asks_for_less_motion(desk: Desk, asked: Call):
+    page = desk.person("supervisor", reduced_motion="reduce")
+    moving = "document.getAnimations().filter((each) => each.effect.getComputedTiming().duration > 10).length"
+    assert live(page).evaluate(moving) == 0
