@@ -6,14 +6,16 @@ folded and is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from django.db import connection, transaction
+from django.db.models import F
 
+from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import Request, SessionState, evolve, from_snapshot, to_snapshot
@@ -33,8 +35,11 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """A session folded anew: its state, its requests as of their last change, and the snapshot bytes at one seq."""
+    """A session folded anew: its place, its state, its requests as of their last change, the snapshot bytes at one
+    seq.
+    """
 
+    place: Place
     state: SessionState
     requests: dict[str, tuple[Request, projections.RequestCard]]
     at_snapshot: bytes | None
@@ -46,20 +51,27 @@ class Unfoldable(Exception):
 
 def sessions_in_ledger() -> list[UUID]:
     """Every session that the ledger or the projections know."""
-    rows = ledger.run("SELECT id FROM agent_sessions_agentsession ORDER BY id", {})
+    rows = ledger.run(
+        "SELECT id FROM agent_sessions_agentsession UNION SELECT log FROM audit_entry WHERE seq = 0"
+        " AND position(convert_to(%(opened)s, 'UTF8') IN envelope) > 0 ORDER BY 1",
+        {"opened": f'"kind":"{_OPENED}"'},
+    )
     return [row[0] for row in rows]
 
 
-def fold(session: UUID, size: int, snapshot_seq: int = -1) -> Folded:
+_OPENED = ev.SessionOpened.__struct_config__.tag
+
+
+def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     """Fold one session from its first entry. Raises Unfoldable naming the entry, or keys.Erased."""
-    state = SessionState()
+    state, kid = SessionState(), ""
     requests: dict[str, tuple[Request, projections.RequestCard]] = {}
     at_snapshot = None
-    for row in ledger.read_rows(session, 0, size):
+    for row in ledger.read_rows(head.log, 0, head.size):
         try:
             envelope, payload = ledger.open_row(row)
             event = ev.decode(payload)
-            state = evolve(state, event, envelope.at)
+            state, kid = evolve(state, event, envelope.at), envelope.kid
         except keys.Erased:
             raise
         except Exception as error:
@@ -68,9 +80,23 @@ def fold(session: UUID, size: int, snapshot_seq: int = -1) -> Folded:
             requests[request.asked.request] = (request, projections.request_card(request, state))
         if state.seq == snapshot_seq:
             at_snapshot = to_snapshot(state)
-    if state.seq != size:
-        raise Unfoldable(f"the head says {size} entries, {state.seq} were found")
-    return Folded(state, requests, at_snapshot)
+    if state.seq != head.size or state.opened is None:
+        raise Unfoldable(f"the head says {head.size} entries, {state.seq} were found")
+    place = Place(head.log, head.tenant, UUID(state.opened.team), UUID(kid))
+    return Folded(place, state, requests, at_snapshot)
+
+
+def _home(folded: Folded) -> dict[str, Any]:
+    """The columns that say whose a row is. Who may see it hangs on them."""
+    return {"tenant_id": folded.place.tenant, "team_id": folded.place.team}
+
+
+def _opening(folded: Folded) -> dict[str, Any]:
+    """The columns of a session's row that never change."""
+    opened = folded.state.opened
+    assert opened is not None
+    said = {"agent": opened.agent, "channel": opened.channel, "alias": opened.alias}
+    return {**_home(folded), "kid": folded.place.kid, **said}
 
 
 def check(session: UUID) -> list[Difference]:
@@ -82,23 +108,26 @@ def check(session: UUID) -> list[Difference]:
 
 
 def _differences(session: UUID) -> Iterator[Difference]:
-    row = AgentSession.objects.get(pk=session)
-    head = ledger.read_head(session)
+    row = AgentSession.objects.filter(pk=session).first()
     snapshot = Snapshot.objects.filter(pk=session).first()
     try:
-        folded = fold(session, head.size, snapshot.seq if snapshot else -1)
+        folded = fold(ledger.read_head(session), snapshot.seq if snapshot else -1)
     except keys.Erased:
         return
-    except Unfoldable as error:
+    except (ledger.UnknownLog, Unfoldable) as error:
         yield Difference(session, "entries", str(error), "a foldable log")
         return
     for key in ledger.false_receipts(session):
         yield Difference(session, f"receipt {key.hex()}", "another command", "the one its entries name")
-    yield from _compare(session, "session", _columns(row, projections.session_row(folded.state)))
-    yield from _compare_card(row, folded.state)
-    yield from _compare_requests(row, folded)
+    if row is None:
+        yield Difference(session, "session", "no row", "a row")
+    else:
+        want = _opening(folded) | projections.session_row(folded.state)
+        yield from _compare(session, "session", _columns(row, want))
+        yield from _compare_card(row, folded)
+    yield from _compare_requests(folded)
     if snapshot is not None:
-        yield from _compare_snapshot(row, snapshot, folded)
+        yield from _compare_snapshot(snapshot, folded)
 
 
 def _columns(row: Any, want: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -115,58 +144,71 @@ def _compare(session: UUID, what: str, columns: dict[str, tuple[Any, Any]]) -> I
             yield Difference(session, f"{what}.{name}", repr(got), repr(want))
 
 
-def _compare_card(row: AgentSession, state: SessionState) -> Iterator[Difference]:
-    want = projections.session_card(state)
-    got = projections.open_session_card(row.kid, row.pk, bytes(row.card))
-    if got != want:
+def _compare_card(row: AgentSession, folded: Folded) -> Iterator[Difference]:
+    got = _opened(projections.open_session_card, folded.place.kid, row)
+    if got != projections.session_card(folded.state):
         yield Difference(row.pk, "session.card", "another text", "the fold's")
 
 
-def _compare_requests(row: AgentSession, folded: Folded) -> Iterator[Difference]:
-    rows = {str(request.pk): request for request in ApprovalRequest.objects.filter(session=row.pk)}
+def _opened(opener: Callable[[UUID, UUID, bytes], Any], kid: UUID, row: AgentSession | ApprovalRequest) -> Any:
+    """A row's card; None for one that does not open under the subject's key."""
+    try:
+        return opener(kid, row.pk, bytes(row.card))
+    except (keys.Unreadable, msgspec.MsgspecError):
+        return None
+
+
+def _compare_requests(folded: Folded) -> Iterator[Difference]:
+    session = folded.place.id
+    rows = {str(request.pk): request for request in ApprovalRequest.objects.filter(session=session)}
     for missing in folded.requests.keys() - rows.keys():
-        yield Difference(row.pk, f"request {missing}", "no row", "a row")
+        yield Difference(session, f"request {missing}", "no row", "a row")
     for surplus in rows.keys() - folded.requests.keys():
-        yield Difference(row.pk, f"request {surplus}", "a row", "no row")
+        yield Difference(session, f"request {surplus}", "a row", "no row")
     for key in folded.requests.keys() & rows.keys():
         request, card = folded.requests[key]
-        columns = _columns(rows[key], projections.request_row(request))
-        yield from _compare(row.pk, f"request {key}", columns)
-        if projections.open_request_card(row.kid, rows[key].pk, bytes(rows[key].card)) != card:
-            yield Difference(row.pk, f"request {key}.card", "another text", "the fold's")
+        columns = _columns(rows[key], _home(folded) | projections.request_row(request))
+        yield from _compare(session, f"request {key}", columns)
+        if _opened(projections.open_request_card, folded.place.kid, rows[key]) != card:
+            yield Difference(session, f"request {key}.card", "another text", "the fold's")
 
 
-def _compare_snapshot(row: AgentSession, snapshot: Snapshot, folded: Folded) -> Iterator[Difference]:
-    purpose = f"{states.SNAPSHOT}/{row.pk}/{snapshot.seq}"
+def _compare_snapshot(snapshot: Snapshot, folded: Folded) -> Iterator[Difference]:
+    session = folded.place.id
+    purpose = f"{states.SNAPSHOT}/{session}/{snapshot.seq}"
     try:
-        kept = from_snapshot(keys.unseal(row.kid, purpose, bytes(snapshot.sealed)))
+        kept = from_snapshot(keys.unseal(folded.place.kid, purpose, bytes(snapshot.sealed)))
     except (keys.Unreadable, msgspec.MsgspecError):
-        yield Difference(row.pk, "snapshot", "unreadable", "the fold's")
+        yield Difference(session, "snapshot", "unreadable", "the fold's")
         return
     if folded.at_snapshot is None or to_snapshot(kept) != folded.at_snapshot:
-        yield Difference(row.pk, f"snapshot at {snapshot.seq}", "another state", "the fold's")
+        yield Difference(session, f"snapshot at {snapshot.seq}", "another state", "the fold's")
 
 
 def rebuild(session: UUID) -> None:
     """Drop the rows of one session and write them anew from its entries. Nobody appends meanwhile; a lease is ended."""
     with transaction.atomic():
-        row = AgentSession.objects.select_for_update().get(pk=session)
-        head = ledger.read_head(session, lock=True)
-        folded = fold(session, head.size)
-        place = Place(row.pk, row.tenant_id, row.team_id, row.kid)
-        columns = projections.session_row(folded.state) | projections.readiness_columns(folded.state)
-        card = projections.sealed(place.kid, place.id, projections.session_card(folded.state))
-        AgentSession.objects.filter(pk=session).update(**columns, card=card, lease_until=None, fence=row.fence + 1)
+        folded = fold(ledger.read_head(session, lock=True))  # the head first, as every command does
+        place = folded.place
+        columns = _opening(folded) | projections.session_row(folded.state)
+        columns |= projections.readiness_columns(folded.state)
+        columns["card"] = projections.sealed(place.kid, session, projections.session_card(folded.state))
+        if not AgentSession.objects.filter(pk=session).update(**columns, lease_until=None, fence=F("fence") + 1):
+            AgentSession.objects.create(id=session, **columns, fence=_fresh_fence())
         Snapshot.objects.filter(pk=session).delete()
         ApprovalRequest.objects.filter(session=session).delete()
         ApprovalRequest.objects.bulk_create(
             ApprovalRequest(
                 id=UUID(key),
                 session_id=session,
-                tenant_id=place.tenant,
-                team_id=place.team,
                 card=projections.sealed(place.kid, UUID(key), request_card),
+                **_home(folded),
                 **projections.request_row(request),
             )
             for key, (request, request_card) in folded.requests.items()
         )
+
+
+def _fresh_fence() -> int:
+    """A fencing number above any that a worker of the dropped row may still hold: seconds since 1970."""
+    return int(now().timestamp())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import psycopg
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db import connections, transaction
 
-from sessions import commands, rebuild, states
+from sessions import commands, queries, rebuild, states
+from sessions.models import AgentSession
 from tests import cast
 from tests.shell.bank_world import opened, say
 
@@ -45,6 +49,14 @@ def test_untouched_rows_are_the_fold(bank):
     [
         ("UPDATE agent_sessions_agentsession SET status = 'done'", "session.status"),
         ("UPDATE agent_sessions_agentsession SET seq = 1", "session.seq"),
+        ("UPDATE agent_sessions_agentsession SET agent = 'other'", "session.agent"),
+        ("UPDATE agent_sessions_agentsession SET channel = 'chat'", "session.channel"),
+        ("UPDATE agent_sessions_agentsession SET alias = 'other'", "session.alias"),
+        ("UPDATE agent_sessions_agentsession SET team_id = gen_random_uuid()", "session.team_id"),
+        ("UPDATE agent_sessions_agentsession SET tenant_id = gen_random_uuid()", "session.tenant_id"),
+        ("UPDATE agent_sessions_agentsession SET kid = gen_random_uuid()", "session.kid"),
+        ("UPDATE agent_sessions_agentsession SET card = '\\x00'", "session.card"),
+        ("DELETE FROM agent_sessions_agentsession", "session"),
         ("UPDATE audit_receipt SET first = 0", "receipt"),
         ("UPDATE audit_receipt SET digest = '\\x00'", "receipt"),
         ("UPDATE audit_receipt SET command = gen_random_uuid()", "receipt"),
@@ -78,3 +90,49 @@ def test_a_false_snapshot_is_found_and_costs_no_truth(bank):
         commands.say(cast.cleo(), session, f"word {number}")
     tampered("UPDATE agent_sessions_snapshot SET sealed = overlay(sealed placing '\\x00' from 40)")
     assert differences(session) == ["snapshot"]
+
+
+def test_requests_stand_in_their_sessions_team(bank):
+    """Who may see and decide a request hangs on its team: a row moved to another team is found, and put back."""
+    session = opened()
+    say(session, "Move $900.00 from savings to checking.")
+    say(session, "Yes.")
+    tampered("UPDATE agent_sessions_approvalrequest SET team_id = gen_random_uuid()")
+    assert [what for what in differences(session) if what.endswith(".team_id")]
+    call_command("rebuild")
+    assert differences(session) == []
+
+
+def test_dropped_rows_are_written_anew_from_the_ledger(bank):
+    session = opened(alias="case 7")
+    say(session, "Move $900.00 from savings to checking.")
+    say(session, "Yes.")
+    before = AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias", "status").get()
+    tampered("DELETE FROM agent_sessions_approvalrequest; DELETE FROM agent_sessions_agentsession")
+    with pytest.raises(CommandError, match="differences"):
+        call_command("rebuild", "--check")
+    call_command("rebuild")
+    assert differences(session) == []
+    assert AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias", "status").get() == before
+    (request,) = queries.requests(cast.alice())
+    assert commands.decide(cast.alice(), request.id, "approve").seq
+
+
+def test_rebuilding_waits_for_a_command_and_a_command_for_it():
+    """Both lock the head first: in the other order they would wait for each other."""
+    session = a_session()
+    with transaction.atomic():
+        states.load(session, lock=True)
+        rebuilding = ThreadPoolExecutor(max_workers=1)
+        done = rebuilding.submit(_rebuild, session)
+        assert not wait([done], timeout=0.5).done
+        commands.say(cast.cleo(), session, "Still there?")
+    done.result(timeout=10)
+    assert differences(session) == []
+
+
+def _rebuild(session) -> None:
+    try:
+        rebuild.rebuild(session)
+    finally:
+        connections.close_all()
