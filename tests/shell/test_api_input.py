@@ -257,7 +257,7 @@ def test_a_decision_on_something_already_decided_is_409_with_who_and_when(bank) 
 
 @committed
 def test_a_decision_on_what_the_bounded_state_has_let_go_of_is_409_too(bank, monkeypatch) -> None:
-    monkeypatch.setattr("agentstate.engine.state.KEPT_CALLS", 0)
+    monkeypatch.setattr("agentstate.engine.state.calls.KEPT_CALLS", 0)
     request, alice = waiting_request(), Api(cast.alice())
     assert alice.post(f"/requests/{request}/decisions", {"decision": "reject", "reason": "no"}).status_code == 201
     with nothing_written():

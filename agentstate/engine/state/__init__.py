@@ -1,0 +1,99 @@
+"""`SessionState` and `evolve(state, event, at)`: a session's state is the fold of its events, nothing else.
+
+The state is immutable and bounded: it holds the recent window of messages and the calls and requests that are open or
+ended lately, so that opening a session costs the same at event 100,000 as at event 100.
+
+`session` says what it holds; `conversation`, `runs`, `calls` and `requests` what each event changes; `snapshot` its
+bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
+from agentstate.engine.state import calls, conversation, requests, runs
+from agentstate.engine.state.calls import KEPT_CALLS
+from agentstate.engine.state.requests import KEPT_REFUSALS
+from agentstate.engine.state.session import Call, Request, SessionState, calls_in, pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
+from agentstate.errors import Broken
+
+__all__ = [
+    "KEPT_CALLS",
+    "KEPT_REFUSALS",
+    "Call",
+    "Request",
+    "SessionState",
+    "calls_in",
+    "evolve",
+    "fold",
+    "from_snapshot",
+    "pending",
+    "to_snapshot",
+]
+
+_CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
+    ev.SessionOpened: conversation.session_opened,
+    ev.MessageAdded: conversation.message_added,
+    ev.SessionEnded: conversation.session_ended,
+    ev.SessionFailed: conversation.session_failed,
+    ev.RunStarted: runs.run_started,
+    ev.RunRested: runs.run_rested,
+    ev.ModelRequested: runs.model_requested,
+    ev.ModelAnswered: runs.model_answered,
+    ev.ModelFailed: runs.model_failed,
+    ev.CallAllowed: calls.call_allowed,
+    ev.CallRefused: calls.call_refused,
+    ev.ToolIntended: calls.tool_intended,
+    ev.ToolReturned: calls.tool_returned,
+    ev.ToolFailed: calls.tool_failed,
+    ev.ApprovalRequested: requests.approval_requested,
+    ev.DecisionMade: requests.decision_made,
+    ev.RequestEnded: requests.request_ended,
+}
+
+
+def fold(stored: Iterable[tuple[ev.AnyEvent, str]], state: SessionState | None = None) -> SessionState:
+    """The state after `stored`: pairs of an event and its envelope's time."""
+    state = state or SessionState()
+    for event, at in stored:
+        state = evolve(state, event, at)
+    return state
+
+
+def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """The state after `event`, which happened at `at`. Total over what `decide` emits; raises Broken otherwise."""
+    change = _CHANGES.get(type(event))
+    if change is None:
+        raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
+    try:
+        changed = change(state, event, at)
+        return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
+    except (IllegalMove, KeyError) as error:
+        raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error
+
+
+def _status(state: SessionState, event: ev.AnyEvent) -> SessionStatus:
+    """The lifecycle status that the state amounts to, reached by a legal move."""
+    if isinstance(event, ev.SessionEnded):
+        return move(SESSION, state.status, SessionMove.END)
+    if state.ended:
+        return state.status  # a result that comes after the end is recorded and moves nothing
+    return move(SESSION, state.status, _moved(state))
+
+
+def _moved(state: SessionState) -> SessionMove:
+    if state.failure:
+        return SessionMove.FAIL
+    if calls_in(state, CallStatus.RUNNING, CallStatus.READY):
+        return SessionMove.ACT
+    if pending(state):
+        return SessionMove.WAIT
+    if state.asking or state.owes:
+        return SessionMove.ASK
+    return SessionMove.REST

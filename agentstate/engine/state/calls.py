@@ -1,0 +1,91 @@
+"""What events change in calls: each moves by its lifecycle's table, and the model is told what became of it.
+
+A function an event, named like it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine import scratchpad
+from agentstate.engine.conversation import Item, added
+from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, RequestStatus, move
+from agentstate.engine.state.session import SessionState
+
+KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
+_json = msgspec.json.Encoder(decimal_format="number")
+
+
+def call_allowed(state: SessionState, event: ev.CallAllowed, at: str) -> SessionState:
+    return moved(state, event.call, CallMove.ALLOW, tier=event.tier, rule=event.rule, policy=event.policy)
+
+
+def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> SessionState:
+    state = moved(state, event.call, CallMove.REFUSE)
+    return told(state, event.call, {"status": "error", "error": event.reason, "code": event.code})
+
+
+def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
+    return moved(
+        state,
+        event.call,
+        CallMove.INTEND,
+        attempt=event.attempt,
+        intent=state.seq,
+        retry_at="",
+        tier=event.tier,
+    )
+
+
+def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
+    edited = _was_edited(state, event.call)
+    state = moved(state, event.call, CallMove.RETURN)
+    if event.output_path is not None:
+        state = replace(state, pad=scratchpad.write(state.pad, event.output_path, event.result))
+    answer: dict[str, Any] = {"status": "ok", "result": event.result}
+    if edited is not None:
+        answer = {"status": "edited", "arguments": edited, "result": event.result}
+    return told(state, event.call, answer)
+
+
+def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
+    """The arguments that a person put in place of the model's, if one did: the model must know."""
+    requests = (request for request in state.requests.values() if request.asked.call == call_id)
+    edited = any(request.status is RequestStatus.EDITED for request in requests)
+    return state.calls[call_id].arguments if edited else None
+
+
+def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionState:
+    if event.retry_at:
+        return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at)
+    state = moved(state, event.call, CallMove.FAIL)
+    return told(state, event.call, {"status": "error", "error": event.reason})
+
+
+def moved(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) -> SessionState:
+    """The call moved by its table, with `changes`. Raises IllegalMove."""
+    call = state.calls[call_id]
+    changed = replace(call, status=move(CALL, call.status, trigger), **changes)
+    return replace(state, calls={**state.calls, call_id: changed})
+
+
+def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionState:
+    """The model learns what became of its call, and owes an answer."""
+    text = _json.encode(answer).decode()
+    item = Item(seq=state.seq, role="tool", text=text, by=state.calls[call_id].tool, call=call_id)
+    return replace(state, items=added(state.items, item), owes=not state.ended)
+
+
+def trimmed(state: SessionState) -> SessionState:
+    """The state without its oldest ended calls beyond KEPT_CALLS, and without their requests."""
+    ended = [call.id for call in state.calls.values() if call.status in CALL_ENDED]
+    gone = set(ended[: max(0, len(ended) - KEPT_CALLS)])
+    if not gone:
+        return state
+    calls = {key: call for key, call in state.calls.items() if key not in gone}
+    requests = {key: request for key, request in state.requests.items() if request.asked.call not in gone}
+    return replace(state, calls=calls, requests=requests)

@@ -1,0 +1,43 @@
+"""What events change in the conversation: it is opened, somebody speaks, it ends or the agent gives up.
+
+A function an event, named like it.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item, added
+from agentstate.engine.lifecycle import CallMove, CallStatus
+from agentstate.engine.state.calls import moved
+from agentstate.engine.state.session import SessionState, calls_in
+
+
+def session_opened(state: SessionState, event: ev.SessionOpened, at: str) -> SessionState:
+    return replace(state, opened=event, opened_at=at)
+
+
+def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> SessionState:
+    said = Item(seq=state.seq, role=event.role, text=event.text, by=event.by)
+    asks = event.role in ("customer", "note")
+    return replace(
+        state,
+        items=added(state.items, said),
+        messages=state.messages + 1,
+        owes=state.owes or asks,
+        failure="" if asks else state.failure,
+        model_attempt=0 if asks else state.model_attempt,
+        model_retry_at="" if asks else state.model_retry_at,
+    )
+
+
+def session_ended(state: SessionState, event: ev.SessionEnded, at: str) -> SessionState:
+    for call in calls_in(state, CallStatus.READY):
+        state = moved(state, call.id, CallMove.WITHDRAW)
+    return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="")
+
+
+def session_failed(state: SessionState, event: ev.SessionFailed, at: str) -> SessionState:
+    # The run is over with it: the next one has a budget of its own.
+    return replace(state, failure=event.reason, owes=False, asking="", run="")

@@ -1,0 +1,117 @@
+"""What events change in requests: who stands behind what, and what each named outcome does to the call.
+
+A function an event, named like it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.lifecycle import CallMove, RequestStatus
+from agentstate.engine.state.calls import moved, told
+from agentstate.engine.state.session import Request, SessionState
+
+KEPT_REFUSALS = 50  # digests of calls that a person refused
+
+
+def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str) -> SessionState:
+    state = moved(
+        state,
+        event.call,
+        CallMove.GATE,
+        tier=event.tier,
+        rule=event.rule,
+        policy=event.policy,
+        request=event.request,
+        approved="",
+    )
+    return replace(state, requests={**state.requests, event.request: Request(event, state.seq, at)})
+
+
+def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> SessionState:
+    request = state.requests[event.request]
+    decided = replace(
+        request,
+        decided_by=event.by,
+        decision=event.decision,
+        reason=event.reason,
+        response=event.response,
+        approvals=_behind(request, event),
+        approved_arguments=request.approved_arguments if event.arguments is None else event.arguments,
+    )
+    state = replace(state, requests={**state.requests, event.request: decided})
+    if not event.digest:
+        return state
+    call = replace(state.calls[request.asked.call], approved=event.digest, tier=event.tier)
+    return replace(state, calls={**state.calls, call.id: call})
+
+
+def _behind(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
+    """Who stands behind what may now execute: an edit starts the count anew."""
+    if not event.digest:
+        return request.approvals
+    return (event.by,) if event.decision == "edit" else (*request.approvals, event.by)
+
+
+def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> SessionState:
+    ended = replace(
+        state.requests[event.request],
+        status=RequestStatus(event.outcome),
+        ended_at=at,
+        because=event.because,
+    )
+    state = replace(state, requests={**state.requests, event.request: ended})
+    return _OUTCOMES[ended.status](state, ended)
+
+
+def _let_through(state: SessionState, request: Request) -> SessionState:
+    edited = request.approved_arguments
+    arguments = request.asked.arguments if edited is None else edited
+    return moved(state, request.asked.call, CallMove.ALLOW, arguments=arguments)
+
+
+def _rejected(state: SessionState, request: Request) -> SessionState:
+    state = moved(state, request.asked.call, CallMove.REJECT)
+    mark = ev.digest(request.asked.tool, request.asked.arguments)
+    state = replace(state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark))
+    answer = {
+        "status": "rejected",
+        "reason": request.reason,
+        "final": "A person decided; do not propose it again.",
+    }
+    return told(state, request.asked.call, answer)
+
+
+def _responded(state: SessionState, request: Request) -> SessionState:
+    state = moved(state, request.asked.call, CallMove.RESPOND)
+    return told(state, request.asked.call, {"status": "responded", "result": request.response})
+
+
+def _expired(state: SessionState, request: Request) -> SessionState:
+    state = moved(state, request.asked.call, CallMove.EXPIRE)
+    return told(state, request.asked.call, {"status": "expired", "reason": "Nobody decided in time."})
+
+
+def _withdrawn(state: SessionState, request: Request) -> SessionState:
+    state = moved(state, request.asked.call, CallMove.WITHDRAW)
+    return told(state, request.asked.call, {"status": "withdrawn", "reason": request.because})
+
+
+def _unchanged(state: SessionState, request: Request) -> SessionState:
+    return state  # superseded or failed: the call has a status of its own already
+
+
+_OUTCOMES: Mapping[RequestStatus, Callable[[SessionState, Request], SessionState]] = {
+    RequestStatus.APPROVED: _let_through,
+    RequestStatus.EDITED: _let_through,
+    RequestStatus.REJECTED: _rejected,
+    RequestStatus.RESPONDED: _responded,
+    RequestStatus.IGNORED: _withdrawn,
+    RequestStatus.EXPIRED: _expired,
+    RequestStatus.WITHDRAWN: _withdrawn,
+    RequestStatus.SUPERSEDED: _unchanged,
+    RequestStatus.FAILED: _unchanged,
+}

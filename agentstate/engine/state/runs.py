@@ -1,0 +1,59 @@
+"""What events change in the agent's run: it is started, the model is asked, answers or fails, and it rests.
+
+A function an event, named like it.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item, ItemCall, added
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state.calls import trimmed
+from agentstate.engine.state.session import Call, SessionState
+
+
+def run_started(state: SessionState, event: ev.RunStarted, at: str) -> SessionState:
+    return replace(state, run=event.run, runs=state.runs + 1, steps_in_run=0)
+
+
+def run_rested(state: SessionState, event: ev.RunRested, at: str) -> SessionState:
+    return replace(state, run="")
+
+
+def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> SessionState:
+    return replace(
+        state,
+        asking=event.step,
+        owes=False,
+        steps_in_run=state.steps_in_run + 1,
+        model_attempt=event.attempt,
+        model_retry_at="",
+        failure="",
+    )
+
+
+def model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> SessionState:
+    proposed = {
+        call.id: Call(call.id, call.tool, call.arguments, call.output_path, CallStatus.PROPOSED) for call in event.calls
+    }
+    state = replace(state, asking="", model_attempt=0)
+    if not event.calls:
+        return state
+    calls = tuple(ItemCall(c.id, c.tool, c.arguments, c.output_path) for c in event.calls)
+    item = Item(seq=state.seq, role="agent", text="", by=event.model, calls=calls)
+    return trimmed(
+        replace(
+            state,
+            items=added(state.items, item),
+            calls={**state.calls, **proposed},
+            proposed=state.proposed + len(proposed),
+        )
+    )
+
+
+def model_failed(state: SessionState, event: ev.ModelFailed, at: str) -> SessionState:
+    if event.retry_at:
+        return replace(state, asking="", owes=True, model_retry_at=event.retry_at)
+    return replace(state, asking="", owes=False, failure=event.reason)

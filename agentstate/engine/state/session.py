@@ -1,0 +1,89 @@
+"""What a session's state holds: its conversation, calls, requests, scratchpad and where its run stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item
+from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A call and where it stands. `approved` is the digest of what a person let through, if one had to."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any]
+    output_path: str | None
+    status: CallStatus
+    tier: int = 0
+    rule: str = ""
+    policy: str = ""
+    request: str = ""
+    approved: str = ""
+    attempt: int = 0
+    intent: int = -1  # seq of the latest tool.intended
+    retry_at: str = ""
+
+
+class Request(msgspec.Struct, frozen=True):
+    """An approval request: the event that asked, what was decided so far, and its outcome."""
+
+    asked: ev.ApprovalRequested
+    seq: int
+    at: str
+    status: RequestStatus = RequestStatus.PENDING
+    approvals: tuple[str, ...] = ()  # who stands behind the arguments as they are now
+    approved_arguments: dict[str, Any] | None = None
+    decided_by: str = ""
+    decision: str = ""
+    reason: str = ""
+    response: str = ""
+    ended_at: str = ""
+    because: str = ""
+
+
+class SessionState(msgspec.Struct, frozen=True):
+    """Everything about a session that deciding, running and showing it needs. `seq` counts its events."""
+
+    seq: int = 0
+    epoch: int = 0
+    status: SessionStatus = SessionStatus.IDLE
+    opened: ev.SessionOpened | None = None
+    opened_at: str = ""
+    last_at: str = ""
+    ended_reason: str = ""
+    items: tuple[Item, ...] = ()
+    messages: int = 0
+    proposed: int = 0  # calls so far, those no longer held included
+    calls: dict[str, Call] = {}
+    requests: dict[str, Request] = {}
+    pad: dict[str, Any] = {}
+    run: str = ""
+    runs: int = 0
+    steps_in_run: int = 0
+    owes: bool = False  # the agent owes an answer to what was said or returned
+    asking: str = ""  # the open model request
+    model_attempt: int = 0
+    model_retry_at: str = ""
+    refused: tuple[str, ...] = ()
+    refusals: int = 0
+    failure: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the conversation is over."""
+        return self.status in (SessionStatus.DONE, SessionStatus.CANCELLED)
+
+
+def calls_in(state: SessionState, *statuses: CallStatus) -> list[Call]:
+    """The calls that stand in one of `statuses`, oldest first."""
+    return [call for call in state.calls.values() if call.status in statuses]
+
+
+def pending(state: SessionState) -> list[Request]:
+    """The requests that wait for a person, oldest first."""
+    return [request for request in state.requests.values() if request.status == RequestStatus.PENDING]
