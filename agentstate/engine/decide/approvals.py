@@ -14,7 +14,7 @@ from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import HIGHEST_TIER
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state import Request, SessionState, digest_of
 from agentstate.errors import Invalid, Refused
 
 
@@ -41,7 +41,7 @@ def _seen(command: Decide, state: SessionState, request: Request) -> str:
     """The digest of what the request shows now. An edit that waits for others changes it: who has not seen that
     may not decide.
     """
-    shown = state.calls[request.asked.call].approved or request.asked.digest
+    shown = digest_of(state, request)
     if command.seen != shown and (command.seen or request.approved_arguments is not None):
         raise Outdated("the request has been edited since: look at it again")
     return shown
@@ -49,7 +49,7 @@ def _seen(command: Decide, state: SessionState, request: Request) -> str:
 
 def _approve(command: Decide, state: SessionState, request: Request, seen: str, given: Given) -> list[ev.AnyEvent]:
     asked, facts = request.asked, _facts(given, request.asked.tool)
-    arguments = asked.arguments if request.approved_arguments is None else request.approved_arguments
+    arguments = request.arguments
     bound = seen  # what may execute is what was seen, and nothing else
     if command.decision == "edit":
         arguments = _edited(command, arguments, facts)

@@ -19,7 +19,7 @@ from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, Sessio
 from agentstate.engine.state import calls, conversation, requests, runs
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.requests import KEPT_REFUSALS
-from agentstate.engine.state.session import Call, Request, SessionState, calls_in, pending
+from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Broken
 
@@ -30,6 +30,7 @@ __all__ = [
     "Request",
     "SessionState",
     "calls_in",
+    "digest_of",
     "evolve",
     "fold",
     "from_snapshot",

@@ -68,9 +68,7 @@ def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> Sessi
 
 
 def _let_through(state: SessionState, request: Request) -> SessionState:
-    edited = request.approved_arguments
-    arguments = request.asked.arguments if edited is None else edited
-    return moved(state, request.asked.call, CallMove.ALLOW, arguments=arguments)
+    return moved(state, request.asked.call, CallMove.ALLOW, arguments=request.arguments)
 
 
 def _rejected(state: SessionState, request: Request) -> SessionState:

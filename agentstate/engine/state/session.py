@@ -45,6 +45,11 @@ class Request(msgspec.Struct, frozen=True):
     ended_at: str = ""
     because: str = ""
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as they stand: edited by a person, else as the model proposed them."""
+        return self.asked.arguments if self.approved_arguments is None else self.approved_arguments
+
 
 class SessionState(msgspec.Struct, frozen=True):
     """Everything about a session that deciding, running and showing it needs. `seq` counts its events."""
@@ -82,6 +87,12 @@ class SessionState(msgspec.Struct, frozen=True):
 def calls_in(state: SessionState, *statuses: CallStatus) -> list[Call]:
     """The calls that stand in one of `statuses`, oldest first."""
     return [call for call in state.calls.values() if call.status in statuses]
+
+
+def digest_of(state: SessionState, request: Request) -> str:
+    """What an approval of `request`, as it stands, is bound to: an edit that waits for others has its own."""
+    call = state.calls.get(request.asked.call)
+    return call.approved if call is not None and call.approved else request.asked.digest
 
 
 def pending(state: SessionState) -> list[Request]:
