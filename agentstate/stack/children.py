@@ -30,7 +30,8 @@ class Program:
 
     `mark` is a text that is in the command line of this program and of no other's: by it a leftover process
     is told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience`
-    is how many seconds it may take to stop before it is killed.
+    is how many seconds it may take to stop before it is killed. After a death it is started again once `cleared`
+    says that nothing of the dead one is in the way.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Program:
     kill_signal: signal.Signals = signal.SIGKILL
     layer: int = 0
     patience: float = 10.0
+    cleared: Callable[[], bool] = lambda: True
 
 
 class Child:

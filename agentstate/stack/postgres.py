@@ -12,6 +12,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -53,7 +54,23 @@ def program(stack: Endpoints, identity: Identity, *, durable: bool = True) -> Pr
         kill_signal=signal.SIGQUIT,  # SIGKILL would leave the backends running
         layer=2,
         patience=30.0,
+        cleared=lambda: end_orphans(stack.postgres_dir) == 0,
     )
+
+
+def end_orphans(data_dir: Path) -> int:
+    """End the backends of a server that was killed, and say how many there were.
+
+    They end by themselves once they look up from their work, and until then no server starts on their data. What they
+    committed is in the log. Where there is no /proc, starting is tried until it works.
+    """
+    left = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it is gone, or a stranger's
+            if (process / "comm").read_text() == "postgres\n" and (process / "cwd").readlink() == data_dir:
+                os.kill(int(process.name), signal.SIGKILL)
+                left += 1
+    return left
 
 
 def initialise(stack: Endpoints, identity: Identity) -> bool:

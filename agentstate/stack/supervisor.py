@@ -39,7 +39,7 @@ class Kept:
     def look(self, now: float) -> str:
         """Start it again when that is due; return one line when it has just died. Raises KeepsDying."""
         if self.due is not None:
-            if now >= self.due:
+            if now >= self.due and self.program.cleared():
                 self.due = None
                 self.child = Child(self.program, *self._dirs)
             return ""
