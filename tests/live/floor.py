@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ import psycopg
 import redis
 
 from agentstate.stack.endpoints import endpoints
+from agentstate.stack.ports import any_free
 from demo.bank.people import people
 from tests.live.watcher import Watcher, signed_in
 from tests.processes import ROOT, Running, environment, eventually, is_alive, manage
@@ -164,15 +165,16 @@ class Floor:
 
     def __init__(self, state: Path, **env: str) -> None:
         self.state, self.env = state, {"DEMO_CALLERS": "0", "CRASH_AT": f"@{state.parent / 'armed'}", **env}
+        self.port = str(any_free())  # never one that another `up` may be about to take
         self.calls: list[Call] = []
         self.cookie = ""
         self.start()
         tokens = (state / "demo" / "callers.token").read_text().strip(), self.manage("token", "supervisor").strip()
         self.customers, self.staff = (Line(self.url, token) for token in tokens)
 
-    def start(self, *options: str) -> None:
+    def start(self) -> None:
         """`up`, ready."""
-        self.up = Running.up(self.state, "--demo", *options, **self.env)
+        self.up = Running.up(self.state, "--demo", "--port", self.port, **self.env)
         self.url = self.up.ready(120)
         eventually(lambda: "beat" in self.up.pids(), 30, "beat is started")
 
@@ -226,6 +228,19 @@ class Floor:
             yield
         finally:
             os.kill(self.up.process.pid, signal.SIGCONT)
+
+    @contextmanager
+    def stuck_backend(self) -> Iterator[None]:
+        """While inside, one of PostgreSQL's backends cannot notice that its server has died."""
+        connection = psycopg.connect(endpoints({"AGENTSTATE_STATE_DIR": str(self.state)}, ROOT).bank_dsn)
+        backend = connection.info.backend_pid
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(backend, signal.SIGCONT)
+            connection.close()
 
     def kill(self, name: str) -> None:
         """kill -9 one child, and see it gone."""

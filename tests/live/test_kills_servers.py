@@ -88,8 +88,12 @@ def test_postgres_killed_between_effect_and_result_moves_the_money_once(floor: F
     armed = floor.arm("after_effect:transfer STOP")
     call.approve()
     eventually(lambda: not armed.exists() and is_stopped(worker), 30, "the worker has moved the money")
-    floor.up.kill("postgres")
-    os.kill(worker, signal.SIGCONT)
+    deaths = floor.up.said.count("postgres died")
+    with floor.stuck_backend():
+        floor.up.kill("postgres")
+        os.kill(worker, signal.SIGCONT)
+        floor.staff.ask("GET", f"/sessions/{call.id}")
+    assert floor.up.said.count("postgres died") == deaths + 1, "no start failed because of the old one's backends"
     print(f"postgres killed in the middle: finished {call.finishes():.1f} s later")
     assert call.moved() == [call.dollars]
     assert call.transfer_entries().count("tool.returned") == 1
@@ -162,8 +166,7 @@ def test_the_next_up_finishes_what_a_killed_one_left(floor: Floor, waiting: dict
     call.approve()
     eventually(lambda: not armed.exists() and is_stopped(worker), 30, "the worker has moved the money")
     assert floor.up.stop(signal.SIGKILL) == -signal.SIGKILL
-    port = floor.url.rstrip("/").rpartition(":")[2]
-    floor.start("--port", port)
+    floor.start()
     print(f"up killed: finished {call.finishes():.1f} s after the next was ready")
     assert call.moved() == [call.dollars]
     assert call.transfer_entries() == ["tool.intended", "tool.intended", "tool.returned"]
