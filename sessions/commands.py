@@ -136,9 +136,11 @@ def decide(
     reason: str = "",
     arguments: dict[str, Any] | None = None,
     response: str = "",
+    seen: str = "",
     key: str = "",
 ) -> Committed:
-    """A person's decision on exactly what the request shows.
+    """A person's decision on exactly what the request shows: `seen` is the digest of what they were shown, needed once
+    somebody has edited the request.
 
     Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided
     (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
@@ -146,7 +148,7 @@ def decide(
     row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
-    may = frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, row["team_id"]))
+    may = _may_decide(user, row["team_id"])
     author = _author(user, key)
     command = core.Decide(
         request=str(request),
@@ -156,17 +158,27 @@ def decide(
         reason=reason,
         arguments=arguments,
         response=response,
+        seen=seen,
     )
+
+    def still() -> None:
+        if _may_decide(user, row["team_id"]) != may:
+            raise core.DecisionNotAllowed("your permissions have just changed")
+
     in_time = ledger.Fragment(
         "SELECT 1 FROM agent_sessions_approvalrequest"
         " WHERE id = %(g_request)s AND state = 'pending' AND expires_at > clock_timestamp() FOR UPDATE",
         {"g_request": request},
     )
     try:
-        return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired())
+        return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired(), still=still)
     except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
         at = row["ended_at"].isoformat() if row["ended_at"] else ""
         raise core.AlreadyDecided(f"{row['state']} at {at}", outcome=row["state"], by=row["decided_by"], at=at) from None
+
+
+def _may_decide(user: Person, team: UUID) -> frozenset[str]:
+    return frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, team))
 
 
 def _author(user: Person, key: str = "") -> Author:

@@ -148,13 +148,17 @@ def person_command(
     *,
     guard: ledger.Fragment | None = None,
     refused: Refused | None = None,
+    still: Callable[[], None] | None = None,
 ) -> Committed:
-    """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing.
+    """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing; `still` is called
+    once nobody else can append, and raises what its author may no longer do: waiting for the session may take long.
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
     with transaction.atomic():
         loaded = states.load(session, lock=True)
+        if still is not None:
+            still()
         if author.key and (earlier := _answered_before(loaded, command, author)):
             return earlier
         committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded.place.kid, command))

@@ -44,6 +44,7 @@ class RequestCard(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     why: str
     reason: str = ""
+    digest: str = ""  # what an approval would be bound to as the request stands
 
 
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
@@ -112,7 +113,13 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
         arguments=asked.arguments if request.approved_arguments is None else request.approved_arguments,
         why=asked.why,
         reason=request.reason,
+        digest=_bound(request, state),
     )
+
+
+def _bound(request: Request, state: SessionState) -> str:
+    call = state.calls.get(request.asked.call)
+    return call.approved if call and call.approved else request.asked.digest
 
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:

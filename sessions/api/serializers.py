@@ -112,6 +112,11 @@ class Decision(Strict):
     response = ExactText(
         max_length=RESPONSE, required=False, allow_blank=True, help_text="of `respond`: the answer to the agent"
     )
+    seen = ExactText(
+        max_length=64,
+        required=False,
+        help_text="`digest` of the request as you saw it; needed once somebody has edited it",
+    )
     idempotency_key = Key()
 
 
@@ -182,6 +187,7 @@ class Request(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
     decided_by = serializers.CharField(help_text="user:<id>, or empty")
     reason = serializers.CharField()
+    digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
 
 
 class RequestPage(serializers.Serializer[Any]):

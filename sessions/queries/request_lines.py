@@ -46,6 +46,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = {}
     why: str = ""
     reason: str = ""
+    digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
@@ -129,6 +130,7 @@ def _request_line(row: ApprovalRequest, may_decide: bool) -> RequestLine:
         arguments=card.arguments,
         why=card.why,
         reason=card.reason,
+        digest=card.digest,
     )
 
 

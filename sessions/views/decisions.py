@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from agentstate.engine.decide import AlreadyDecided
+from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
@@ -143,7 +144,7 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     return Card(
         line=line,
         held=held,
-        fields=forms.fields(schema, asked.arguments, [value for _, value in evidence], typed),
+        fields=forms.fields(schema, _standing(held), [value for _, value in evidence], typed),
         said=_said(around, held.seq),
         story=story,
         names=names,
@@ -191,25 +192,32 @@ def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
 
 def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     """Give the decision. False when a field cannot be read. An approval of changed fields is an edit."""
-    key, note = request.POST.get("key", ""), card.reason.strip()
+    note = card.reason.strip()
     if len(note) > MAX_NOTE:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
+    key, seen = request.POST.get("key", ""), request.POST.get("seen", "")
     if chosen == "reject":
-        commands.decide(request.user, card.line.id, "reject", reason=note, key=key)
+        commands.decide(request.user, card.line.id, "reject", reason=note, key=key, seen=seen)
     elif chosen == "respond":
         told = f"{ASK_AGAIN} {note}".strip()
-        commands.decide(request.user, card.line.id, "respond", response=told, key=key)
+        commands.decide(request.user, card.line.id, "respond", response=told, key=key, seen=seen)
     elif chosen == "approve":
         arguments = forms.read(card.fields)
         if arguments is None:
             return False
-        if arguments == card.held.asked.arguments:
-            commands.decide(request.user, card.line.id, "approve", reason=note, key=key)
+        if arguments == _standing(card.held):
+            commands.decide(request.user, card.line.id, "approve", reason=note, key=key, seen=seen)
         else:
-            commands.decide(request.user, card.line.id, "edit", reason=note, arguments=arguments, key=key)
+            commands.decide(request.user, card.line.id, "edit", reason=note, arguments=arguments, key=key, seen=seen)
     else:
         raise Invalid("choose Approve, Reject or Ask again", field="decision")
     return True
+
+
+def _standing(held: Request) -> dict[str, Any]:
+    """The arguments that are asked for now: a colleague may have edited them, and others must approve that."""
+    edited = held.approved_arguments if held.status is RequestStatus.PENDING else None
+    return held.asked.arguments if edited is None else edited
 
 
 def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
