@@ -5,6 +5,7 @@ that records it.
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
@@ -46,10 +47,16 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     except ToolFailed as error:
         return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause)
     except Exception as error:
-        log.exception("tool %s failed", call.tool)
+        _told("tool", call.tool, error)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
     crash.point("after_effect", call.tool)
     return _recorded(call, result)
+
+
+def _told(kind: str, name: str, error: Exception) -> None:
+    """Where it broke, for the log, without the error's own words: they may quote what a customer said."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    log.error("%s %s broke: %s\n%s", kind, name, type(error).__name__, where)
 
 
 def _within(tool: Tool, run: Callable[[], Any]) -> Any:
@@ -91,7 +98,7 @@ def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer
     except ModelFailed as error:
         return NoAnswer(step, str(error)[:500], error.transient, pause)
     except Exception as error:
-        log.exception("model %s failed", model.name)
+        _told("model", model.name, error)
         return NoAnswer(step, f"the model's adapter broke: {type(error).__name__}", False, pause)
     crash.point("after_model")
     return _answer(agent, step, answer)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 
+import msgspec
 import psycopg
 import pytest
 import redis
@@ -13,6 +15,8 @@ from django.contrib.sessions.models import Session as BrowserSession
 from agentstate.engine import events as ev
 from audit import ledger
 from sessions import commands, queries, tasks
+from sessions.runtime import execute
+from sessions.tools import registry as tools
 from tests import cast
 from tests.shell.bank_world import opened, say
 
@@ -87,3 +91,21 @@ def test_a_stored_receipt_does_not_let_its_reader_try_out_what_was_said():
     assert commands.say(cast.cleo(), session, "yes", key="k").repeated
     with pytest.raises(ledger.SameKeyOtherCommand):
         commands.say(cast.cleo(), session, "no", key="k")
+
+
+def test_an_error_of_a_tool_or_model_takes_no_word_into_the_log(bank, caplog, monkeypatch):
+    """Errors quote what they choked on."""
+
+    def chokes(*_args, **_wishes):
+        raise ValueError(f"cannot read {SAID!r}")
+
+    found = tools.find
+    broken = msgspec.structs.replace(found("load_customer"), run=chokes)
+    monkeypatch.setattr(execute.tools, "find", lambda name: broken if name == broken.name else found(name))
+    say(opened(), "What is my balance?")
+    model = SimpleNamespace(name="choking", answer=chokes)
+    monkeypatch.setattr(execute.choice, "model_for", lambda _agent: model)
+    say(opened(), "What is my balance?")
+    assert "tool load_customer broke: ValueError" in caplog.text
+    assert "model choking broke: ValueError" in caplog.text
+    assert traces(caplog.text, SAID) == []
