@@ -111,7 +111,7 @@ def subject_kid(tenant: UUID, subject: str) -> UUID:
         wrapped = _wrap(kid, os.urandom(32))
         cursor.execute(
             "INSERT INTO audit_subjectkey (kid, tenant, blind, wrapped, created) VALUES (%s, %s, %s, %s, now())"
-            " ON CONFLICT (tenant, blind) DO NOTHING",
+            " ON CONFLICT (tenant, blind) WHERE destroyed_at IS NULL DO NOTHING",
             [kid, tenant, blind, wrapped],
         )
         found = _find(cursor, tenant, blind)

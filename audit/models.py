@@ -66,4 +66,8 @@ class SubjectKey(models.Model):
     destroyed_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "blind"], name="audit_subject_once")]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "blind"], condition=models.Q(destroyed_at__isnull=True), name="audit_subject_once"
+            )
+        ]

@@ -155,7 +155,7 @@ def person_command(
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
-    with transaction.atomic():
+    with transaction.atomic(durable=True):  # what is announced and remembered afterwards must be true
         loaded = states.load(session, lock=True)
         if still is not None:
             still()
@@ -282,7 +282,8 @@ def open_session(place: projections.Place, command: object, author: Author) -> C
         command=new_id(),
         also=projections.fragments(place, state, events),
     )
-    head = ledger.create(place.id, place.tenant, batch)
+    with transaction.atomic(durable=True):
+        head = ledger.create(place.id, place.tenant, batch)
     if head is None:
         return None
     committed = _kept(Loaded(place, head, state), batch, 0, events)

@@ -17,6 +17,7 @@ from agentstate import clock
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
+from audit.keys import Erased
 from sessions import queries
 
 View = Callable[..., HttpResponseBase]
@@ -64,7 +65,7 @@ def console(view: View) -> View:
         try:
             _must_be_text(request)
             return view(request, *args, **kwargs)
-        except Refused as refusal:
+        except (Refused, Erased) as refusal:
             return refused(request, refusal)
 
     return shown
@@ -78,7 +79,7 @@ def _must_be_text(request: HttpRequest) -> None:
                 raise Invalid("NUL is not text", field=name.replace("\x00", "")[:50])
 
 
-def refused(request: HttpRequest, refusal: Refused) -> HttpResponse:
+def refused(request: HttpRequest, refusal: Refused | Erased) -> HttpResponse:
     """The page of a refusal that has no better place to be shown."""
     if refusal.status == 404:
         raise Http404(str(refusal))

@@ -50,7 +50,7 @@ def session_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> dict[str, Any]:
     state = queries.state_of(request.user, line.id)
-    stop = int(before) if before.isascii() and before.isdigit() and int(before[:18]) < state.seq else state.seq
+    stop = min(state.seq, int(before[:18])) if before.isascii() and before.isdigit() else state.seq
     start = queries.tail_start(stop)
     entries = queries.entries(request.user, line.id, after=start - 1, limit=stop - start) if stop else []
     items = transcript.items(entries)

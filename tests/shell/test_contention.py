@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 
 from agentstate.engine.decide import Say
 from audit import ledger
 from audit.tlog import tree
-from sessions import commands
+from sessions import commands, states
 from sessions.commit import Lease, LeaseLost, run_commands, step
 from sessions.models import AgentSession
 from tests import cast
@@ -67,3 +67,21 @@ def test_a_worker_that_was_taken_over_commits_nothing():
     with pytest.raises(LeaseLost):
         run_commands(zombie, [step(Say("note", "still here", "agent:bank"))])
     assert ledger.read_head(session) == before
+
+
+def test_a_command_inside_of_a_transaction_is_refused_because_it_could_still_be_undone():
+    """What it would announce and remember would be told before it is true."""
+    session = opened()
+    with pytest.raises(RuntimeError), transaction.atomic():
+        commands.say(cast.cleo(), session, "perhaps")
+    with pytest.raises(RuntimeError), transaction.atomic():
+        opened()
+
+
+def test_a_slow_thread_brings_no_older_state_back():
+    session = opened()
+    older = states.load(session)
+    commands.say(cast.cleo(), session, "newer")
+    newest = states.recall(session)
+    states.remember(older)
+    assert states.recall(session) is newest

@@ -192,3 +192,18 @@ def test_an_error_of_ours_shows_no_traceback(bank, monkeypatch):
     text = read(answer.content).text()
     assert "Something broke on our side" in text
     assert "ZeroDivision" not in text
+
+
+@pytest.mark.parametrize("wish", ["0" * 5000, "9" * 5000, "1" * 19, "-1", "²", "%00"])
+def test_no_wish_in_an_address_breaks_a_page(wish):
+    session, browser = opened(), cast.browser(cast.alice())
+    for page in (
+        f"/sessions/{session}/?before={wish}",
+        f"/sessions/{session}/audit/?before={wish}",
+        f"/sessions/?before={wish}",
+        f"/sessions/?q={wish}",
+        f"/decisions/?view={wish}",
+        f"/decisions/changes/?r={wish}",
+        f"/live/changes/?s={wish}",
+    ):
+        assert browser.get(page).status_code < 500, page
