@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.live.floor import Call, Floor, within
-from tests.processes import eventually, is_stopped
+from tests.processes import eventually, is_alive, is_stopped
 
 NAMES = ("valkey", "hang", "postgres", "postgres in a transfer", "web", "web after commit", "wake-up", "announcement",
-         "up")  # fmt: skip
+         "answer", "up")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +157,19 @@ def test_a_lost_announcement_is_sent_again_from_the_outbox(floor: Floor, waiting
     call.finishes()
     assert page.lines == lines
     page.close()
+    assert call.moved() == [call.dollars]
+
+
+def test_an_answer_of_the_model_that_died_with_its_worker_is_asked_for_again_and_said_once(
+    floor: Floor, waiting: dict[str, Call]
+):
+    call, worker = waiting["answer"], floor.up.pid("worker")
+    armed = floor.arm("after_model")
+    call.approve()
+    eventually(lambda: not armed.exists() and not is_alive(worker), 30, "the worker dies with the answer")
+    call.finishes()
+    said = [entry["data"] for entry in call.entries("message.added")]
+    assert sum(1 for each in said if each["role"] == "agent" and "receipt" in each["text"]) == 1
     assert call.moved() == [call.dollars]
 
 
