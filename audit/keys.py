@@ -23,8 +23,10 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from agentstate.errors import Broken
+from agentstate.files import write_once
 from agentstate.ids import new_id
 
 CACHE_SECONDS = 60.0
@@ -61,7 +63,7 @@ class Unreadable(Broken):
 
 @lru_cache(maxsize=4)
 def _key_encryption_key(path: Path) -> bytes:
-    _make_once(path)
+    write_once(path, os.urandom(32))
     status = path.stat()
     if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise BadKeyFile(f"{path} can be read by others: chmod 600 it")
@@ -69,25 +71,6 @@ def _key_encryption_key(path: Path) -> bytes:
     if len(key) != 32:
         raise BadKeyFile(f"{path}: got {len(key)} bytes, want 32")
     return key
-
-
-def _make_once(path: Path) -> None:
-    """Write a fresh key unless there is one. Two processes may try at once: linking a complete file lets one win."""
-    if path.exists():
-        return
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(os.urandom(32))
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
 
 
 def _kek() -> bytes:
@@ -120,12 +103,12 @@ def subject_kid(tenant: UUID, subject: str) -> UUID:
     return found
 
 
-def _find(cursor: object, tenant: UUID, blind: bytes) -> UUID | None:
-    cursor.execute(  # type: ignore[attr-defined]
+def _find(cursor: CursorWrapper, tenant: UUID, blind: bytes) -> UUID | None:
+    cursor.execute(
         "SELECT kid FROM audit_subjectkey WHERE tenant = %s AND blind = %s AND destroyed_at IS NULL",
         [tenant, blind],
     )
-    row = cursor.fetchone()  # type: ignore[attr-defined]
+    row = cursor.fetchone()
     return row[0] if row else None
 
 

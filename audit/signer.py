@@ -13,7 +13,6 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 
 from agentstate.errors import Broken
+from agentstate.files import sync_directory, write_once
 from audit.tlog import note
 from audit.tlog.checkpoint import Checkpoint
 
@@ -97,7 +97,7 @@ class Signer:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if fresh:
-                _sync_directory(self._memory)
+                sync_directory(self._memory)
             yield descriptor
         finally:
             os.close(descriptor)
@@ -173,30 +173,6 @@ def _read_key(path: Path, memory: Path) -> Ed25519PrivateKey:
 
 
 def _make_key(path: Path) -> None:
-    """Write a fresh key unless another process just did: linking a complete file lets exactly one win."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
-    data = Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
-    _sync_directory(path.parent)
-
-
-def _sync_directory(path: Path) -> None:
-    """Make names in a directory survive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    key = Ed25519PrivateKey.generate()
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    write_once(path, key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))

@@ -19,11 +19,11 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from agentstate.files import write_once
 from agentstate.stack.children import Program, last_line
 from agentstate.stack.endpoints import BANK, ROLES, Endpoints
 from agentstate.stack.errors import DidNotStart, NoServerProgram, OtherMajor, PasswordLost
 from agentstate.stack.identity import Identity
-from agentstate.stack.statedir import write_once
 
 SETTINGS = {
     "listen_addresses": "",  # the socket only: fixed TCP ports clash
@@ -140,7 +140,8 @@ def create_database(
 
 
 def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) -> None:
-    line = write_once(stack.passfile(role), _pgpass(role))
+    write_once(stack.passfile(role), _pgpass(role))
+    line = stack.passfile(role).read_text()
     password = line.strip().rpartition(":")[2].encode()
     # Hashed here, so that no log and no pg_stat_activity ever holds the password.
     verifier = connection.pgconn.encrypt_password(password, role.encode(), b"scram-sha-256").decode()
@@ -151,8 +152,8 @@ def _ensure_role(connection: psycopg.Connection, stack: Endpoints, role: str) ->
     )
 
 
-def _pgpass(role: str) -> str:
-    return f"*:*:*:{role}:{secrets.token_urlsafe(32)}\n"
+def _pgpass(role: str) -> bytes:
+    return f"*:*:*:{role}:{secrets.token_urlsafe(32)}\n".encode()
 
 
 def _initdb(stack: Endpoints, identity: Identity, target: Path) -> None:

@@ -19,12 +19,13 @@ from collections.abc import Callable
 from django.core.management import call_command
 from django.db import connections
 
+from agentstate.files import write_once
 from agentstate.stack import ports, programs
 from agentstate.stack.children import last_line
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart
 from agentstate.stack.servers import start_servers, supervisor_for
-from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets, write_once
+from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted, Supervisor
 
 READY_SECONDS = 60.0
@@ -102,8 +103,7 @@ def _migrate(stack: Endpoints) -> None:
 def _bank_env(stack: Endpoints) -> dict[str, str]:
     """Where the bank's authorization service is going to be, and the file with the token that it asks for."""
     token = stack.state_dir / "demo" / "authorization.token"
-    token.parent.mkdir(mode=0o700, exist_ok=True)
-    write_once(token, secrets.token_urlsafe(32) + "\n")
+    write_once(token, (secrets.token_urlsafe(32) + "\n").encode())
     url = f"http://127.0.0.1:{ports.any_free()}"
     return {"BANK_AUTHORIZATION_URL": url, "AUTHORIZATION_TOKEN_FILE": str(token)}
 

@@ -13,12 +13,12 @@ import os
 import pwd
 import secrets
 import stat
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from agentstate.files import write_once
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import AlreadyRunning, SocketDirTaken, StateDirOwned, StateDirUnusable
 
@@ -32,7 +32,7 @@ def prepare(stack: Endpoints) -> None:
         for folder in (stack.state_dir, stack.secrets_dir, stack.log_dir):
             folder.mkdir(mode=0o700, parents=folder == stack.state_dir, exist_ok=True)
             check_owner(stack.state_dir)
-        write_once(stack.secrets_dir / "django.key", secrets.token_urlsafe(48))
+        write_once(stack.secrets_dir / "django.key", secrets.token_urlsafe(48).encode())
     except OSError as error:
         raise StateDirUnusable(f"{error}. Choose another with --state-dir.") from error
 
@@ -61,23 +61,6 @@ def remove_sockets(stack: Endpoints) -> None:
     """Remove the socket directory, unless something is left in it; after the servers have stopped."""
     with suppress(OSError):
         stack.socket_dir.rmdir()
-
-
-def write_once(path: Path, text: str) -> str:
-    """Write `text` to `path` (0600) unless it exists; return what it holds. Of two writers, one wins."""
-    if not path.exists():
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.link(temporary, path)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(temporary)
-    return path.read_text()
 
 
 @dataclass
