@@ -93,7 +93,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
             rows = AgentSession.objects.filter(team__in=teams, ended_at__isnull=True).values_list("id", "seq")
             return [live.team_group(team) for team in teams], {str(session): seq for session, seq in rows}
         session = _session_of(topic)
-        row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first() if session else None
+        if session is None:
+            return [], {}
+        row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first()
         if row is None or not can(self.user, Permission.SEE, row["team_id"]):
             return [], {}
         return [live.session_group(session)], {str(session): row["seq"]}

@@ -16,6 +16,9 @@ from rest_framework.throttling import SimpleRateThrottle
 class FailureThrottle(SimpleRateThrottle):
     """Counts failures, not requests. `rate` is the default; DEFAULT_THROTTLE_RATES[scope] overrides it."""
 
+    scope: str
+    duration: int  # seconds
+    num_requests: int
     default_rate = ""
 
     def get_rate(self) -> str:
@@ -32,7 +35,7 @@ class FailureThrottle(SimpleRateThrottle):
 
     def count(self, request: Any) -> bool:
         """Count one failure. False, and not counted, once the limit is reached."""
-        return bool(self.allow_request(request, None))
+        return not self.spent(request) and self.throttle_success()
 
 
 class TokenFailures(FailureThrottle):

@@ -8,6 +8,7 @@ from uuid import UUID
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
 from agentstate.engine.decide import AlreadyDecided, UnknownRequest
@@ -41,12 +42,12 @@ def _answers(status: int, shape: type, *codes: int) -> dict[Any, Any]:
     return {(status, "application/json"): shape, **refusals}
 
 
-def _shown(shape: type, line: object) -> dict[str, Any]:
+def _shown(shape: type[Serializer[Any]], line: object) -> dict[str, Any]:
     """The fields of `shape` from `line`, as they are: a serializer would turn numbers into text."""
-    return {name: getattr(line, name) for name in shape._declared_fields}  # type: ignore[attr-defined]
+    return {name: getattr(line, name) for name in shape._declared_fields}
 
 
-def _page(name: str, shape: type, lines: list[Any], limit: int, key: str = "id") -> Response:
+def _page(name: str, shape: type[Serializer[Any]], lines: list[Any], limit: int, key: str = "id") -> Response:
     following = getattr(lines[-1], key) if len(lines) == limit else None
     return Response({name: [_shown(shape, line) for line in lines], "next": following})
 
