@@ -19,6 +19,6 @@ class WiringConfig(AppConfig):
 
         people.sink = trail.to_ledger
 
-        # `migrate` signals apps with models, in the order of INSTALLED_APPS: with the last of them every table is there.
+        # `migrate` signals apps with models, in the order of INSTALLED_APPS: with the last all tables are there.
         last = [config for config in apps.get_app_configs() if config.models_module is not None][-1]
         post_migrate.connect(grants.apply, sender=last, dispatch_uid="agentstate.grants")

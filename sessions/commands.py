@@ -173,8 +173,8 @@ def decide(
     try:
         return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired(), still=still)
     except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
-        at = row["ended_at"].isoformat() if row["ended_at"] else ""
-        raise core.AlreadyDecided(f"{row['state']} at {at}", outcome=row["state"], by=row["decided_by"], at=at) from None
+        how, at = row["state"], row["ended_at"].isoformat() if row["ended_at"] else ""
+        raise core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at) from None
 
 
 def _may_decide(user: Person, team: UUID) -> frozenset[str]:

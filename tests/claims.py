@@ -41,6 +41,4 @@ def plain(node_id: str) -> str:
 
 
 def _cells(line: str) -> list[str]:
-    return [
-        cell.strip().strip("`").replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]
-    ]
+    return [cell.strip().strip("`").replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]

@@ -13,6 +13,6 @@ from audit import ledger, staff
 
 
 def record_export(log: UUID, by: str) -> None:
-    """An entry of the staff log: `by` (an actor's id) is about to get an export of `log`. Called before the first byte."""
+    """An entry of the staff log: `by` (an actor's id) is about to get an export of `log`. Before its first byte."""
     tenant = ledger.read_head(log).tenant
     staff.record(tenant, now(), "export.made", by, "", {"log": str(log)})

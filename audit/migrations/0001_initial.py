@@ -4,68 +4,81 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Entry',
+            name="Entry",
             fields=[
-                ('pk', models.CompositePrimaryKey('log', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('log', models.UUIDField()),
-                ('seq', models.BigIntegerField()),
-                ('envelope', models.BinaryField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "log", "seq", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("log", models.UUIDField()),
+                ("seq", models.BigIntegerField()),
+                ("envelope", models.BinaryField()),
             ],
         ),
         migrations.CreateModel(
-            name='Payload',
+            name="Payload",
             fields=[
-                ('pk', models.CompositePrimaryKey('log', 'seq', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('log', models.UUIDField()),
-                ('seq', models.BigIntegerField()),
-                ('ciphertext', models.BinaryField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "log", "seq", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("log", models.UUIDField()),
+                ("seq", models.BigIntegerField()),
+                ("ciphertext", models.BinaryField()),
             ],
         ),
         migrations.CreateModel(
-            name='Receipt',
+            name="Receipt",
             fields=[
-                ('pk', models.CompositePrimaryKey('log', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('log', models.UUIDField()),
-                ('key', models.BinaryField()),
-                ('command', models.UUIDField()),
-                ('first', models.BigIntegerField()),
-                ('size', models.BigIntegerField()),
-                ('digest', models.BinaryField()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "log", "key", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("log", models.UUIDField()),
+                ("key", models.BinaryField()),
+                ("command", models.UUIDField()),
+                ("first", models.BigIntegerField()),
+                ("size", models.BigIntegerField()),
+                ("digest", models.BinaryField()),
             ],
         ),
         migrations.CreateModel(
-            name='Head',
+            name="Head",
             fields=[
-                ('log', models.UUIDField(primary_key=True, serialize=False)),
-                ('tenant', models.UUIDField()),
-                ('size', models.BigIntegerField()),
-                ('frontier', models.BinaryField()),
-                ('dirty_since', models.DateTimeField(null=True)),
+                ("log", models.UUIDField(primary_key=True, serialize=False)),
+                ("tenant", models.UUIDField()),
+                ("size", models.BigIntegerField()),
+                ("frontier", models.BinaryField()),
+                ("dirty_since", models.DateTimeField(null=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('size__gte', 0)), name='audit_head_size')],
+                "constraints": [models.CheckConstraint(condition=models.Q(("size__gte", 0)), name="audit_head_size")],
             },
         ),
         migrations.CreateModel(
-            name='SubjectKey',
+            name="SubjectKey",
             fields=[
-                ('kid', models.UUIDField(primary_key=True, serialize=False)),
-                ('tenant', models.UUIDField()),
-                ('blind', models.BinaryField()),
-                ('wrapped', models.BinaryField(null=True)),
-                ('created', models.DateTimeField()),
-                ('destroyed_at', models.DateTimeField(null=True)),
+                ("kid", models.UUIDField(primary_key=True, serialize=False)),
+                ("tenant", models.UUIDField()),
+                ("blind", models.BinaryField()),
+                ("wrapped", models.BinaryField(null=True)),
+                ("created", models.DateTimeField()),
+                ("destroyed_at", models.DateTimeField(null=True)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('tenant', 'blind'), name='audit_subject_once')],
+                "constraints": [models.UniqueConstraint(fields=("tenant", "blind"), name="audit_subject_once")],
             },
         ),
     ]

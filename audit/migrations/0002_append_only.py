@@ -54,7 +54,5 @@ class Migration(migrations.Migration):
             for table, (statements, exception) in TABLES.items()
         ],
         migrations.RunSQL(HEAD_ONLY_GROWS, "DROP FUNCTION audit_head_only_grows() CASCADE;"),
-        migrations.RunSQL(
-            "ALTER TABLE audit_head SET (fillfactor = 70)", "ALTER TABLE audit_head RESET (fillfactor)"
-        ),
+        migrations.RunSQL("ALTER TABLE audit_head SET (fillfactor = 70)", "ALTER TABLE audit_head RESET (fillfactor)"),
     ]

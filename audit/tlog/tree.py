@@ -94,9 +94,7 @@ def root_from_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[byte
     return result
 
 
-def verify_inclusion(
-    index: int, size: int, leaf: bytes, proof: Sequence[bytes], expected_root: bytes
-) -> bool:
+def verify_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes], expected_root: bytes) -> bool:
     """Whether `leaf` is at `index` of the tree of `size` with `expected_root`; a malformed proof is False."""
     try:
         return root_from_inclusion(index, size, leaf, proof) == expected_root
@@ -127,9 +125,7 @@ def verify_consistency(old: int, size: int, old_root: bytes, new_root: bytes, pr
     return _fold_consistency(old, size, old_root, proof) == (old_root, new_root)
 
 
-def _fold_consistency(
-    old: int, size: int, old_root: bytes, proof: Sequence[bytes]
-) -> tuple[bytes, bytes] | None:
+def _fold_consistency(old: int, size: int, old_root: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
     """Both roots as recomputed from the proof (RFC 9162 section 2.1.4.2), or None if its length is wrong."""
     path = list(proof) if old & (old - 1) else [old_root, *proof]
     node, last = old - 1, size - 1

@@ -20,7 +20,7 @@ class NoModel(Broken):
 
 
 def configured() -> Endpoint | None:
-    """The endpoint that the settings name, or None. Raises ModelMisconfigured, at start rather than at the first call."""
+    """The endpoint that the settings name, or None. Raises ModelMisconfigured: at start, not at the first call."""
     names = ("AGENT_MODEL", "AGENT_BASE_URL", "AGENT_API_KEY")
     return endpoint({name: getattr(settings, name) for name in names})
 

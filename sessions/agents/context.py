@@ -1,7 +1,7 @@
 """The bounded context: what a model is shown of a session, built from its state alone.
 
-A call and its result are never parted. A call that still waits for a person is shown with the result "waiting"; what became of it after
-somebody spoke again is told at the place where it became known.
+A call and its result are never parted. A call that still waits for a person is shown with the result "waiting"; what
+became of it after somebody spoke again is told at the place where it became known.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ def _messages(items: tuple[Item, ...]) -> list[ContextMessage]:
         elif item.calls:
             _add_calls(messages, item)
             results = _prompt_results(items, index)
-            for call in item.calls:
-                messages.append(_result(call, results.get(call.id, "")))
+            messages += [_result(call, results.get(call.id, "")) for call in item.calls]
             told |= results.keys()
         else:
             messages.append(ContextMessage(item.role, item.text))

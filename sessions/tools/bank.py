@@ -54,12 +54,12 @@ def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     }
 
 
-def preview_load(arguments: Arguments, state: dict[str, Any]) -> str:  # noqa: ARG001, the registry's signature
+def preview_load(arguments: Arguments, state: dict[str, Any]) -> str:
     """What load_customer will do, in plain words."""
     return f"Read the accounts and the last {CONTACTS} contacts of customer {arguments['customer']}"
 
 
-def preview_authorize(arguments: Arguments, state: dict[str, Any]) -> str:  # noqa: ARG001
+def preview_authorize(arguments: Arguments, state: dict[str, Any]) -> str:
     """What authorize will do, in plain words."""
     amount = f" of {_dollars(arguments['amount'])}" if arguments.get("amount") else ""
     return f"Ask the authorization service about a {arguments['purpose']}{amount}"

@@ -34,6 +34,9 @@ class Retry(msgspec.Struct, frozen=True):
     base_seconds: float = 1.0
 
 
+USUAL_RETRY = Retry()
+
+
 class ToolFailed(Exception):
     """The tool did not do it. `transient`: the same call may work later."""
 
@@ -58,7 +61,7 @@ class Tool(msgspec.Struct, frozen=True):
     validator: jsonschema.Draft202012Validator  # of `arguments`
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
     timeout: float = 10.0
-    retry: Retry = Retry()
+    retry: Retry = USUAL_RETRY
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
@@ -81,7 +84,7 @@ def tool(
     arguments: dict[str, Any],
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview,
     timeout: float = 10.0,
-    retry: Retry = Retry(),
+    retry: Retry = USUAL_RETRY,
 ) -> Callable[[Callable[[Arguments, ToolContext], dict[str, Any]]], Callable[[Arguments, ToolContext], dict[str, Any]]]:
     """Register the decorated function under `name`. A name is taken once."""
     jsonschema.Draft202012Validator.check_schema(arguments)

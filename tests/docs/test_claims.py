@@ -43,8 +43,6 @@ def test_a_row_that_lost_a_cell_is_not_overlooked():
 
 
 def test_a_row_is_read_with_its_backticks_and_bars():
-    rows = claims.read(
-        "| promise | issue | proof |\n|:--|---|---|\n| a \\| b | 2 | `tests/core/test_x.py::test_y` |\n"
-    )
+    rows = claims.read("| promise | issue | proof |\n|:--|---|---|\n| a \\| b | 2 | `tests/core/test_x.py::test_y` |\n")
     assert rows == [claims.Claim("a | b", "2", "tests/core/test_x.py::test_y")]
     assert claims.proofs([claims.Claim("p", "2", "open")]) == set()

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 from django.db import DatabaseError, connection, connections, transaction
 
-from agentstate.engine.instants import stamp
 from agentstate.clock import now
+from agentstate.engine.instants import stamp
 from audit import keys, ledger
 from audit.tlog import canonical, tree
 
@@ -123,7 +123,7 @@ def test_one_idempotency_key_is_taken_once_per_log():
 )
 def test_the_application_role_may_only_insert_and_select(statement):
     new_log()
-    with pytest.raises(DatabaseError, match="permission denied|must be owner"), transaction.atomic():
+    with pytest.raises(DatabaseError, match=r"permission denied|must be owner"), transaction.atomic():
         connection.cursor().execute(statement)
 
 

@@ -38,9 +38,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            summary = export(
-                options["session"], options["out"], options["force"], frozenset(options["withhold"])
-            )
+            summary = export(options["session"], options["out"], options["force"], frozenset(options["withhold"]))
         except AgentStateError as error:
             raise CommandError(f"{error} {error.remedy}".strip()) from None
         except OSError as error:
