@@ -13,42 +13,17 @@ from sessions.queries import SessionLine
 from sessions.templatetags.console import icon
 
 register = template.Library()
-
-
-@register.filter
-def doing(line: SessionLine) -> words.Doing:
-    """What a session does now."""
-    return words.doing(line)
+register.filter("doing", words.doing)
+register.filter("speaker", words.speaker)
+register.filter("stands", words.stands)
+register.filter("plain", words.plain)
+register.filter("in_words", words.value)
 
 
 @register.filter
 def wants(line: SessionLine) -> str:
     """What the customer wants: the step that waits, else the topic."""
     return line.open_preview or line.topic
-
-
-@register.filter
-def speaker(role: str) -> str:
-    """Who says something."""
-    return words.speaker(role)
-
-
-@register.filter
-def stands(status: str) -> str:
-    """Where a session stands."""
-    return words.stands(status)
-
-
-@register.filter
-def plain(name: str) -> str:
-    """A name of code as words."""
-    return words.plain(name)
-
-
-@register.filter
-def in_words(value: Any) -> str:
-    """A value on one line."""
-    return words.value(value)
 
 
 @register.simple_tag

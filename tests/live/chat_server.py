@@ -83,8 +83,7 @@ class ChatServer:
     def __enter__(self) -> ChatServer:
         script = self.replies if callable(self.replies) else _in_order(self.replies)
         self.closing = threading.Event()
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, script))
-        self._http.daemon_threads = True
+        self._http = _Http(self, script)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -155,65 +154,73 @@ def _in_order(replies: Iterable[Reply]) -> Callable[[Json], Reply]:
     return lambda _: next(rest, Raw(500, b'{"error": {"message": "the script has ended"}}'))
 
 
-def _handler(server: ChatServer, script: Callable[[Json], Reply]) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Http(ThreadingHTTPServer):
+    """Answers from a script, and notes in `chat` what it was asked."""
 
-        def log_message(self, *_: object) -> None:
-            return
+    daemon_threads = True
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            server.requests.append(body)
-            server.headers.append({name.lower(): value for name, value in self.headers.items()})
-            reply = script(body)
-            try:
-                self._send(reply, bool(body.get("stream")))
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
+    def __init__(self, chat: ChatServer, script: Callable[[Json], Reply]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.chat, self.script = chat, script
 
-        def _send(self, reply: Reply, streamed: bool) -> None:
-            if isinstance(reply, Raw):
-                self._raw(reply)
-            elif isinstance(reply, Endless):
-                self._endless(reply)
-            elif isinstance(reply, Hang):
-                server.closing.wait(30)
-                self.close_connection = True
-            elif streamed:
-                body = stream(events(reply))
-                self._chunks((body[i : i + 1] for i in range(len(body))) if reply.bytewise else [body])
-            else:
-                self._raw(Raw(200, json.dumps(completion(reply)).encode()))
 
-        def _raw(self, reply: Raw) -> None:
-            self.send_response(reply.status)
-            for name, value in reply.headers:
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(reply.body) + reply.lacking))
-            self.end_headers()
-            self.wfile.write(reply.body)
-            self.close_connection = self.close_connection or bool(reply.lacking)
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    protocol_version = "HTTP/1.1"
 
-        def _chunks(self, pieces: Iterable[bytes], kind: str = "text/event-stream") -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            for piece in pieces:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-            self.wfile.write(b"0\r\n\r\n")
+    def log_message(self, *_: object) -> None:
+        return
 
-        def _endless(self, reply: Endless) -> None:
-            def pieces() -> Iterator[bytes]:
-                if reply.before:
-                    yield reply.before
-                until = time.monotonic() + 15
-                while not server.closing.is_set() and time.monotonic() < until:
-                    server.sent += len(reply.piece)
-                    yield reply.piece
-                    time.sleep(reply.seconds)
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.chat.requests.append(body)
+        self.server.chat.headers.append({name.lower(): value for name, value in self.headers.items()})
+        reply = self.server.script(body)
+        try:
+            self._send(reply, bool(body.get("stream")))
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
 
-            self._chunks(pieces(), reply.kind)
+    def _send(self, reply: Reply, streamed: bool) -> None:
+        if isinstance(reply, Raw):
+            self._raw(reply)
+        elif isinstance(reply, Endless):
+            self._endless(reply)
+        elif isinstance(reply, Hang):
+            self.server.chat.closing.wait(30)
+            self.close_connection = True
+        elif streamed:
+            body = stream(events(reply))
+            self._chunks((body[i : i + 1] for i in range(len(body))) if reply.bytewise else [body])
+        else:
+            self._raw(Raw(200, json.dumps(completion(reply)).encode()))
 
-    return Handler
+    def _raw(self, reply: Raw) -> None:
+        self.send_response(reply.status)
+        for name, value in reply.headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(reply.body) + reply.lacking))
+        self.end_headers()
+        self.wfile.write(reply.body)
+        self.close_connection = self.close_connection or bool(reply.lacking)
+
+    def _chunks(self, pieces: Iterable[bytes], kind: str = "text/event-stream") -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in pieces:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _endless(self, reply: Endless) -> None:
+        def pieces() -> Iterator[bytes]:
+            if reply.before:
+                yield reply.before
+            until = time.monotonic() + 15
+            while not self.server.chat.closing.is_set() and time.monotonic() < until:
+                self.server.chat.sent += len(reply.piece)
+                yield reply.piece
+                time.sleep(reply.seconds)
+
+        self._chunks(pieces(), reply.kind)
