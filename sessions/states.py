@@ -19,7 +19,7 @@ from audit import keys, ledger
 from sessions.projections import Place
 
 SNAPSHOT = "agent_sessions/snapshot"
-STATE_BYTES = 30_000  # what one remembered state is reckoned at, measured on demo sessions
+STATE_BYTES = 20_000  # what a remembered state is reckoned at beside its texts, measured on demo sessions
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -36,39 +36,70 @@ class UnknownSession(NotFound):
     code = "unknown_session"
 
 
-_hot: OrderedDict[UUID, Loaded] = OrderedDict()
-_lock = threading.Lock()
+class _Memory:
+    """The hot states of this process, bounded in bytes; the one unused longest goes first."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[UUID, tuple[int, Loaded]] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def put(self, loaded: Loaded) -> None:
+        """Keep `loaded` unless a newer state is kept: a slow thread must not bring back the past."""
+        weight = STATE_BYTES + 2 * sum(len(item.text) for item in loaded.state.items)
+        with self._lock:
+            held = self._held.get(loaded.place.id)
+            if held is not None and held[1].head.size >= loaded.head.size:
+                return
+            self._drop(loaded.place.id)
+            self._held[loaded.place.id] = (weight, loaded)
+            self._bytes += weight
+            while self._bytes > settings.STATE_CACHE_BYTES:
+                self._drop(next(iter(self._held)))
+
+    def get(self, session: UUID) -> Loaded | None:
+        with self._lock:
+            if session not in self._held:
+                return None
+            self._held.move_to_end(session)
+            return self._held[session][1]
+
+    def drop(self, session: UUID) -> None:
+        with self._lock:
+            self._drop(session)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._held.clear()
+            self._bytes = 0
+
+    def _drop(self, session: UUID) -> None:
+        weight, _ = self._held.pop(session, (0, None))
+        self._bytes -= weight
+
+
+_hot = _Memory()
 
 
 def remember(loaded: Loaded) -> None:
-    """Keep `loaded` as the hot state of its session unless a newer one is kept, dropping the one unused longest when
-    memory is full.
-    """
-    with _lock:
-        held = _hot.get(loaded.place.id)
-        if held is None or held.head.size < loaded.head.size:  # a slow thread must not bring back the past
-            _hot[loaded.place.id] = loaded
-        _hot.move_to_end(loaded.place.id)
-        while len(_hot) * STATE_BYTES > settings.STATE_CACHE_BYTES:
-            _hot.popitem(last=False)
+    """Keep `loaded` as the hot state of its session, unless a newer one is kept."""
+    _hot.put(loaded)
 
 
 def recall(session: UUID) -> Loaded | None:
     """The hot state, perhaps outdated."""
-    with _lock:
-        return _hot.get(session)
+    return _hot.get(session)
 
 
 def forget_all() -> None:
     """Drop every hot state of this process."""
-    with _lock:
-        _hot.clear()
+    _hot.clear()
 
 
 def load(session: UUID, *, lock: bool = False) -> Loaded:
     """The session up to its head. With `lock`, inside a transaction, nobody appends until it ends.
 
-    Raises UnknownSession; Broken when the entries do not amount to the head.
+    Raises UnknownSession; keys.Erased; Broken when the entries do not amount to the head.
     """
     held = recall(session)
     if lock:  # lock first, read in the next statement: one statement would return the old entries
@@ -77,12 +108,22 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
         head = _head(session)
     if held is None:
         held = _cold(session, head)
+    _must_not_be_erased(held.place)
     if held.head.size > head.size:
         raise Broken(f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}")
     if held.head.size < head.size:
         held = Loaded(held.place, head, _caught_up(session, held.state, head.size))
         remember(held)
     return held
+
+
+def _must_not_be_erased(place: Place) -> None:
+    """What is remembered ends with the subject's key, within the time that keys themselves are remembered."""
+    try:
+        keys.subject_key(place.kid)
+    except keys.Erased:
+        _hot.drop(place.id)
+        raise
 
 
 def _head(session: UUID, *, lock: bool = False) -> ledger.Head:

@@ -14,12 +14,16 @@ from tests.shell.bank_world import CUSTOMER, opened
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
 
+def destroy(kid) -> None:
+    with connections["erase"].cursor() as cursor:
+        cursor.execute("UPDATE audit_subjectkey SET wrapped = NULL, destroyed_at = now() WHERE kid = %s", [kid])
+
+
 def erased():
     """A session whose customer's key the erasing role has destroyed."""
     session = opened()
     kid = AgentSession.objects.get(pk=session).kid
-    with connections["erase"].cursor() as cursor:
-        cursor.execute("UPDATE audit_subjectkey SET wrapped = NULL, destroyed_at = now() WHERE kid = %s", [kid])
+    destroy(kid)
     keys.forget_all()
     states.forget_all()
     return session, kid
@@ -48,6 +52,17 @@ def test_the_api_says_that_an_erased_session_is_gone():
         f"/api/v1/sessions/{session}/messages", {"text": "Hello?"}, "application/json", headers=cast.bearer(cast.cleo())
     )
     assert (said.status_code, said.json()["code"]) == (410, "erased")
+
+
+def test_a_process_that_remembers_the_session_forgets_it_with_the_key():
+    session = opened()
+    remembered = states.recall(session)
+    destroy(AgentSession.objects.get(pk=session).kid)
+    keys.forget_all()  # as after CACHE_SECONDS
+    states.remember(remembered)
+    with pytest.raises(keys.Erased):
+        states.load(session)
+    assert states.recall(session) is None
 
 
 def test_the_check_of_projections_passes_over_what_cannot_be_folded():

@@ -117,8 +117,8 @@ def test_what_another_process_appended_is_seen_by_a_worker_that_remembers_the_se
     say(session, "Hello!")
     remembered = states.recall(session)
     commands.say(cast.cleo(), session, "What is my balance?")
-    with states._lock:
-        states._hot[session] = remembered
+    states.forget_all()
+    states.remember(remembered)
     lease = leases.claim()
     advance.advance(lease)
     assert state(session).items[-1].role == "agent"

@@ -1,0 +1,47 @@
+"""What a process remembers of sessions is bounded in bytes and never older than what it knew before."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from agentstate.engine.conversation import Item
+from agentstate.engine.state import SessionState
+from audit.ledger import Head
+from sessions import states
+from sessions.projections import Place
+
+
+def loaded(size: int = 1, text: str = "", session=None) -> states.Loaded:
+    place = Place(session or uuid4(), uuid4(), uuid4(), uuid4())
+    state = SessionState(seq=size, items=(Item(seq=0, role="customer", text=text),))
+    return states.Loaded(place, Head(place.id, place.tenant, size, b""), state)
+
+
+def held(memory, *each: states.Loaded) -> list[bool]:
+    return [memory.get(one.place.id) is one for one in each]
+
+
+def test_long_conversations_take_the_room_of_several_short_ones(settings):
+    settings.STATE_CACHE_BYTES = 4 * states.STATE_BYTES
+    memory, short, other, long = states._Memory(), loaded(), loaded(), loaded(text="x" * states.STATE_BYTES)
+    for each in (short, other, long):  # 1 + 1 + 3 of 4
+        memory.put(each)
+    assert held(memory, short, other, long) == [False, True, True]
+
+
+def test_the_one_unused_longest_goes_first(settings):
+    settings.STATE_CACHE_BYTES = 2 * states.STATE_BYTES
+    memory, first, second, third = states._Memory(), loaded(), loaded(), loaded()
+    memory.put(first)
+    memory.put(second)
+    assert memory.get(first.place.id) is first
+    memory.put(third)
+    assert held(memory, first, second, third) == [True, False, True]
+
+
+def test_an_older_state_replaces_no_newer_one():
+    memory, session = states._Memory(), uuid4()
+    newer, older = loaded(5, session=session), loaded(4, session=session)
+    memory.put(newer)
+    memory.put(older)
+    assert held(memory, newer) == [True]
