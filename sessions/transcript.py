@@ -126,6 +126,9 @@ def _begun(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     item = reading.calls.get(data["call"])
     if item is None:
         item = reading.calls[data["call"]] = reading.add(_call(entry, data["tool"], data["arguments"]))
+    elif item.state == "waiting":  # what was done stands after the decision that let it be done
+        reading.items.remove(item)
+        reading.add(item)
     item.state = "running"
     item.raw = raw({"tool": data["tool"], "arguments": data["arguments"]})
     reading.begun[data["call"]] = entry.at

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from agentstate.engine.decide import AlreadyDecided
-from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
@@ -57,13 +56,12 @@ class Card:
     @property
     def call(self) -> str:
         """The exact call as JSON."""
-        arguments = self.held.approved_arguments or self.held.asked.arguments
-        return transcript.raw({"tool": self.held.asked.tool, "arguments": arguments})
+        return transcript.raw({"tool": self.held.asked.tool, "arguments": self.held.arguments})
 
     @property
-    def sent(self) -> list[forms.Field]:
-        """The fields with what was approved in place of what was proposed."""
-        return forms.sent(self.fields, self.held.approved_arguments or {})
+    def editor(self) -> str:
+        """Who edited what is asked for now: with an edit the count of those who stand behind it begins anew."""
+        return self.held.approvals[0] if self.held.approved_arguments is not None else ""
 
     @property
     def tool(self) -> tools.Tool | None:
@@ -144,7 +142,7 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     return Card(
         line=line,
         held=held,
-        fields=forms.fields(schema, _standing(held), [value for _, value in evidence], typed),
+        fields=forms.fields(schema, asked.arguments, held.arguments, [value for _, value in evidence], typed),
         said=_said(around, held.seq),
         story=story,
         names=names,
@@ -154,11 +152,18 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
 
 
 def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
-    """The last turns before the request, and what the customer has said since: a figure may have been corrected."""
+    """The last that the customer said before the request, each with what it answers, and what the customer has said
+    since: a figure may have been corrected. The agent's "one moment please" would only push the form off the screen.
+    """
     spoken = [item for item in transcript.items(around) if item.kind == "said" and item.role != "note"]
     before = [item for item in spoken if item.seq < asked]
+    told = [
+        item
+        for item, following in zip(before, [*before[1:], None], strict=True)
+        if item.role != "agent" or (following is not None and following.role == "customer")
+    ]
     since = [item for item in spoken if item.seq > asked and item.role == "customer"]
-    return before[-SAID:] + since[-SAID:]
+    return told[-SAID:] + since[-SAID:]
 
 
 def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Request) -> list[dict[str, Any]]:
@@ -205,19 +210,13 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
         arguments = forms.read(card.fields)
         if arguments is None:
             return False
-        if arguments == _standing(card.held):
+        if arguments == card.held.arguments:
             commands.decide(request.user, card.line.id, "approve", reason=note, key=key, seen=seen)
         else:
             commands.decide(request.user, card.line.id, "edit", reason=note, arguments=arguments, key=key, seen=seen)
     else:
         raise Invalid("choose Approve, Reject or Ask again", field="decision")
     return True
-
-
-def _standing(held: Request) -> dict[str, Any]:
-    """The arguments that are asked for now: a colleague may have edited them, and others must approve that."""
-    edited = held.approved_arguments if held.status is RequestStatus.PENDING else None
-    return held.asked.arguments if edited is None else edited
 
 
 def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
@@ -247,9 +246,10 @@ def _who_was_first(request: HttpRequest, card: Card, refusal: Refused) -> str:
 def _onward(request: HttpRequest, card: Card) -> HttpResponse:
     """To the next request that waits for this person, or back to the one just decided."""
     line = queries.request_line(request.user, card.line.id)
-    word = words.OUTCOMES[line.state][1] if line.state != "pending" else "Your approval counts, one more is needed"
+    counted = f"Your approval counts, {line.approvals} of {line.quorum}"
+    word = counted if line.state == "pending" else words.OUTCOMES[line.state][1]
     text = f"{word}: {words.plain(line.tool)}"  # kept in clear until it is shown, so without the call's own words
     messages.success(request, text, extra_tags=reverse("decision", args=[line.id]))
-    following = queries.requests(request.user, mine=True, limit=1)
-    target = following[0].id if following else line.id
+    following = [other.id for other in queries.requests(request.user, mine=True, limit=2) if other.id != line.id]
+    target = following[0] if following else line.id
     return redirect(f"{reverse('decision', args=[target])}#ask")

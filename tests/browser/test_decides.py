@@ -74,6 +74,8 @@ def test_a_supervisor_edits_a_transfer_and_sees_it_everywhere(desk: Desk, demo: 
     assert amount == 125_000
     expect(transcript.get_by_role("log")).to_contain_text("$1,250.00 from savings")
     expect(transcript.get_by_role("log")).to_contain_text(receipt)
+    told = transcript.get_by_role("log").inner_text()
+    assert told.index("edited and approved") < told.index(f"receipt {receipt}")  # not as if it had been done before
     assert was_not_reloaded(transcript)
     exports(transcript, receipt, tmp_path)
 
