@@ -39,11 +39,13 @@ class Field:
 
     name: str
     kind: Kind
-    proposed: Any
+    proposed: Any  # by the agent; None where a colleague has added the argument
+    stands: Any  # the value before this person touches it: a colleague may have edited it
     text: str  # what stands in the input
     options: list[Option] = field(default_factory=list)
     error: str = ""
     hint: str = ""
+    added: bool = False  # by a colleague: the agent proposed nothing here
     balance: int = 0  # minor units in the account, before the call
     sign: int = 0  # whether the call takes from it (-1) or adds to it (1)
 
@@ -60,6 +62,8 @@ class Field:
     @property
     def was(self) -> str:
         """What the agent proposed, in words."""
+        if self.added:
+            return "nothing"
         named = [option.label for option in self.options if option.value == self.proposed]
         return named[0] if named else words.value(self.proposed)
 
@@ -72,45 +76,42 @@ class Field:
     @property
     def symbol(self) -> str:
         """The currency's sign of a field of money."""
-        return money.symbol(self.proposed["currency"]) if self.kind == "money" else ""
+        return money.symbol(self.stands["currency"]) if self.kind == "money" else ""
 
     @property
     def edited(self) -> bool:
         """Whether what stands in the input is not what was proposed."""
-        return self.text != _text(self.kind, self.proposed, self.options)
+        return self.added or self.text != _text(self.kind, self.proposed, self.options)
 
     @property
     def difference(self) -> str:
         """What the edit amounts to, in words."""
-        if not self.edited or self.kind != "money":
+        if not self.edited or not money.is_money(self.proposed):
             return "changed" if self.edited else ""
         try:
-            return money.difference(self.proposed, money.parse(self.text, self.proposed["currency"]))
+            return money.difference(self.proposed, money.parse(self.text, self.stands["currency"])) or "changed"
         except money.NotAnAmount:
             return ""
 
 
 def fields(
-    schema: Mapping[str, Any], proposed: Mapping[str, Any], evidence: Any, typed: Mapping[str, str] | None = None
+    schema: Mapping[str, Any],
+    proposed: Mapping[str, Any],
+    standing: Mapping[str, Any],
+    evidence: Any,
+    typed: Mapping[str, str] | None = None,
 ) -> list[Field]:
-    """The fields of a call as it was proposed, or as somebody typed it. Accounts to choose from are in `evidence`."""
+    """The fields of a call as it stands, or as somebody typed it, beside what the agent `proposed`. Accounts to choose
+    from are in `evidence`.
+    """
     accounts = {account["id"]: account for account in _accounts(evidence)}
-    made = [
-        _field(name, value, schema.get("properties", {}).get(name, {}), accounts) for name, value in proposed.items()
-    ]
+    kinds = schema.get("properties", {})
+    made = [_field(name, proposed, value, kinds.get(name, {}), accounts) for name, value in standing.items()]
     for each in made:
         if typed is not None and each.id in typed:
             each.text = typed[each.id].replace("\r\n", "\n")
     _hint(made, accounts)
     return sorted(made, key=lambda each: each.kind != "money")  # what it costs comes first
-
-
-def sent(made: list[Field], arguments: Mapping[str, Any]) -> list[Field]:
-    """The fields with what was sent in place of what was proposed."""
-    for each in made:
-        each.text = _text(each.kind, arguments.get(each.name, each.proposed), each.options)
-        each.hint = ""
-    return made
 
 
 def read(made: list[Field]) -> dict[str, Any] | None:
@@ -147,7 +148,9 @@ def _accounts(evidence: Any) -> Iterator[dict[str, Any]]:
             yield from _accounts(item)
 
 
-def _field(name: str, value: Any, schema: Mapping[str, Any], accounts: dict[str, dict[str, Any]]) -> Field:
+def _field(
+    name: str, proposed: Mapping[str, Any], value: Any, schema: Mapping[str, Any], accounts: dict[str, dict[str, Any]]
+) -> Field:
     kind = _kind(value, schema, accounts)
     options: list[Option] = []
     if kind == "account":
@@ -156,7 +159,8 @@ def _field(name: str, value: Any, schema: Mapping[str, Any], accounts: dict[str,
         options = [Option(str(item), item, words.value(item)) for item in schema["enum"]]
     elif kind == "yes_no":
         options = [Option("yes", True, "yes"), Option("no", False, "no")]
-    return Field(name, kind, value, _text(kind, value, options), options)
+    text = _text(kind, value, options)
+    return Field(name, kind, proposed.get(name), value, text, options, added=name not in proposed)
 
 
 def _short(account: dict[str, Any]) -> str:
@@ -181,7 +185,7 @@ def _kind(value: Any, schema: Mapping[str, Any], accounts: Mapping[str, Any]) ->
 
 def _text(kind: Kind, value: Any, options: list[Option]) -> str:
     if kind == "money":
-        return money.figures(value)
+        return money.figures(value) if money.is_money(value) else ""
     if options:
         return next((option.text for option in options if option.value == value), "")
     if kind == "json":
@@ -193,7 +197,7 @@ def _value(each: Field) -> Any:
     text = each.text
     match each.kind:
         case "money":
-            return money.parse(text, each.proposed["currency"])
+            return money.parse(text, each.stands["currency"])
         case "account" | "choice" | "yes_no":
             return _chosen(each)
         case "whole":
@@ -242,7 +246,7 @@ def _hint(made: list[Field], accounts: dict[str, dict[str, Any]]) -> None:
     if len(amounts) != 1:
         return
     try:
-        amount = money.parse(amounts[0].text, amounts[0].proposed["currency"])
+        amount = money.parse(amounts[0].text, amounts[0].stands["currency"])
     except money.NotAnAmount:
         return
     for each in made:

@@ -15,7 +15,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.state import Request, SessionState, pending
+from agentstate.engine.state import Request, SessionState, digest_of, pending
 from audit import keys
 from audit.ledger import Fragment
 
@@ -110,16 +110,11 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
     return RequestCard(
         name=session_card(state).name,
         preview=asked.preview,
-        arguments=asked.arguments if request.approved_arguments is None else request.approved_arguments,
+        arguments=request.arguments,
         why=asked.why,
         reason=request.reason,
-        digest=_bound(request, state),
+        digest=digest_of(state, request),
     )
-
-
-def _bound(request: Request, state: SessionState) -> str:
-    call = state.calls.get(request.asked.call)
-    return call.approved if call and call.approved else request.asked.digest
 
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:

@@ -135,6 +135,8 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     asked = held.asked
     schema = found.arguments if (found := tools.find(asked.tool)) else {}
     evidence = [(item.path, item.value) for item in asked.basis]
+    accounts = [value for _, value in evidence]
+    typed = typed if line.state == "pending" and line.may_decide else None
     start = max(0, held.seq - BEFORE)
     around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
     story = _story(around, line, held)
@@ -142,7 +144,7 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     return Card(
         line=line,
         held=held,
-        fields=forms.fields(schema, asked.arguments, held.arguments, [value for _, value in evidence], typed),
+        fields=forms.fields(schema, asked.arguments, held.arguments, accounts, typed),
         said=_said(around, held.seq),
         story=story,
         names=names,

@@ -49,7 +49,7 @@ export function begin() {
     morph($("queue"), fresh.getElementById("queue"));
     if (!other || !card) return;
     const same = card.dataset.state === other.dataset.state && card.querySelector("#acts") && other.querySelector("#acts");
-    if (same) for (const id of ["card-h", "said", "history"]) morph($(id), other.querySelector(`#${id}`));
+    if (same) for (const id of ["card-h", "said", "rule", "history"]) morph($(id), other.querySelector(`#${id}`));
     else if (card.dataset.request) {
       morph(card, other);
       if (card.dataset.state !== "pending") $("polite").textContent = $("settled")?.innerText || "Decided";
