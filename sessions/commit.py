@@ -17,7 +17,7 @@ from django.db import transaction
 
 from agentstate.clock import now
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Given, decide
+from agentstate.engine.decide import Command, Given, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import AgentStateError, Broken, Refused
@@ -83,7 +83,7 @@ class Author(msgspec.Struct, frozen=True):
 Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
 
 
-def step(command: object) -> Step:
+def step(command: Command) -> Step:
     """The step that is one command."""
     return lambda state, given: decide(command, state, given)
 
@@ -143,7 +143,7 @@ def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step]) -> Committ
 
 def person_command(
     session: UUID,
-    command: object,
+    command: Command,
     author: Author,
     *,
     guard: ledger.Fragment | None = None,
@@ -168,19 +168,19 @@ def person_command(
     return committed
 
 
-def _digest(kid: UUID, command: object) -> bytes:
+def _digest(kid: UUID, command: Command) -> bytes:
     """By what a repeated command is known: a keyed token, because short sentences could be guessed from a hash."""
     return keys.token(kid, "command", bytes.fromhex(ev.digest(type(command).__name__, _plain(command))))
 
 
-def _plain(command: object) -> dict[str, Any]:
+def _plain(command: Command) -> dict[str, Any]:
     """The command without what is no part of its wish: the permissions its author held at that moment."""
-    fields = msgspec.structs.asdict(command)  # type: ignore[arg-type]
+    fields = msgspec.structs.asdict(command)
     fields.pop("may", None)
     return fields
 
 
-def _answered_before(loaded: Loaded, command: object, author: Author) -> Committed | None:
+def _answered_before(loaded: Loaded, command: Command, author: Author) -> Committed | None:
     receipt = ledger.read_receipt(loaded.place.id, ledger.receipt_key(author.actor, author.key))
     if receipt is None:
         return None
@@ -269,7 +269,7 @@ def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEv
     return Committed(loaded.place, batch.command, first, loaded.head.size, loaded.state, tuple(events))
 
 
-def open_session(place: projections.Place, command: object, author: Author) -> Committed | None:
+def open_session(place: projections.Place, command: Command, author: Author) -> Committed | None:
     """The first commit of a session; None when a session of that id exists."""
     given = given_for(getattr(command, "agent", ""), now())
     at = stamp(given.at)

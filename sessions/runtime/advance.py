@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Ask, Begin, Given, Outdated, Rest, SessionOver, decide
+from agentstate.engine.decide import Ask, Begin, Command, Given, Outdated, Rest, SessionOver, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
 from agentstate.ids import new_id
@@ -49,7 +49,7 @@ def advance(lease: Lease) -> None:
 
 def _advance(lease: Lease) -> None:
     """Commit by commit until there is nothing to do and the run is recorded as resting."""
-    outcome: object | None = None
+    outcome: Command | None = None
     for _ in range(MAX_COMMITS):
         crash.point("before_intent")
         committed = _record(lease, outcome)
@@ -63,7 +63,7 @@ def _advance(lease: Lease) -> None:
     leases.give_up(lease, 0.0)  # still at work: due again at once, and others may have their turn before
 
 
-def _record(lease: Lease, outcome: object | None) -> Committed:
+def _record(lease: Lease, outcome: Command | None) -> Committed:
     """Commit `outcome` with the next intent. An outcome that nobody waits for any more is dropped, by name."""
     steps: list[Step] = [] if outcome is None else [step(outcome)]
     try:
@@ -100,7 +100,7 @@ def _ask(state: SessionState) -> Ask:
     )
 
 
-def _do(lease: Lease, committed: Committed) -> object | None:
+def _do(lease: Lease, committed: Committed) -> Command | None:
     """Carry out the intent that this commit recorded, if it recorded one; the command that says how it went."""
     state = committed.state
     for event in committed.events:

@@ -18,6 +18,7 @@ from agentstate.engine.decide.commands import (
     Answer,
     Ask,
     Begin,
+    Command,
     Decide,
     End,
     Expire,
@@ -49,6 +50,7 @@ __all__ = [
     "Answer",
     "Ask",
     "Begin",
+    "Command",
     "Decide",
     "DecisionNotAllowed",
     "End",
@@ -68,7 +70,7 @@ __all__ = [
     "permit_digest",
 ]
 
-_RULES: Mapping[type, Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
+_RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
     Open: conversation.opened,
     Say: conversation.said,
     End: conversation.ended,
@@ -84,7 +86,7 @@ _RULES: Mapping[type, Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
 }
 
 
-def decide(command: object, state: SessionState, given: Given) -> list[AnyEvent]:
+def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
     """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
     rule = _RULES.get(type(command))
     if rule is None:

@@ -9,7 +9,11 @@ import msgspec
 from agentstate.engine import events as ev
 
 
-class Open(msgspec.Struct, frozen=True):
+class Command(msgspec.Struct, frozen=True):
+    """The base of all commands."""
+
+
+class Open(Command, frozen=True):
     """Open a session."""
 
     customer: str
@@ -20,7 +24,7 @@ class Open(msgspec.Struct, frozen=True):
     alias: str = ""
 
 
-class Say(msgspec.Struct, frozen=True):
+class Say(Command, frozen=True):
     """Somebody says something."""
 
     role: ev.Role
@@ -28,14 +32,14 @@ class Say(msgspec.Struct, frozen=True):
     by: str
 
 
-class End(msgspec.Struct, frozen=True):
+class End(Command, frozen=True):
     """End the conversation."""
 
     reason: str
     by: str
 
 
-class Ask(msgspec.Struct, frozen=True):
+class Ask(Command, frozen=True):
     """The runtime is about to ask the model."""
 
     step: str
@@ -47,7 +51,7 @@ class Ask(msgspec.Struct, frozen=True):
     trigger: str = "message"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(Command, frozen=True):
     """The model answered the open request `step`."""
 
     step: str
@@ -59,7 +63,7 @@ class Answer(msgspec.Struct, frozen=True):
     output_tokens: int = 0
 
 
-class NoAnswer(msgspec.Struct, frozen=True):
+class NoAnswer(Command, frozen=True):
     """The model failed at the open request `step`. `pause` is the jittered pause before the next try, in seconds."""
 
     step: str
@@ -68,13 +72,13 @@ class NoAnswer(msgspec.Struct, frozen=True):
     pause: float = 1.0
 
 
-class Begin(msgspec.Struct, frozen=True):
+class Begin(Command, frozen=True):
     """The runtime is about to run a call that is ready (or whose result was lost in a crash)."""
 
     call: str
 
 
-class Return(msgspec.Struct, frozen=True):
+class Return(Command, frozen=True):
     """A running call returned."""
 
     call: str
@@ -82,7 +86,7 @@ class Return(msgspec.Struct, frozen=True):
     result: Any
 
 
-class Fail(msgspec.Struct, frozen=True):
+class Fail(Command, frozen=True):
     """A running call failed. `pause` as in NoAnswer."""
 
     call: str
@@ -92,7 +96,7 @@ class Fail(msgspec.Struct, frozen=True):
     pause: float = 1.0
 
 
-class Decide(msgspec.Struct, frozen=True):
+class Decide(Command, frozen=True):
     """A person decides a request. `may` holds the permissions they have at this instant."""
 
     request: str
@@ -105,13 +109,13 @@ class Decide(msgspec.Struct, frozen=True):
     seen: str = ""  # digest of what their page showed; required once somebody has edited the request
 
 
-class Expire(msgspec.Struct, frozen=True):
+class Expire(Command, frozen=True):
     """The deadline of a request has passed; the appending statement checks that it has."""
 
     request: str
 
 
-class Rest(msgspec.Struct, frozen=True):
+class Rest(Command, frozen=True):
     """The runtime found nothing to do."""
 
     waiting_for: str
