@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
-from django.db import connections
 
 from tests import cast
 from tests.shell.api_world import Api, new_session, nothing_written, problem, waiting_request
 from tests.shell.bank_world import kinds, work
+from tests.shell.together import at_once
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)
@@ -134,18 +133,7 @@ def test_a_request_is_decided_once_and_the_answer_given_again(bank) -> None:
 def test_eight_openings_under_one_key_at_once_are_one_session() -> None:
     """Real threads on real PostgreSQL, as when a client's retry overtakes its first try."""
     cleo = Api(cast.cleo())
-    barrier, answers = threading.Barrier(8), []
-
-    def ask() -> None:
-        barrier.wait()
-        answers.append(cleo.post("/sessions", OPEN))
-        connections.close_all()
-
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    answers = at_once(*[lambda: cleo.post("/sessions", OPEN)] * 8)
     assert {answer.status_code for answer in answers} == {201}
     assert len({answer.content for answer in answers}) == 1
     assert sum("Idempotency-Replayed" not in answer for answer in answers) == 1

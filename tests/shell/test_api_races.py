@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from agentstate import clock
 from sessions.models import ApprovalRequest
@@ -16,26 +15,10 @@ from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem, waiting_request
 from tests.shell.bank_world import events, kinds, work
+from tests.shell.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROUNDS = 3
-
-
-def at_once(*jobs: Callable[[], object]) -> list[object]:
-    """The results of `jobs`, each run by a thread and on a connection of its own, all let go at the same moment."""
-    barrier, results = threading.Barrier(len(jobs)), [None] * len(jobs)
-
-    def run(number: int, job: Callable[[], object]) -> None:
-        barrier.wait()
-        results[number] = job()
-        connections.close_all()
-
-    threads = [threading.Thread(target=run, args=each) for each in enumerate(jobs)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    return results
 
 
 def deciding(api: Api, request: str, **body: object) -> Callable[[], object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from uuid import uuid4
 
 import psycopg
@@ -13,6 +12,7 @@ from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from audit import keys, ledger
 from audit.tlog import canonical, tree
+from tests.shell.together import at_once
 
 TENANT = uuid4()
 
@@ -72,18 +72,11 @@ def test_eight_writers_at_once_leave_a_gapless_log_whose_root_is_right():
     head = new_log()
 
     def write() -> None:
-        try:
-            for _ in range(10):
-                while ledger.append(ledger.read_head(head.log), batch(b"x")) is None:
-                    pass
-        finally:
-            connections.close_all()
+        for _ in range(10):
+            while ledger.append(ledger.read_head(head.log), batch(b"x")) is None:
+                pass
 
-    writers = [threading.Thread(target=write) for _ in range(8)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    at_once(*[write] * 8)
     rows = list(ledger.read_rows(head.log))
     assert [row.seq for row in rows] == list(range(81))
     assert ledger.read_head(head.log).root == tree.root_of([tree.leaf_hash(row.envelope) for row in rows])
