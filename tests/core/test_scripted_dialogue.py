@@ -137,6 +137,15 @@ def test_a_large_transfer_waits_and_the_agent_says_a_colleague_checks() -> None:
     assert "$4,300.00" in line.moved()
 
 
+def test_an_amount_that_was_put_right_is_not_misheard_again_in_the_yes() -> None:
+    line = Line()
+    to_confirmation(line, "forty-three hundred dollars")
+    line.say("No, that is wrong.")
+    line.say("The amount. It is four, three, zero, zero.")
+    line.say("Yes. Forty-three hundred, that's right.")
+    assert line.transfers() == [430000]
+
+
 def test_an_amount_heard_wrong_is_read_back_wrong_and_told_as_the_supervisor_corrected_it() -> None:
     line = Line()
     assert "$4,800.00" in to_confirmation(line, "forty-three hundred dollars")

@@ -88,13 +88,15 @@ _GROUPED = re.compile(r"\d{1,3}(?:[,.]\d{3})+(?:[.,]\d{1,2})?")
 _PLAIN = re.compile(r"\d{1,7}(?:\.\d{1,2})?")
 
 
-def amounts_in(text: str, *, asked: bool = False) -> list[int]:
-    """Every amount in `text`, in order, in minor units. `asked`: the agent had asked for an amount."""
+def amounts_in(text: str, *, asked: bool = False, expected: int | None = None) -> list[int]:
+    """Every amount in `text`, in order, in minor units. `asked`: the agent had asked for an amount. An `expected` one,
+    which was just read back, is not misheard.
+    """
     pieces = [piece.lower() for piece in _PIECE.findall(text.replace("-", " "))]
     found: list[int] = []
     index, touching = 0, -1
     while index < len(pieces):
-        number = _digits_at(pieces, index) or _number_at(pieces, index)
+        number = _digits_at(pieces, index) or _number_at(pieces, index, expected)
         if number is None:
             index += 1
             continue
@@ -142,7 +144,7 @@ def _digits_at(pieces: list[str], start: int) -> tuple[int, int, bool] | None:
     return 100 * int(said), index, True
 
 
-def _number_at(pieces: list[str], start: int) -> tuple[int, int, bool] | None:
+def _number_at(pieces: list[str], start: int, expected: int | None = None) -> tuple[int, int, bool] | None:
     """(minor units, index after it, whether it is one plain number) for the number at `start`."""
     figure = _figure(pieces[start]) if pieces[start][-1].isdigit() else None
     if figure is not None:
@@ -155,7 +157,9 @@ def _number_at(pieces: list[str], start: int) -> tuple[int, int, bool] | None:
     if pieces[start] not in SMALL and not article:
         return None
     words = list(_number_words(pieces, start))
-    value = _value(_as_heard(words))
+    value = _value(words)
+    if value is None or 100 * value != expected:
+        value = _value(_as_heard(words))
     return 100 * (value or 0), start + len(words), value is not None
 
 

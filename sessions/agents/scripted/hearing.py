@@ -73,8 +73,10 @@ class Said:
     customer: str = ""
 
 
-def hear(text: str, accounts: list[Account], *, asked_amount: bool = False) -> Said:
-    """Take `text` apart. `accounts` are the customer's own, as load_customer gives them."""
+def hear(text: str, accounts: list[Account], *, asked_amount: bool = False, expected: int | None = None) -> Said:
+    """Take `text` apart. `accounts` are the customer's own, as load_customer gives them; `expected` is the amount that
+    the agent has just read back.
+    """
     words = " ".join(text.replace("’", "'").split())
     plain = _PATTERN["polite"].sub(" ", words)
     flags: dict[str, Any] = {name: bool(_PATTERN[name].search(plain)) for name in _WORD if name != "polite"}
@@ -82,7 +84,7 @@ def hear(text: str, accounts: list[Account], *, asked_amount: bool = False) -> S
         flags.update(_first_of(plain))
     customer = _CUSTOMER.search(words)
     rest, places = _accounts(_CUSTOMER.sub(" ", words), accounts)
-    amounts = amounts_in(rest, asked=asked_amount)
+    amounts = amounts_in(rest, asked=asked_amount, expected=expected)
     return Said(
         words=words,
         amount=amounts[-1] if amounts else None,

@@ -134,7 +134,8 @@ def _named(words: str, pad: Pad) -> str:
 
 def _customer(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     asked_amount = talk.asked in ("ask_amount", "ask_digits", "ask_change")
-    said = hear(message.text, accounts(pad), asked_amount=asked_amount)
+    expected = talk.amount if talk.asked == "ask_confirm" else None
+    said = hear(message.text, accounts(pad), asked_amount=asked_amount, expected=expected)
     talk = replace(talk, said=said, cue="said", customer=said.customer or talk.customer)
     if talk.open:
         return replace(talk, cue="waiting", waited=talk.waited + 1, regret=talk.regret or said.stop)
