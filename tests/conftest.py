@@ -128,6 +128,14 @@ class ClaimsRan:
             terminalreporter.write_line(f"docs/claims.md: {proof} {why}", red=True)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end, in one line, what a machine without a browser left untested."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "tests/browser/" in report.nodeid]
+    if skipped:
+        why = skipped[0].longrepr[2].removeprefix("Skipped: ")
+        terminalreporter.write_line(f"{len(skipped)} browser tests SKIPPED: {why}", yellow=True, bold=True)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """On the controller only: xdist workers see a part of the tests."""

@@ -4,6 +4,7 @@ import { morph } from "./morph.js";
 import { age, freeze, tick } from "./ticking.js";
 
 const EVERY = 250; // ms between two fetches
+const GRACE = 2000; // ms
 const body = document.body, here = body.dataset;
 const $ = (id) => document.getElementById(id);
 const title = document.title.replace(/^\(\d+\) /, "");
@@ -80,6 +81,7 @@ function count(open) {
 }
 
 function show() {
+  if (feed.state === "new" && feed.age < GRACE) return; // just loaded: no alarm before there was time to connect
   const conn = $("conn"), old = feed.state !== "live" || behind;
   conn.classList.remove("still");
   conn.classList.toggle("stale", old);

@@ -23,6 +23,8 @@ TOO_SMALL = """(pressed) => [...document.querySelectorAll(pressed)]
   .map((each) => [each, each.getBoundingClientRect()])
   .filter(([each, box]) => box.width && box.right > 0 && (box.width < 23.9 || box.height < 23.9))
   .map(([each, box]) => `${each.outerHTML.slice(0, 90)} ${box.width}x${box.height}`)"""
+FINISHED = """() => Promise.allSettled(document.getAnimations()
+  .filter((each) => Number.isFinite(each.effect.getComputedTiming().endTime)).map((each) => each.finished))"""
 BESIDE = """() => [...document.querySelectorAll("body *")]
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.checkVisibility())
   .slice(0, 3).map((each) => each.outerHTML.slice(0, 120))"""
@@ -72,13 +74,21 @@ def serious(page: Page, what: str) -> list[str]:
     ]
 
 
+def settled(page: Page) -> None:
+    """Wait until no colour is on its way to another: what changes in the middle has a contrast that nobody sees."""
+    page.evaluate("document.body.offsetWidth")
+    page.evaluate(FINISHED)
+
+
 def faults(page: Page, what: str) -> Iterator[str]:
     """Everything wrong with a page in light and dark, and at 320 pixels."""
     size = page.viewport_size
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
+        settled(page)
         yield from serious(page, f"{what}, {scheme}")
     page.set_viewport_size({"width": NARROW, "height": HEIGHT})
+    settled(page)
     yield from serious(page, f"{what}, {NARROW} px")
     width = page.evaluate("document.documentElement.scrollWidth")
     if width > NARROW:
