@@ -196,3 +196,16 @@ def test_nothing_moves_for_somebody_who_asks_for_less_motion(desk: Desk, asked: 
     page = desk.person("supervisor", reduced_motion="reduce")
     moving = "document.getAnimations().filter((each) => each.effect.getComputedTiming().duration > 10).length"
     assert live(page).evaluate(moving) == 0
+
+
+def test_a_broken_policy_and_an_error_would_be_heard(desk: Desk):
+    """What every test here relies on: an inline script is refused by the policy, and both reports reach us."""
+    page = desk.person("viewer")
+    page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.ran = true'}))")
+    page.evaluate("setTimeout(() => { throw new Error('planted'); })")
+    page.wait_for_timeout(200)
+    heard = " ".join(desk.complaints.unexpected())
+    desk.complaints.expect("CSP: script-src|Content Security Policy|planted")
+    assert page.evaluate("window.ran === undefined")
+    assert "CSP: script-src" in heard
+    assert "planted" in heard
