@@ -1,0 +1,25 @@
+"""The commands: people's say what they want, the runtime's say what happened. A file a concept."""
+
+from __future__ import annotations
+
+from agentstate.engine.decide.commands.approvals import Decide, Expire
+from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
+from agentstate.engine.decide.commands.session import End, Open, Say
+
+__all__ = [
+    "Answer",
+    "Ask",
+    "Begin",
+    "Command",
+    "Decide",
+    "End",
+    "Expire",
+    "Fail",
+    "NoAnswer",
+    "Open",
+    "Rest",
+    "Return",
+    "Say",
+]

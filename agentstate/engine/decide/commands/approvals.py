@@ -1,0 +1,27 @@
+"""What people decide, and that nobody did in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.base import Command
+
+
+class Decide(Command, frozen=True):
+    """A person decides a request. `may` holds the permissions they have at this instant."""
+
+    request: str
+    decision: ev.DecisionKind
+    by: str
+    may: frozenset[str]
+    reason: str = ""
+    arguments: dict[str, Any] | None = None
+    response: str = ""
+    seen: str = ""  # digest of what their page showed; required once somebody has edited the request
+
+
+class Expire(Command, frozen=True):
+    """The deadline of a request has passed; the appending statement checks that it has."""
+
+    request: str

@@ -1,0 +1,31 @@
+"""What the runtime says of calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentstate.engine.decide.commands.base import Command
+
+
+class Begin(Command, frozen=True):
+    """The runtime is about to run a call that is ready (or whose result was lost in a crash)."""
+
+    call: str
+
+
+class Return(Command, frozen=True):
+    """A running call returned."""
+
+    call: str
+    attempt: int
+    result: Any
+
+
+class Fail(Command, frozen=True):
+    """A running call failed. `pause` as in NoAnswer."""
+
+    call: str
+    attempt: int
+    reason: str
+    transient: bool
+    pause: float = 1.0

@@ -1,0 +1,32 @@
+"""What people and callers can ask of a session as a whole."""
+
+from __future__ import annotations
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.base import Command
+
+
+class Open(Command, frozen=True):
+    """Open a session."""
+
+    customer: str
+    team: str
+    agent: str
+    channel: str
+    topic: str = ""
+    alias: str = ""
+
+
+class Say(Command, frozen=True):
+    """Somebody says something."""
+
+    role: ev.Role
+    text: str
+    by: str
+
+
+class End(Command, frozen=True):
+    """End the conversation."""
+
+    reason: str
+    by: str

@@ -1,0 +1,97 @@
+"""The vocabulary: everything that can have happened in a session, as typed, versioned records.
+
+An event is stored once, as the bytes `encode` gives, and never rewritten; an old form would be upcast when it is read.
+Numbers other than integers keep the exact text in which they arrived (they are `Decimal` in memory).
+
+A file a concept: `session`, `runs`, `calls`, `approvals`; what all share is in `base`. A new kind is defined in its
+concept's file and named here, in the imports and in `AnyEvent`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import get_args
+
+import msgspec
+
+from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
+from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
+from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
+from agentstate.engine.events.runs import (
+    CallProposed,
+    ModelAnswered,
+    ModelFailed,
+    ModelRequested,
+    RunRested,
+    RunStarted,
+)
+from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+
+AnyEvent = (
+    SessionOpened
+    | MessageAdded
+    | RunStarted
+    | RunRested
+    | ModelRequested
+    | ModelAnswered
+    | ModelFailed
+    | CallAllowed
+    | CallRefused
+    | ApprovalRequested
+    | DecisionMade
+    | RequestEnded
+    | ToolIntended
+    | ToolReturned
+    | ToolFailed
+    | SessionEnded
+    | SessionFailed
+)
+
+KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
+
+_encoder = msgspec.json.Encoder(decimal_format="number")
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent, float_hook=Decimal)
+
+
+def encode(event: Event) -> bytes:
+    """The bytes that are stored, once."""
+    return _encoder.encode(event)
+
+
+def decode(data: bytes) -> AnyEvent:
+    """The inverse of `encode`. Raises msgspec.ValidationError on anything that is not a known event."""
+    return _decoder.decode(data)
+
+
+__all__ = [
+    "KINDS",
+    "AnyEvent",
+    "ApprovalRequested",
+    "Arguments",
+    "CallAllowed",
+    "CallProposed",
+    "CallRefused",
+    "DecisionKind",
+    "DecisionMade",
+    "Event",
+    "Evidence",
+    "MessageAdded",
+    "ModelAnswered",
+    "ModelFailed",
+    "ModelRequested",
+    "Outcome",
+    "RequestEnded",
+    "Role",
+    "RunRested",
+    "RunStarted",
+    "SessionEnded",
+    "SessionFailed",
+    "SessionOpened",
+    "ToolFailed",
+    "ToolIntended",
+    "ToolReturned",
+    "decode",
+    "digest",
+    "encode",
+    "kind_of",
+]

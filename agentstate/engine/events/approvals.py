@@ -1,0 +1,63 @@
+"""What happens to approval requests: asked, decided, ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One value of the scratchpad that the rule, the preview or the reviewer's page reads."""
+
+    path: str
+    value: Any
+
+
+class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
+    """A call waits for a person. `digest` binds call, epoch, tool and version, arguments and basis."""
+
+    request: str
+    call: str
+    tool: str
+    tool_version: int
+    arguments: Arguments
+    preview: str
+    tier: int
+    rule: str
+    policy: str
+    why: str
+    quorum: int
+    allowed: tuple[DecisionKind, ...]
+    basis: tuple[Evidence, ...]
+    response_schema: dict[str, Any]
+    expires_at: str
+    digest: str
+    supersedes: str = ""
+    v: int = 1
+
+
+class DecisionMade(Event, frozen=True, tag="decision.made"):
+    """A person decided a request. `seen` is the digest of what was shown; `digest` of what may now execute."""
+
+    request: str
+    decision: DecisionKind
+    by: str
+    reason: str
+    seen: str
+    digest: str = ""
+    arguments: Arguments | None = None
+    response: str = ""
+    tier: int = 0
+    v: int = 1
+
+
+class RequestEnded(Event, frozen=True, tag="request.ended"):
+    """A request reached its named outcome. `because` says why when no person decided."""
+
+    request: str
+    outcome: Outcome
+    because: str = ""
+    v: int = 1

@@ -1,0 +1,66 @@
+"""What happens to calls: let through, refused, run, and how that went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentstate.engine.events.base import Arguments, Event
+
+
+class CallAllowed(Event, frozen=True, tag="call.allowed"):
+    """Policy lets the call go on without a person. `rule` is the one that matched."""
+
+    call: str
+    tier: int
+    rule: str
+    policy: str
+    v: int = 1
+
+
+class CallRefused(Event, frozen=True, tag="call.refused"):
+    """The call was refused before any policy or person was asked: unknown tool, broken schema, refused before."""
+
+    call: str
+    code: str
+    reason: str
+    v: int = 1
+
+
+class ToolIntended(Event, frozen=True, tag="tool.intended"):
+    """Committed before the tool is run. `request` names the approval it rests on, `digest` what was approved."""
+
+    call: str
+    tool: str
+    tool_version: int
+    arguments: Arguments
+    arguments_digest: str
+    effect: str
+    key: str
+    attempt: int
+    tier: int
+    rule: str
+    policy: str
+    request: str = ""
+    digest: str = ""
+    v: int = 1
+
+
+class ToolReturned(Event, frozen=True, tag="tool.returned"):
+    """The tool did it. The result is written to `output_path` of the scratchpad, if there is one."""
+
+    call: str
+    attempt: int
+    result: Any
+    output_path: str | None = None
+    v: int = 1
+
+
+class ToolFailed(Event, frozen=True, tag="tool.failed"):
+    """The tool did not do it. With `retry_at` the same call is tried again then; without, the call has failed."""
+
+    call: str
+    attempt: int
+    reason: str
+    transient: bool
+    retry_at: str = ""
+    v: int = 1

@@ -1,0 +1,69 @@
+"""What happens in the agent's run: it starts, the model is asked, answers or fails, and it rests."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agentstate.engine.events.base import Arguments, Event
+
+
+class RunStarted(Event, frozen=True, tag="run.started"):
+    """The agent set to work: `trigger` says why."""
+
+    run: str
+    trigger: str
+    v: int = 1
+
+
+class RunRested(Event, frozen=True, tag="run.rested"):
+    """The agent has nothing to do until somebody acts. `waiting_for`: customer, decision, retry, nobody."""
+
+    run: str
+    waiting_for: str
+    v: int = 1
+
+
+class ModelRequested(Event, frozen=True, tag="model.requested"):
+    """The model was asked. `first` to `last` are the seqs of the messages shown; `digest` is over the exact request."""
+
+    step: str
+    model: str
+    first: int
+    last: int
+    tools: tuple[str, ...]
+    digest: str
+    attempt: int = 1
+    v: int = 1
+
+
+class CallProposed(msgspec.Struct, frozen=True):
+    """A call as the model wrote it, inside `ModelAnswered`."""
+
+    id: str
+    tool: str
+    arguments: Arguments
+    output_path: str | None = None
+
+
+class ModelAnswered(Event, frozen=True, tag="model.answered"):
+    """The model's answer: the calls it proposes. What it says is the `message.added` just before, in the same
+    commit.
+    """
+
+    step: str
+    model: str
+    calls: tuple[CallProposed, ...] = ()
+    finish: str = "stop"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    v: int = 1
+
+
+class ModelFailed(Event, frozen=True, tag="model.failed"):
+    """The model gave no usable answer. `retry_at` is empty when it will not be asked again by itself."""
+
+    step: str
+    reason: str
+    transient: bool
+    retry_at: str = ""
+    v: int = 1

@@ -1,0 +1,41 @@
+"""What happens to a session as a whole: it is opened, somebody speaks, it ends or the agent gives up."""
+
+from __future__ import annotations
+
+from agentstate.engine.events.base import Event, Role
+
+
+class SessionOpened(Event, frozen=True, tag="session.opened"):
+    """Somebody called, or a case was opened. `customer` is the data subject."""
+
+    customer: str
+    team: str
+    agent: str
+    channel: str
+    topic: str = ""
+    alias: str = ""
+    v: int = 1
+
+
+class MessageAdded(Event, frozen=True, tag="message.added"):
+    """Something was said. An agent's message is sent to the customer by being committed."""
+
+    role: Role
+    text: str
+    by: str = ""
+    v: int = 1
+
+
+class SessionEnded(Event, frozen=True, tag="session.ended"):
+    """The conversation is over."""
+
+    reason: str
+    by: str
+    v: int = 1
+
+
+class SessionFailed(Event, frozen=True, tag="session.failed"):
+    """The agent cannot go on by itself, for a named reason; a new message of the customer lets it try again."""
+
+    reason: str
+    v: int = 1
