@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from demo.authorization import Desk, Server, Timetable
+from demo.bank.people import everybody
 from demo.bank.seed import seed
 from sessions import states
 
@@ -48,9 +49,21 @@ def _authorization(test_database) -> Iterator[tuple[str, Path]]:
     server.shutdown()
 
 
+def _as_on_the_first_day(dsn: str) -> None:
+    """Nobody rolls the bank's database back: without this the money that all tests move would run out."""
+    balances = [(account.balance, account.id) for person in everybody() for account in person.accounts]
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        cursor.execute("DELETE FROM core.transfers")
+        cursor.executemany(
+            "UPDATE core.accounts SET balance = %s WHERE id = %s AND balance <> %s",
+            [(balance, account, balance) for balance, account in balances],
+        )
+
+
 @pytest.fixture
 def bank(_authorization, settings) -> Bank:
-    """The legacy bank with nobody's transfers, and its authorization service at work."""
+    """The legacy bank as on its first day, and its authorization service at work."""
+    _as_on_the_first_day(settings.BANK_DSN)
     settings.BANK_AUTHORIZATION_URL, token = _authorization
     settings.BANK_AUTHORIZATION_TOKEN_FILE = str(token)
     return Bank(settings.BANK_DSN)
