@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.api import views
+from sessions.api.views import requests, sessions
 
 urlpatterns = [
-    path("sessions", views.Sessions.as_view()),
-    path("sessions/<str:session>", views.OneSession.as_view()),
-    path("sessions/<str:session>/messages", views.Messages.as_view()),
-    path("sessions/<str:session>/entries", views.Entries.as_view()),
-    path("sessions/<str:session>/end", views.End.as_view()),
-    path("requests", views.Requests.as_view()),
-    path("requests/<str:request_id>", views.OneRequest.as_view()),
-    path("requests/<str:request_id>/decisions", views.Decisions.as_view()),
+    path("sessions", sessions.Sessions.as_view()),
+    path("sessions/<str:session>", sessions.OneSession.as_view()),
+    path("sessions/<str:session>/messages", sessions.Messages.as_view()),
+    path("sessions/<str:session>/entries", sessions.Entries.as_view()),
+    path("sessions/<str:session>/end", sessions.End.as_view()),
+    path("requests", requests.Requests.as_view()),
+    path("requests/<str:request_id>", requests.OneRequest.as_view()),
+    path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),
 ]

@@ -1,0 +1,60 @@
+"""Shapes of approval requests and decisions."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from rest_framework import serializers
+
+from agentstate.engine import events as ev
+from agentstate.engine.lifecycle import RequestStatus
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+
+REASON = 2000  # characters
+RESPONSE = 4000
+DECISION_KIND = choices(get_args(ev.DecisionKind))
+REQUEST_STATE = choices(RequestStatus)
+
+
+class Decision(Strict):
+    """What a person decides, and why."""
+
+    decision = ExactChoice(choices=DECISION_KIND)
+    reason = ExactText(max_length=REASON, required=False, allow_blank=True, help_text="needed to reject or to edit")
+    arguments = serializers.DictField(required=False, help_text="of an edit: all arguments of the call, as corrected")
+    response = ExactText(
+        max_length=RESPONSE, required=False, allow_blank=True, help_text="of `respond`: the answer to the agent"
+    )
+    seen = ExactText(
+        max_length=64,
+        required=False,
+        help_text="`digest` of the request as you saw it; needed once somebody has edited it",
+    )
+    idempotency_key = Key()
+
+
+class Request(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    session = serializers.UUIDField()
+    state = serializers.ChoiceField(choices=REQUEST_STATE)
+    tier = serializers.IntegerField(help_text="risk tier, 0 to 3, as policy computed it")
+    quorum = serializers.IntegerField(help_text="people who must approve")
+    approvals = serializers.IntegerField(help_text="people who have approved")
+    may_decide = serializers.BooleanField(help_text="whether you may decide it now")
+    tool = serializers.CharField()
+    arguments = serializers.DictField(help_text="of the call, as they would run")
+    preview = serializers.CharField(help_text="what would happen, in plain words")
+    rule = serializers.CharField(help_text="the rule that asks for a person")
+    policy = serializers.CharField()
+    why = serializers.CharField()
+    asked_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    decided_by = serializers.CharField(help_text="user:<id>, or empty")
+    reason = serializers.CharField()
+    digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
+
+
+class RequestPage(serializers.Serializer[Any]):
+    requests = Request(many=True)
+    next = serializers.UUIDField(allow_null=True, help_text="`after` of the next page; null on the last")

@@ -1,0 +1,93 @@
+"""Shapes of sessions, their messages and entries."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from rest_framework import serializers
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import MAX_TEXT
+from agentstate.engine.lifecycle import SessionStatus
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.commands import CHANNELS, MAX_REFERENCE
+
+WaitingFor = Literal["customer", "agent", "decision", "retry", "nobody"]
+CHANNEL = choices(CHANNELS)
+SESSION_STATUS = choices(SessionStatus)
+WAITING_FOR = choices(get_args(WaitingFor))
+ENTRY_KIND = choices(ev.KINDS)
+
+
+class OpenSession(Strict):
+    """Who calls, and which agent answers."""
+
+    customer = ExactText(max_length=MAX_REFERENCE, help_text="the customer's id in your own records")
+    agent = ExactText(max_length=60, help_text="name of the agent that is to speak")
+    channel = ExactChoice(choices=CHANNEL)
+    topic = ExactText(max_length=MAX_REFERENCE, required=False, allow_blank=True)
+    alias = ExactText(max_length=MAX_REFERENCE, required=False, allow_blank=True, help_text="your id of the session")
+    team = ExactText(max_length=60, required=False, help_text="needed when you may open sessions in several")
+    idempotency_key = Key()
+
+
+class PostMessage(Strict):
+    """What the customer says."""
+
+    text = ExactText(max_length=MAX_TEXT)
+    idempotency_key = Key()
+
+
+class EndSession(Strict):
+    """Why the conversation is over."""
+
+    reason = ExactText(max_length=MAX_REFERENCE)
+    idempotency_key = Key()
+
+
+class Session(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=SESSION_STATUS)
+    waiting_for = serializers.ChoiceField(choices=WAITING_FOR)
+    seq = serializers.IntegerField(help_text="entries so far")
+    agent = serializers.CharField()
+    channel = serializers.ChoiceField(choices=CHANNEL)
+    alias = serializers.CharField()
+    tier = serializers.IntegerField(help_text="the highest risk tier among its open requests, 0 to 3")
+    open_requests = serializers.IntegerField()
+    opened_at = serializers.DateTimeField()
+    last_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    name = serializers.CharField(help_text="the customer's; this and what follows is empty unless you may read")
+    topic = serializers.CharField()
+    last_role = serializers.CharField()
+    last_words = serializers.CharField()
+
+
+class SessionPage(serializers.Serializer[Any]):
+    sessions = Session(many=True)
+    next = serializers.UUIDField(allow_null=True, help_text="`after` of the next page; null on the last")
+
+
+class Receipt(serializers.Serializer[Any]):
+    session = serializers.UUIDField()
+    command = serializers.UUIDField()
+    first = serializers.IntegerField(help_text="seq of the first entry that the command wrote")
+    seq = serializers.IntegerField(help_text="entries of the session after the command")
+
+
+class Entry(serializers.Serializer[Any]):
+    seq = serializers.IntegerField()
+    kind = serializers.ChoiceField(choices=ENTRY_KIND)
+    at = serializers.DateTimeField()
+    actor = serializers.CharField(help_text="user:<id>, agent:<name> or system")
+    ref = serializers.IntegerField(help_text="seq of the entry that this one answers, or -1")
+    command = serializers.UUIDField()
+    data = serializers.DictField(  # type: ignore[assignment]  # a name that DRF has for something else
+        allow_null=True, help_text="null once the customer was erased"
+    )
+
+
+class EntryPage(serializers.Serializer[Any]):
+    entries = Entry(many=True)
+    next = serializers.IntegerField(allow_null=True, help_text="`after` of the next page; null on the last")

@@ -1,0 +1,68 @@
+"""Approval requests: list, read, decide."""
+
+from __future__ import annotations
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agentstate.engine.decide import AlreadyDecided, UnknownRequest
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.people.queries import display_names
+from sessions import commands, queries
+from sessions.api import shapes
+from sessions.api.parameters import Parameters, identifier
+from sessions.api.views.base import AFTER, LIMIT, MOST, READING, REQUEST, WRITING, answers, page, receipt, shown, valid
+
+
+class Requests(APIView):
+    """List approval requests."""
+
+    @extend_schema(
+        operation_id="list_requests",
+        description="Approval requests of your teams: the pending ones worst first, all others newest first.",
+        parameters=[
+            OpenApiParameter("state", str, enum=[status.value for status in RequestStatus]),
+            OpenApiParameter("mine", bool, description="only those that you may decide now"),
+            AFTER,
+            LIMIT,
+        ],
+        responses=answers(200, shapes.RequestPage, *READING),
+    )
+    def get(self, request: Request) -> Response:
+        given = Parameters(request, "state", "mine", "after", "limit")
+        limit = given.whole("limit", queries.PAGE, 1, MOST)
+        state = given.one_of("state", [status.value for status in RequestStatus])
+        mine = given.one_of("mine", ["true", "false"]) == "true"
+        lines = queries.requests(request.user, state=state, mine=mine, after=given.id("after"), limit=limit)
+        return page("requests", shapes.Request, lines, limit)
+
+
+class OneRequest(APIView):
+    """Read one approval request."""
+
+    @extend_schema(operation_id="read_request", parameters=[REQUEST], responses=answers(200, shapes.Request, *READING))
+    def get(self, request: Request, request_id: str) -> Response:
+        line = queries.request_line(request.user, identifier(request_id, UnknownRequest))
+        return Response(shown(shapes.Request, line))
+
+
+class Decisions(APIView):
+    """Decide an approval request."""
+
+    @extend_schema(
+        operation_id="decide_request",
+        description="Decide a request. Of two decisions one counts; the other is refused with who was first, and when.",
+        parameters=[REQUEST],
+        request=shapes.Decision,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, request_id: str) -> Response:
+        wanted = valid(shapes.Decision, request)
+        try:
+            return receipt(commands.decide(request.user, identifier(request_id, UnknownRequest), **wanted))
+        except AlreadyDecided as refused:
+            by = str(refused.facts.get("by", ""))
+            refused.facts["by_name"] = display_names([by]).get(by, "")
+            raise

@@ -1,0 +1,24 @@
+"""The writes that people and callers can ask for. Nothing else changes a session (but the runtime, through
+`sessions.commit`).
+
+Each checks the permission, loads, decides, appends and projects in one transaction, then announces and wakes. A file
+a concept; what all share is in `person`.
+"""
+
+from __future__ import annotations
+
+from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
+from sessions.commands.decisions import RequestExpired, decide
+from sessions.commands.person import MAX_REFERENCE, Person
+
+__all__ = [
+    "CHANNELS",
+    "MAX_REFERENCE",
+    "OtherSessionUnderKey",
+    "Person",
+    "RequestExpired",
+    "decide",
+    "end",
+    "say",
+    "start",
+]

@@ -1,0 +1,104 @@
+"""Opening a session, speaking in it as its customer, ending it."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid5
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine.state import SessionState, evolve
+from agentstate.errors import Invalid, Refused
+from agentstate.ids import new_id
+from agentstate.people.models import Team
+from agentstate.people.permissions import Permission, PermissionDenied, can, require, teams_with
+from audit import keys, ledger
+from sessions import states
+from sessions.agents import registry
+from sessions.commands.person import Person, author_of, bounded, must_may, team_of
+from sessions.commit import Committed, open_session, person_command
+from sessions.models import AgentSession
+from sessions.projections import Place
+
+CHANNELS = ("phone", "chat")
+KEYS = UUID("7a0d1d5e-2f6b-5a57-9a3a-0d2a4b7a4c11")  # namespace: the id of a session that is opened under a key
+
+
+class OtherSessionUnderKey(Refused):
+    """This idempotency key was used to open another session."""
+
+    code = "idempotency_key_reused"
+    remedy = "Use a new key for a new session."
+
+
+def start(
+    user: Person,
+    *,
+    customer: str,
+    agent: str,
+    channel: str,
+    topic: str = "",
+    alias: str = "",
+    team: str = "",
+    key: str = "",
+) -> Committed:
+    """Open a session. The same key gives the same session. Raises Invalid, UnknownAgent, PermissionDenied."""
+    bounded("customer", customer, required=True)
+    bounded("topic", topic)
+    bounded("alias", alias)
+    if channel not in CHANNELS:
+        raise Invalid(f"got {channel!r}, want one of {list(CHANNELS)}", field="channel")
+    registry.find(agent)
+    chosen = _team(user, team)
+    author = author_of(user, key)
+    session = uuid5(KEYS, f"{user.pk}/{key}") if key else new_id()
+    command = core.Open(customer, str(chosen.pk), agent, channel, topic, alias)
+    if key and AgentSession.objects.filter(pk=session).exists():
+        return _opened_before(session, command)
+    place = Place(session, chosen.tenant_id, chosen.pk, keys.subject_kid(chosen.tenant_id, customer))
+    committed = open_session(place, command, author)
+    return committed if committed is not None else _opened_before(session, command)
+
+
+def _opened_before(session: UUID, command: core.Open) -> Committed:
+    """The first answer again: the session as its opening left it. Raises OtherSessionUnderKey."""
+    place = states.load(session).place
+    envelope, payload = next(ledger.open_rows(ledger.read_rows(session, 0, 1)))
+    opened = ev.decode(payload)
+    if not isinstance(opened, ev.SessionOpened) or _wish(opened) != _wish(command):
+        raise OtherSessionUnderKey()
+    state = evolve(SessionState(), opened, envelope.at)
+    return Committed(place, UUID(envelope.cmd), 0, 1, state, repeated=True)
+
+
+def _wish(opening: ev.SessionOpened | core.Open) -> tuple[str, ...]:
+    return tuple(getattr(opening, name) for name in core.Open.__struct_fields__)
+
+
+def _team(user: Person, slug: str) -> Team:
+    """The team named, or the only one in which `user` may open sessions."""
+    allowed = Team.objects.filter(pk__in=teams_with(user, Permission.OPEN_SESSION))
+    if slug:
+        allowed = allowed.filter(slug=slug)
+    found = list(allowed[:2])
+    if not found:
+        named = {"field": "team"} if slug else {}
+        needed = Permission.OPEN_SESSION.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed, **named)
+    if len(found) > 1:
+        raise Invalid("you belong to several teams: say which", field="team")
+    return found[0]
+
+
+def say(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
+    """A message of the customer. Raises UnknownSession, PermissionDenied, Invalid, SessionOver."""
+    must_may(user, session, Permission.SPEAK_AS_CUSTOMER)
+    return person_command(session, core.Say("customer", text, "customer"), author_of(user, key))
+
+
+def end(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:
+    """The conversation is over: what waits is withdrawn, what runs is finished and recorded."""
+    bounded("reason", reason, required=True)
+    team = team_of(user, session)
+    if not can(user, Permission.TAKE_OVER, team):
+        require(user, Permission.SPEAK_AS_CUSTOMER, team)
+    return person_command(session, core.End(reason, author_of(user).actor), author_of(user, key))
