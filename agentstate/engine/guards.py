@@ -16,7 +16,7 @@ from cel_expr_python import cel
 from agentstate.errors import Invalid
 
 MAX_LENGTH = 2_000  # characters of one expression
-NAMES = ("arguments", "state", "history", "session")
+NAMES = ("arguments", "state", "history", "session", "event")
 
 _environment = cel.NewEnv(variables=dict.fromkeys(NAMES, cel.Type.DYN))
 
