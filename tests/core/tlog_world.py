@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -29,21 +28,18 @@ from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
 from audit.tlog import note
 from audit.tlog.checkpoint import Checkpoint
+from tests.shared_data import shared_data
 
 ORIGIN = "log.example/test"
 LOG = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_LOG = UUID("018f0000-0000-7000-8000-000000000002")
 KID = UUID("018f0000-0000-7000-8000-0000000000aa")
 VECTORS = Path(__file__).parents[1] / "vectors"
-SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "vectors"
 
 
 def shared(*path: str) -> Path:
     """A folder of public vectors; the test is skipped, in words, where they are not at hand."""
-    folder = SHARED.joinpath(*path)
-    if not folder.exists():
-        pytest.skip(f"PUBLIC VECTORS ARE MISSING: {folder}")
-    return folder
+    return shared_data("vectors", *path)
 
 
 def naive_root(leaves: list[bytes]) -> bytes:
