@@ -8,7 +8,10 @@ what is enforced on the way in and on the way out, `examples` makes values that 
 from __future__ import annotations
 
 from agentstate.engine.schemas.compiled import Problem, check_schema, problems, validate
+from agentstate.engine.schemas.declared import SYSTEM, Actor, Declared, declare, load
+from agentstate.engine.schemas.descent import Place, place_of
 from agentstate.engine.schemas.keywords import Schema
+from agentstate.engine.schemas.reads import HIDDEN, missing, read, without_private
 from agentstate.engine.schemas.refusals import (
     BadSchema,
     BreaksSchema,
@@ -17,17 +20,33 @@ from agentstate.engine.schemas.refusals import (
     OutOfRange,
     WrongType,
 )
+from agentstate.engine.schemas.writes import check_removal, check_state, check_write, check_writer
 
 __all__ = [
+    "HIDDEN",
+    "SYSTEM",
+    "Actor",
     "BadSchema",
     "BreaksSchema",
+    "Declared",
     "MissingValue",
     "NotAWriter",
     "OutOfRange",
+    "Place",
     "Problem",
     "Schema",
     "WrongType",
+    "check_removal",
     "check_schema",
+    "check_state",
+    "check_write",
+    "check_writer",
+    "declare",
+    "load",
+    "missing",
+    "place_of",
     "problems",
+    "read",
     "validate",
+    "without_private",
 ]
