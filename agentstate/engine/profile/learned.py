@@ -1,0 +1,83 @@
+"""How what was learned is kept, fades, and how sure it is.
+
+Each source weighs as declared and halves with every half-life. The confidence in a value is the share of what speaks
+for it in all that speaks for the preference's values, of what speaks against it, and of `PRIOR`, which stands for what
+is not known: it lies between 0 and 1, grows with each source for it, and only falls while nothing new comes. Kept are
+the newest sources, whatever the order in which they arrived, so two workers that learn from two sessions end in the
+same profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import ROUND_DOWN, Context, Decimal
+from functools import reduce
+from typing import Any
+
+from agentstate.engine.profile.state import MOST_SOURCES, MOST_VALUES, Learned, Preference, Source
+from agentstate.engine.profile.values import key_of
+
+PRIOR = 2  # what is not known weighs as much as two sources of today
+DAY = 86_400_000_000  # microseconds
+_exact = Context(prec=28)
+_PLACES = Decimal("0.001")
+_ZERO = Decimal(0)
+
+
+def kept(learned: tuple[Learned, ...], value: Any, source: Source) -> tuple[Learned, ...]:
+    """`learned` with `source` for `value`: the newest sources of each value, and the values spoken of last."""
+    key = key_of(value)
+    before = next((item for item in learned if key_of(item.value) == key), Learned(value))
+    if source in before.sources:
+        return learned
+    sources = tuple(sorted((*before.sources, source), key=lambda each: each.place))[-MOST_SOURCES:]
+    others = [item for item in learned if key_of(item.value) != key]
+    every = [*others, Learned(before.value, before.count + 1, sources)]
+    return tuple(sorted(every, key=lambda item: (item.sources[-1].place, key_of(item.value)))[-MOST_VALUES:])
+
+
+def dropped(learned: tuple[Learned, ...], value: Any) -> tuple[Learned, ...]:
+    """`learned` without `value`; without anything when that is None."""
+    key = key_of(value)
+    return () if value is None else tuple(item for item in learned if key_of(item.value) != key)
+
+
+def confidences(preference: Preference, at: str) -> tuple[Decimal, ...]:
+    """How sure each value of `preference` is at the instant `at`, in its order: 0 to 1, three places, rounded down."""
+    sources = [source for item in preference.learned for source in item.sources]
+    if not sources:
+        return ()
+    oldest, newest = min(source.at for source in sources), max(source.at for source in sources)
+    span = preference.half_life * DAY
+    # Weights are told as of the oldest source, so that only the unknown depends on the time of reading.
+    unknown = _exact.multiply(Decimal(PRIOR), _doublings(oldest, max(at, newest), span))
+    pros = [
+        _sum(_weight(source, oldest, span) for source in item.sources if source.weight > 0)
+        for item in preference.learned
+    ]
+    cons = [
+        _sum(_weight(source, oldest, span) for source in item.sources if source.weight < 0)
+        for item in preference.learned
+    ]
+    every = _exact.add(_sum(pros), unknown)
+    return tuple(_share(pro, _exact.add(every, con)) for pro, con in zip(pros, cons, strict=True))
+
+
+def _share(part: Decimal, whole: Decimal) -> Decimal:
+    return _exact.divide(part, whole).quantize(_PLACES, ROUND_DOWN, context=_exact)
+
+
+def _sum(parts: Iterable[Decimal]) -> Decimal:
+    return reduce(_exact.add, parts, _ZERO)
+
+
+def _weight(source: Source, since: str, span: int) -> Decimal:
+    return _exact.multiply(Decimal(abs(source.weight)), _doublings(since, source.at, span))
+
+
+def _doublings(since: str, until: str, span: int) -> Decimal:
+    """Two to the power of how many half-lives lie between two instants."""
+    apart = datetime.fromisoformat(until) - datetime.fromisoformat(since)
+    micros = (apart.days * 86_400 + apart.seconds) * 1_000_000 + apart.microseconds
+    return _exact.power(Decimal(2), _exact.divide(Decimal(micros), Decimal(span)))
