@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from agentstate.engine.merge import three_way
-from agentstate.engine.merge.rules import NO_RULES, BadMergeRule, PathRule, Rules, checked, from_schema
+from agentstate.engine.merge.rules import NO_RULES, BadMergeRule, PathRule, Rules, checked, declared_by
 from agentstate.engine.merge.three_way import BadChange, Merge, PathChange, Versions, written
 from agentstate.engine.merge.types import MAX_ELEMENTS, NotMergeable
-from agentstate.engine.merge.values import NotAValue
+from agentstate.engine.schemas.declared import declare
+from agentstate.engine.schemas.refusals import BreaksSchema
 from agentstate.engine.scratchpad import BadPath
 
 USD = "USD"
@@ -187,11 +188,11 @@ def test_what_merges_is_not_removed():
         ([change(f"p{n}", n) for n in range(201)], BadChange),
         ([PathChange("nowhere", 1)], BadPath),
         ([PathChange("state." + ".".join("a" * 40), 1)], BadPath),
-        ([change("a", 0.5)], NotAValue),
-        ([change("a", Decimal("NaN"))], NotAValue),
-        ([change("a", {1: 2})], NotAValue),
-        ([change("a", "\ud800")], NotAValue),
-        ([change("a", [0] * 30_000)], NotAValue),
+        ([change("a", 0.5)], BreaksSchema),
+        ([change("a", Decimal("NaN"))], BreaksSchema),
+        ([change("a", {1: 2})], BreaksSchema),
+        ([change("a", "\ud800")], BreaksSchema),
+        ([change("a", [0] * 30_000)], BreaksSchema),
     ],
 )
 def test_a_malformed_change_is_refused(changes, error):
@@ -203,7 +204,7 @@ def test_a_value_of_ten_thousand_levels_is_refused():
     deep: Any = 1
     for _ in range(10_000):
         deep = [deep]
-    with pytest.raises(NotAValue, match="deeper than 32"):
+    with pytest.raises(BreaksSchema, match="max_depth"):
         merged({}, {}, change("a", deep))
 
 
@@ -227,26 +228,26 @@ def test_a_schema_declares_how_its_fields_merge():
             "used": {"type": "integer", "x-merge": "counter"},
             "limits": {
                 "type": "object",
-                "x-clash": "vote",
-                "x-quorum": 3,
-                "additionalProperties": {"properties": {"tags": {"type": "array", "x-merge": "set"}}},
+                "x-merge": {"clash": "vote", "quorum": 3},
+                "additionalProperties": {"$ref": "#/$defs/limit"},
             },
         },
+        "$defs": {"limit": {"properties": {"tags": {"type": "array", "x-merge": "set"}}}},
     }
-    rules = from_schema(schema)
+    rules = declared_by(declare("bank", 1, schema))
     assert rules.kind_of("state.used") == "counter"
     assert rules.kind_of("state.limits.any.tags") == "set"
     assert rules.clash_of("state.limits.any.name") == rules.clash_of("state.limits")
     assert rules.clash_of("state.limits").quorum == 3
-    assert from_schema({}) == NO_RULES
+    assert declared_by(declare("bank", 1, {"type": "object"})) == NO_RULES
 
 
 @pytest.mark.parametrize(
-    "field", [{"x-merge": "average"}, {"x-clash": "fight"}, {"x-clash": "vote", "x-quorum": 0}, {"x-merge": ["set"]}]
+    "word", ["average", {"clash": "fight"}, {"clash": "vote", "quorum": 0}, {"merge": ["set"]}, {"x": 1}]
 )
-def test_a_rule_that_nobody_knows_is_refused(field):
+def test_a_rule_that_nobody_knows_is_refused(word):
     with pytest.raises(BadMergeRule, match=r"state\.a"):
-        from_schema({"properties": {"a": field}})
+        declared_by(declare("bank", 1, {"type": "object", "properties": {"a": {"x-merge": word}}}))
 
 
 def test_a_path_is_declared_once():

@@ -6,19 +6,23 @@ it, whose value is merged as one; a rule for clashes is of the path and of all b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from agentstate.engine import scratchpad
+from agentstate.engine.schemas.declared import Declared
+from agentstate.engine.schemas.descent import layers
 from agentstate.errors import Invalid
 
 MergeKind = Literal["counter", "set", "list", "maximum", "minimum", "last"]
 ClashRule = Literal["refuse", "vote", "arbiter"]
 MAX_RULES = 500
 MAX_QUORUM = 16
+MAX_SCHEMA_DEPTH = 8  # names of a declared path
+MAX_FIELDS = 5_000  # on one level
 
 
 class BadMergeRule(Invalid):
@@ -104,32 +108,39 @@ def checked(paths: tuple[PathRule, ...]) -> Rules:
     return Rules(paths)
 
 
-def from_schema(schema: Mapping[str, Any]) -> Rules:
-    """The rules that a JSON Schema of the scratchpad declares beside its fields: `x-merge` (a merge type), `x-clash`
-    (refuse, vote, arbiter) and `x-quorum`. Raises BadMergeRule.
+@lru_cache(maxsize=64)
+def declared_by(schema: Declared) -> Rules:
+    """The rules that a state's schema declares beside its fields, as `"x-merge": "counter"` or
+    `"x-merge": {"clash": "vote", "quorum": 3}`. Raises BadMergeRule naming the path.
     """
     found: list[PathRule] = []
-    for path, node in _fields(schema, "state", 0):
-        declared = {"merge": node.get("x-merge"), "clash": node.get("x-clash"), "quorum": node.get("x-quorum", 2)}
-        if declared["merge"] is None and declared["clash"] is None:
-            continue
+    for path, wanted in _words(schema.schema):
+        rule = {"merge": wanted} if isinstance(wanted, str) else wanted
         try:
-            found.append(msgspec.convert({"path": path, **declared}, PathRule))
-        except msgspec.ValidationError as error:
+            found.append(msgspec.convert({"path": path, **rule}, PathRule))
+        except (msgspec.ValidationError, TypeError) as error:
             raise BadMergeRule(f"{path}: {error}") from None
         if len(found) > MAX_RULES:
             raise BadMergeRule(f"more than {MAX_RULES} rules")
     return checked(tuple(found))
 
 
-def _fields(node: Any, path: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The fields of a schema's objects, with their paths; no deeper than a path may be."""
-    if not isinstance(node, Mapping) or depth > scratchpad.MAX_DEPTH:
-        return
-    if depth:
-        yield path, node
-    properties = node.get("properties")
-    for name, field in properties.items() if isinstance(properties, Mapping) else ():
-        yield from _fields(field, f"{path}.{name}", depth + 1)
-    if isinstance(node.get("additionalProperties"), Mapping):
-        yield from _fields(node["additionalProperties"], f"{path}.*", depth + 1)
+def _words(root: Any) -> Iterator[tuple[str, Any]]:
+    """What is declared of each field, with its path, level by level: definitions may be recursive."""
+    level: list[tuple[str, Any]] = [("state", root)]
+    for depth in range(MAX_SCHEMA_DEPTH + 1):
+        below: list[tuple[str, Any]] = []
+        for path, layer in [(path, layer) for path, node in level for layer in layers(root, node)]:
+            if depth and "x-merge" in layer:
+                yield path, layer["x-merge"]
+            below += [
+                (f"{path}.{name}", field) for name, field in layer.get("properties", {}).items() if _is_name(name)
+            ]
+            below += [(f"{path}.*", layer["additionalProperties"])] if "additionalProperties" in layer else []
+            if len(below) > MAX_FIELDS:
+                raise BadMergeRule(f"more than {MAX_FIELDS} fields, {depth + 1} deep")
+        level = below
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and "." not in name

@@ -15,11 +15,13 @@ from agentstate.engine import scratchpad
 from agentstate.engine.merge.paths import in_the_way, put, read, removed
 from agentstate.engine.merge.rules import Clashes, MergeKind, Rules
 from agentstate.engine.merge.types import Meeting, merged
-from agentstate.engine.merge.values import ABSENT, must_be_value, same
+from agentstate.engine.merge.values import ABSENT, same
+from agentstate.engine.schemas import bounds
 from agentstate.engine.scratchpad import Pad
 from agentstate.errors import Invalid
 
 MAX_PATHS = 200  # that one change may touch
+MAX_VALUE = bounds.Bounds(depth=32, nodes=20_000, text=200_000)  # of one path
 How = Literal["plain", "counter", "set", "list", "maximum", "minimum", "last"]
 
 
@@ -81,8 +83,8 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 def merge(changes: Iterable[PathChange], change: str, versions: Versions, rules: Rules) -> Merge:
-    """The change whose id is `change`, merged into what stands now. Raises BadChange, BadPath, NotAValue,
-    NotMergeable, each naming the path.
+    """The change whose id is `change`, merged into what stands now. Raises BadChange, BadPath,
+    BreaksSchema (too large, or no JSON), NotMergeable, each naming the path.
     """
     writes: dict[str, Write] = {}
     clashes: dict[str, Clash] = {}
@@ -107,7 +109,7 @@ def _checked(changes: Iterable[PathChange]) -> list[PathChange]:
             raise BadChange(f"{each.path} is changed twice", field=each.path)
         taken.append(names)
         if not each.remove:
-            must_be_value(each.value, each.path)
+            bounds.check(each.value, each.path, MAX_VALUE)
     return listed
 
 

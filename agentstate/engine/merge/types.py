@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.merge.rules import MergeKind
-from agentstate.engine.merge.values import ABSENT, is_money, is_number, mark, same, text
+from agentstate.engine.merge.values import ABSENT, is_number, mark, same, text
+from agentstate.engine.schemas.money import is_amount
 from agentstate.errors import Refused
 
 MAX_ELEMENTS = 200  # of a set or list that merges
@@ -84,7 +85,7 @@ def _amount(meeting: Meeting, value: Any) -> tuple[str | None, int | Decimal]:
     """The currency ("" for plain numbers, None where nothing stands) and the number."""
     if value is ABSENT:
         return None, 0
-    if is_money(value):
+    if is_amount(value):
         return value["currency"], value["minor"]
     if is_number(value):
         return "", value
@@ -173,7 +174,7 @@ def _greatest(sign: int, kind: str) -> Callable[[Meeting], Merged]:
 def _comparable(meeting: Meeting, one: Any, other: Any, kind: str) -> tuple[Any, Any]:
     if is_number(one) and is_number(other):
         return one, other
-    if is_money(one) and is_money(other) and one["currency"] == other["currency"]:
+    if is_amount(one) and is_amount(other) and one["currency"] == other["currency"]:
         return one["minor"], other["minor"]
     if isinstance(one, str) and isinstance(other, str):
         return one, other
