@@ -1,7 +1,13 @@
-"""What a session needs next, as a function of its state: the runtime only does what this says."""
+"""What a session needs next, as a function of its state: the runtime only does what this says.
+
+Every call whose inputs exist is ready, and ready calls run side by side. `flying` are the calls whose results the
+asking worker still awaits: what else is running was begun by somebody who is gone, and its result is lost.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+from itertools import islice
 from typing import Literal
 
 import msgspec
@@ -31,20 +37,39 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 Action = RunCall | AskModel | Nothing
+NOBODY: Set[str] = frozenset()
 
 
 def next_action(state: SessionState, at: str) -> Action:
-    """What to do at instant `at`. Open intents come first: an effect that may have happened is settled before
-    anything.
+    """The first of what to do at instant `at`, for somebody who awaits no result."""
+    return next_actions(state, at)[0]
+
+
+def next_actions(state: SessionState, at: str, flying: Set[str] = NOBODY, room: int = 1) -> tuple[Action, ...]:
+    """What to do at instant `at`, side by side: up to `room` calls, or else one thing, alone. Empty while the results
+    of `flying` are awaited and nothing can begin beside them.
     """
-    for call in calls_in(state, CallStatus.RUNNING):
-        return RunCall(call.id, again=True)
+    calls = tuple(islice(_to_run(state, at, flying), room))
+    if calls or flying:
+        return calls
+    return (_alone(state, at),)
+
+
+def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]:
+    """Open intents come first: an effect that may have happened is settled before anything new begins."""
+    lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in flying]
+    if lost or state.ended:
+        yield from (RunCall(call.id, again=True) for call in lost)
+        return
+    for call in calls_in(state, CallStatus.READY):
+        if call.retry_at <= at:
+            yield RunCall(call.id, again=False)
+
+
+def _alone(state: SessionState, at: str) -> AskModel | Nothing:
     if state.ended:
         return Nothing("nobody")
     ready = calls_in(state, CallStatus.READY)
-    for call in ready:
-        if call.retry_at <= at:
-            return RunCall(call.id, again=False)
     if ready:
         return Nothing("retry", min(call.retry_at for call in ready))
     if state.asking:

@@ -1,29 +1,34 @@
-"""Advancing a session: commit an intent, do it, commit its result together with the next intent, until it rests.
+"""Advancing a session: commit the intents of all that is ready, run it side by side, commit each result as it arrives
+together with the next intents, until the session rests.
 
 What is next is a pure function of the state (`engine.advance`). Waiting holds nothing: a session that rests has no
-lease, no thread and no connection. A crash anywhere leaves either no intent (somebody commits it) or an open one
-(somebody settles it).
+lease, no thread and no connection. A crash anywhere leaves either no intent (somebody commits it) or open ones
+(somebody settles them).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+
+from django.conf import settings
 
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Ask, Begin, Command, Given, Outdated, Rest, SessionOver, decide
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState
+from agentstate.engine.state import SessionState, evolve
 from agentstate.ids import new_id
 from sessions.agents import context, registry
-from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands, step
+from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands
 from sessions.runtime import crash, execute, leases
+from sessions.runtime.flights import Flights
 
 log = logging.getLogger(__name__)
 MAX_COMMITS = 200  # in one go; then the session is due again and another may have its turn
 PAUSE_AFTER_ERROR = 5.0  # seconds
+LOOK_SECONDS = 0.2  # while results are awaited: how often to look for what a person has decided meanwhile
 
 
 def advance_ready() -> int:
@@ -49,39 +54,81 @@ def advance(lease: Lease) -> None:
 
 def _advance(lease: Lease) -> None:
     """Commit by commit until there is nothing to do and the run is recorded as resting."""
-    outcome: Command | None = None
+    flights = Flights()
+    try:
+        _go_on(lease, flights)
+    finally:
+        flights.abandon()
+
+
+def _go_on(lease: Lease, flights: Flights) -> None:
+    outcomes: list[Command] = []
     for _ in range(MAX_COMMITS):
         crash.point("before_intent")
-        committed = _record(lease, outcome)
-        outcome = _do(lease, committed)
+        committed = _record(lease, outcomes, flights)
+        outcomes = _do(lease, committed, flights)
         action = core.next_action(committed.state, stamp(now()))
-        if outcome is None and not committed.state.run and isinstance(action, core.Nothing):
+        if not outcomes and not flights.calls and not committed.state.run and isinstance(action, core.Nothing):
             leases.release(lease, committed.seq, action.until)
             return
-    if outcome is not None:
-        run_commands(lease, [step(outcome)])
-    leases.give_up(lease, 0.0)  # still at work: due again at once, and others may have their turn before
+    _come_to_an_end(lease, outcomes, flights)
 
 
-def _record(lease: Lease, outcome: Command | None) -> Committed:
-    """Commit `outcome` with the next intent. An outcome that nobody waits for any more is dropped, by name."""
-    steps: list[Step] = [] if outcome is None else [step(outcome)]
-    try:
-        return run_commands(lease, [*steps, intend_next])
-    except (Outdated, SessionOver) as refused:
-        log.info("session %s: dropped %s: %s", lease.session, type(outcome).__name__, refused)
-        return run_commands(lease, [intend_next])
+def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> None:
+    """Record what is still under way and begin nothing: due again at once, and others may have their turn before."""
+    while outcomes or flights.calls:
+        if outcomes:
+            run_commands(lease, [settled(outcome) for outcome in outcomes])
+        outcomes = list(flights.landed(LOOK_SECONDS))
+    leases.give_up(lease, 0.0)
 
 
-def intend_next(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
-    """The events that commit to what is next: an intent, a model request, or that the run rests."""
-    match core.next_action(state, stamp(given.at)):
+def _record(lease: Lease, outcomes: list[Command], flights: Flights) -> Committed:
+    """Commit `outcomes`, each under its own call, with the intents of all that is ready then."""
+    return run_commands(lease, [*(settled(outcome) for outcome in outcomes), intend(flights.calls)])
+
+
+def settled(outcome: Command) -> Step:
+    """The step that records an outcome. One that nobody waits for any more is dropped, by name, and alone: what came
+    with it is recorded.
+    """
+
+    def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+        try:
+            return decide(outcome, state, given)
+        except (Outdated, SessionOver) as refused:
+            log.info("dropped %s: %s", type(outcome).__name__, refused)
+            return ()
+
+    return decided
+
+
+def intend(flying: Set[str]) -> Step:
+    """The step that commits to what is next beside the calls of `flying`: intents, a model request, or that the run
+    rests.
+    """
+
+    def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+        at, events = stamp(given.at), list[ev.AnyEvent]()
+        latest: Sequence[ev.AnyEvent] = ()
+        for action in core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying)):
+            for event in latest:
+                state = evolve(state, event, at)
+            latest = decide(_command(action, state), state, given)
+            events += latest
+        return events
+
+    return decided
+
+
+def _command(action: core.Action, state: SessionState) -> Command:
+    match action:
         case core.RunCall(call=call):
-            return decide(Begin(call), state, given)
+            return Begin(call)
         case core.AskModel():
-            return decide(_ask(state), state, given)
+            return _ask(state)
         case core.Nothing(waiting_for=waiting_for):
-            return decide(Rest(waiting_for), state, given)
+            return Rest(waiting_for)
 
 
 def _ask(state: SessionState) -> Ask:
@@ -100,16 +147,16 @@ def _ask(state: SessionState) -> Ask:
     )
 
 
-def _do(lease: Lease, committed: Committed) -> Command | None:
-    """Carry out the intent that this commit recorded, if it recorded one; the command that says how it went."""
+def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
+    """Carry out the intents that this commit recorded; the commands that say how it went, of those that are known."""
     state = committed.state
     for event in committed.events:
         if isinstance(event, ev.ToolIntended):
             crash.point("after_intent", event.tool)
-            return execute.run_call(str(lease.session), state, state.calls[event.call])
-        if isinstance(event, ev.ModelRequested):
+            flights.start(str(lease.session), state, state.calls[event.call])
+        elif isinstance(event, ev.ModelRequested):
             assert state.opened is not None
-            return execute.ask_model(registry.find(state.opened.agent), state, event.step)
-        if isinstance(event, ev.ToolReturned):
+            return [execute.ask_model(registry.find(state.opened.agent), state, event.step)]
+        elif isinstance(event, ev.ToolReturned):
             crash.point("after_result", state.calls[event.call].tool)
-    return None
+    return list(flights.landed(LOOK_SECONDS)) if flights.calls else []

@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
 from decimal import Decimal
 from typing import Any
 
 import msgspec
-from django.db import close_old_connections
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
@@ -24,28 +21,26 @@ from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import crash
 from sessions.tools import registry as tools
-from sessions.tools.registry import Tool, ToolContext, ToolFailed
+from sessions.tools.registry import USUAL_TIMEOUT, Tool, ToolContext, ToolFailed
 
 log = logging.getLogger(__name__)
 MAX_RESULT = 256_000  # bytes of one tool's result
 
-_pool = ThreadPoolExecutor(max_workers=32, thread_name_prefix="tool")
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
-    """Run the tool of a call whose intent is committed."""
+    """Run the tool of a call whose intent is committed, in this thread, however long it takes."""
     tool = tools.find(call.tool)
     if tool is None:
         return Fail(call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False)
     customer = state.opened.customer if state.opened else ""
     handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt)
-    pause = jitter(tool.retry.base_seconds, call.attempt)
     try:
-        result = _within(tool, lambda: tool.run(deepcopy(call.arguments), handed))  # the state's own stay as they are
+        result = tool.run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:
-        return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause)
+        return Fail(call.id, call.attempt, str(error)[:500], error.transient, _pause(tool, call))
     except Exception as error:
         _told("tool", call.tool, error)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
@@ -53,29 +48,27 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     return _recorded(call, result)
 
 
+def seconds_for(call: Call) -> float:
+    """The seconds that the call's tool may take."""
+    tool = tools.find(call.tool)
+    return tool.timeout if tool is not None else USUAL_TIMEOUT
+
+
+def too_slow(call: Call) -> Fail:
+    """The failure of an attempt whose time is up. It may have happened all the same."""
+    tool = tools.find(call.tool)
+    pause = _pause(tool, call) if tool is not None else 0.0
+    return Fail(call.id, call.attempt, f"no answer within {seconds_for(call):g} s", transient=True, pause=pause)
+
+
+def _pause(tool: Tool, call: Call) -> float:
+    return jitter(tool.retry.base_seconds, call.attempt)
+
+
 def _told(kind: str, name: str, error: Exception) -> None:
     """Where it broke, for the log, without the error's own words: they may quote what a customer said."""
     where = "".join(traceback.format_tb(error.__traceback__))
     log.error("%s %s broke: %s\n%s", kind, name, type(error).__name__, where)
-
-
-def _within(tool: Tool, run: Callable[[], Any]) -> Any:
-    """`run()` with the tool's time limit. What is too slow goes on unseen; its idempotency key keeps that harmless."""
-    future: Future[Any] = _pool.submit(_with_own_connection, run)
-    try:
-        return future.result(tool.timeout)
-    except TimeoutError:
-        if future.done():  # the tool's own error, or done at the last instant
-            return future.result()
-        future.cancel()  # it may still wait for a thread: what is told as failed must not begin later
-        raise ToolFailed(f"no answer within {tool.timeout:g} s", transient=True) from None
-
-
-def _with_own_connection(run: Callable[[], Any]) -> Any:
-    try:
-        return run()
-    finally:
-        close_old_connections()
 
 
 def _recorded(call: Call, result: Any) -> Return | Fail:

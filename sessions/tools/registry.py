@@ -35,6 +35,7 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 USUAL_RETRY = Retry()
+USUAL_TIMEOUT = 10.0  # seconds
 
 
 class ToolFailed(Exception):
@@ -60,7 +61,7 @@ class Tool(msgspec.Struct, frozen=True):
     run: Callable[[Arguments, ToolContext], dict[str, Any]]
     validator: jsonschema.Draft202012Validator  # of `arguments`
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
-    timeout: float = 10.0
+    timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
 
     def check(self, arguments: object) -> None:
@@ -83,7 +84,7 @@ def tool(
     effect: Effect,
     arguments: dict[str, Any],
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview,
-    timeout: float = 10.0,
+    timeout: float = USUAL_TIMEOUT,
     retry: Retry = USUAL_RETRY,
 ) -> Callable[[Callable[[Arguments, ToolContext], dict[str, Any]]], Callable[[Arguments, ToolContext], dict[str, Any]]]:
     """Register the decorated function under `name`. A name is taken once."""

@@ -1,0 +1,111 @@
+"""An agent for tests whose model proposes what the test says, with tools that tell when they ran.
+
+Real ones, in the real registries: only what the model answers is the test's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
+from sessions.agents.registry import Agent, register
+from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
+from tests.shell.bank_world import opened
+
+NAMED = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "seconds": {"type": "number"}},
+    "additionalProperties": False,
+}
+
+
+class Ran:
+    """What ran: (name, key) in order of beginning, and how many at once at most."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.begun: list[tuple[str, str]] = []
+        self.now = self.most = 0
+        self.lock = threading.Lock()
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.begun]
+
+    def begin(self, name: str, key: str) -> None:
+        with self.lock:
+            self.begun.append((name, key))
+            self.now += 1
+            self.most = max(self.most, self.now)
+
+    def end(self) -> None:
+        with self.lock:
+            self.now -= 1
+
+
+ran = Ran()
+
+
+@tool(name="wait", version=1, description="Takes its time.", effect="pure", arguments=NAMED)
+def wait(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """Sleep and say so."""
+    ran.begin(arguments["name"], context.key)
+    try:
+        time.sleep(arguments.get("seconds", 0.0))
+    finally:
+        ran.end()
+    return {"name": arguments["name"]}
+
+
+@tool(name="fail", version=1, description="Never works.", effect="pure", arguments=NAMED, retry=Retry(1))
+def fail(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """Fail at once."""
+    ran.begin(arguments["name"], context.key)
+    ran.end()
+    raise ToolFailed(f"{arguments['name']} does not work")
+
+
+@tool(name="act", version=1, description="Changes something.", effect="idempotent", arguments=NAMED)
+def act(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """No rule of policy speaks of it, so a person must let it through."""
+    ran.begin(arguments["name"], context.key)
+    ran.end()
+    return {"done": arguments["name"]}
+
+
+class Told:
+    """A model that gives the answers it was told, one a turn, then a last word."""
+
+    name = "told"
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[ProposedCall, ...]] = []
+        self.asked: list[ModelRequest] = []
+
+    def answer(self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
+        self.asked.append(request)
+        calls = self.answers.pop(0) if self.answers else ()
+        return ModelAnswer(text="" if calls else "That is all.", calls=calls, model=self.name)
+
+
+model = Told()
+register(Agent("told", "Do as you are told.", ("wait", "fail", "act"), "bank", {}, model))
+
+
+def proposed(tool_name: str, name: str, output_path: str | None = None, **arguments: Any) -> ProposedCall:
+    """A call as the model writes it."""
+    return ProposedCall("call", tool_name, {"name": name, **arguments}, output_path)
+
+
+def told(*answers: tuple[ProposedCall, ...], customer: str = "C-1001") -> UUID:
+    """A session whose model will give these answers, one a turn. Nothing has run."""
+    ran.clear()
+    model.answers, model.asked = list(answers), []
+    return opened(customer, agent="told")
