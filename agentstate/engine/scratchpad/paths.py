@@ -1,7 +1,4 @@
-"""The scratchpad: a session's live memory, a JSON object that outputs write into by path.
-
-A path is `state.a.b`; objects are merged by key, arrays and scalars replaced.
-"""
+"""Reading and writing a JSON object by path: `state.a.b`. Objects are merged by key, arrays and scalars replaced."""
 
 from __future__ import annotations
 

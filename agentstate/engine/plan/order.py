@@ -1,0 +1,171 @@
+"""The graph of a plan: who writes what others read, and hence what comes before what.
+
+Edges come from references to output paths (a guard's `state.x` is such a reference too) and from nothing else. A
+place is read when a reference names it, something above it, or something below it. The graph keeps places between
+calls, so it is as large as the plan and not as its square.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
+
+import msgspec
+
+from agentstate.engine import references
+from agentstate.engine.plan import when
+from agentstate.engine.plan.model import BadPlan, Call, Plan
+from agentstate.engine.references import Path
+
+MAX_WRITERS = 100  # calls that aim at one path
+
+Place = tuple[str, Path]  # instance, path
+
+
+class CyclicPlan(BadPlan):
+    """The plan goes round in a circle."""
+
+    code = "cyclic_plan"
+
+
+class Graph(msgspec.Struct, frozen=True):
+    """A plan's wiring. `order` is one in which every call comes after what it waits for, `waves` which can run side by
+    side; `at` and `below` are the calls that write a place or above it, and below it.
+    """
+
+    order: tuple[str, ...]
+    waves: tuple[tuple[str, ...], ...]
+    reads: Mapping[str, tuple[Place, ...]]
+    feeds: Mapping[str, tuple[Place, ...]]
+    read_by: Mapping[Place, tuple[str, ...]]
+    at: Mapping[Place, tuple[str, ...]]
+    below: Mapping[Place, tuple[str, ...]]
+
+    def sources(self, call: str) -> tuple[str, ...]:
+        """The calls that `call` waits for, each once."""
+        return _flat((*self.at[place], *self.below[place]) for place in self.reads[call])
+
+    def dependents(self, call: str) -> tuple[str, ...]:
+        """The calls that wait for `call`, each once."""
+        return _flat(self.read_by[place] for place in self.feeds[call])
+
+
+@lru_cache(maxsize=256)
+def graph(plan: Plan) -> Graph:
+    """The wiring of a plan. Raises CyclicPlan naming the calls of the circle, BadReference, BadPlan."""
+    written = _written(plan)
+    reads = {call.id: _places_read(call) for call in plan.calls}
+    read_by: dict[Place, list[str]] = defaultdict(list)
+    for call, places in reads.items():
+        for place in places:
+            read_by[place].append(call)
+    at, below = _overlaps(read_by, written)
+    wired = {call: tuple(place for place in places if at[place] or below[place]) for call, places in reads.items()}
+    feeds: dict[str, list[Place]] = {call.id: [] for call in plan.calls}
+    for place in read_by:
+        for call in dict.fromkeys((*at[place], *below[place])):
+            feeds[call].append(place)
+    order = _sorted(wired, at, below)
+    return Graph(
+        order=order,
+        waves=_waves(order, wired, at, below),
+        reads=wired,
+        feeds={call: tuple(places) for call, places in feeds.items()},
+        read_by={place: tuple(calls) for place, calls in read_by.items()},
+        at=at,
+        below=below,
+    )
+
+
+def reads(call: Call) -> tuple[Path, ...]:
+    """Every path that a call's parameters and guard name, each once. Raises BadReference."""
+    named = [path for _, reference in references.within(call.parameters) for path in reference.paths]
+    return tuple(dict.fromkeys((*named, *(path for path in when.reads(call.when) if path.names))))
+
+
+def writes(call: Call) -> tuple[Path, ...]:
+    """Every path that a call may write, in order. Raises BadReference."""
+    return references.output(call.output_path).paths if call.output_path else ()
+
+
+def _places_read(call: Call) -> tuple[Place, ...]:
+    return tuple((call.instance, path) for path in reads(call) if path.kind == "state")
+
+
+def _written(plan: Plan) -> dict[Place, list[str]]:
+    written: dict[Place, list[str]] = defaultdict(list)
+    for call in plan.calls:
+        for path in writes(call):
+            aiming = written[call.instance, path]
+            aiming.append(call.id)
+            if len(aiming) > MAX_WRITERS:
+                raise BadPlan(call.id, "max_writers", f"more than {MAX_WRITERS} calls aim at {path}")
+    return written
+
+
+def _overlaps(
+    read: Iterable[Place], written: Mapping[Place, list[str]]
+) -> tuple[dict[Place, tuple[str, ...]], dict[Place, tuple[str, ...]]]:
+    """Of every place that is read: who writes it or above it, and who writes below it."""
+    under: dict[Place, list[str]] = defaultdict(list)
+    for place, calls in written.items():
+        for above in _above(place):
+            under[above] += calls
+    places = list(read)
+    at = {place: _flat(written.get(each, ()) for each in (*_above(place), place)) for place in places}
+    return at, {place: _flat([under.get(place, ())]) for place in places}
+
+
+def _above(place: Place) -> list[Place]:
+    instance, path = place
+    return [(instance, Path(path.kind, path.names[:count])) for count in range(len(path.names))]
+
+
+def _flat(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each for group in groups for each in group))
+
+
+def _sorted(
+    reads: Mapping[str, tuple[Place, ...]], at: Mapping[Place, tuple[str, ...]], below: Mapping[Place, tuple[str, ...]]
+) -> tuple[str, ...]:
+    sorter: TopologicalSorter[str | Place] = TopologicalSorter()
+    for call, places in reads.items():
+        sorter.add(call, *places)
+    for place in dict.fromkeys(place for places in reads.values() for place in places):
+        sorter.add(place, *at[place], *below[place])
+    try:
+        return tuple(node for node in sorter.static_order() if isinstance(node, str))
+    except CycleError as error:
+        calls = [node for node in reversed(error.args[1]) if isinstance(node, str)]
+        raise CyclicPlan(calls[0], "cycle", _circle(calls)) from None
+
+
+def _circle(calls: list[str]) -> str:
+    around = [*dict.fromkeys(calls)]
+    shown = around if len(around) <= 12 else [*around[:11], f"{len(around) - 11} more"]
+    if len(around) == 1:
+        return f"{around[0]} reads what it writes itself"
+    return " waits for ".join([*shown, around[0]])
+
+
+def _waves(
+    order: tuple[str, ...],
+    reads: Mapping[str, tuple[Place, ...]],
+    at: Mapping[Place, tuple[str, ...]],
+    below: Mapping[Place, tuple[str, ...]],
+) -> tuple[tuple[str, ...], ...]:
+    """The calls by the number of steps that must come before them."""
+    depth: dict[str, int] = {}
+    ready: dict[Place, int] = {}
+    waves: list[list[str]] = []
+    for call in order:
+        for place in reads[call]:
+            if place not in ready:
+                ready[place] = 1 + max(depth[each] for each in (*at[place], *below[place]))
+        depth[call] = max((ready[place] for place in reads[call]), default=0)
+        if depth[call] == len(waves):
+            waves.append([])
+        waves[depth[call]].append(call)
+    return tuple(map(tuple, waves))

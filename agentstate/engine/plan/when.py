@@ -1,0 +1,75 @@
+"""What a guard (`_when`) reads of the state, so that it is asked when its values have come and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from agentstate.engine import guards, references
+from agentstate.engine.guards.syntax import Apply, Const, Field, Name, Node, children, walk
+from agentstate.engine.references import MAX_NAMES, Path
+
+
+@lru_cache(maxsize=4_096)
+def reads(expression: str) -> tuple[Path, ...]:
+    """The paths of the state that a guard names, as far as it names them; `state` itself has no names. Raises
+    BadGuard.
+    """
+    if not expression:
+        return ()
+    return tuple(dict.fromkeys(_read(guards.expressed(expression, guards.NAMES).tree)))
+
+
+@lru_cache(maxsize=4_096)
+def asks_for_arguments(expression: str) -> bool:
+    """Whether a guard reads the call's arguments. Raises BadGuard."""
+    tree = guards.expressed(expression, guards.NAMES).tree
+    return any(isinstance(node, Name) and node.name == "arguments" for node in walk(tree))
+
+
+def seen(expression: str, state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a guard sees of the state: the values it names, below objects that are there for it alone. So whether
+    `has(state.checks.fraud)` can be read does not hang on who else has written to `state.checks` by then.
+    """
+    shown: dict[str, Any] = {}
+    for path in sorted(reads(expression), key=lambda path: len(path.names)):
+        if not path.names:
+            return dict(state)
+        _show(shown, path.names, state, {found.names for found in reads(expression)})
+    return shown
+
+
+def _show(shown: dict[str, Any], names: tuple[str, ...], state: Mapping[str, Any], named: set[tuple[str, ...]]) -> None:
+    for count in range(1, len(names)):
+        if names[:count] in named:
+            return  # it stands in what is shown already, or there is nothing
+    *above, last = names
+    found = references.read({"state": state}, Path("state", names))
+    for name in above:
+        shown = shown.setdefault(name, {})
+    if found is not None:
+        shown[last] = found.value
+
+
+def _read(node: Node) -> Iterator[Path]:
+    names = _chain(node)
+    if names is not None:
+        yield Path("state", names[:MAX_NAMES])
+        return
+    for child in children(node):
+        yield from _read(child)
+
+
+def _chain(node: Node) -> tuple[str, ...] | None:
+    """The names below `state` that a node selects one after the other, or None when it selects something else."""
+    match node:
+        case Name(name="state"):
+            return ()
+        case Field(of=of, name=name):
+            above = _chain(of)
+            return None if above is None else (*above, name)
+        case Apply(function="_[_]", arguments=(of, Const(value=str(name)))):
+            above = _chain(of)
+            return None if above is None else (*above, name)
+    return None
