@@ -202,6 +202,12 @@ def _failed_model(data: Data, tool: str) -> Sentence:
     return Sentence("The model gave no answer", f"{data['reason']}{again}", "" if again else "r")
 
 
+def _adapted(data: Data, tool: str) -> Sentence:
+    known = data["adaptation"].get("mappings", [])
+    applied = ", ".join(plain(name.replace(".", " ")).lower() for name in known)
+    return Sentence("Learned what the profile says", applied or "nothing that changes a step")
+
+
 def _answered(data: Data, tool: str) -> Sentence:
     calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
@@ -236,5 +242,6 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),
     "tool.failed": _failed_tool,
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
+    "user.adapted": _adapted,
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
 }

@@ -62,6 +62,7 @@ class Verdict(msgspec.Struct, frozen=True):
     quorum: int = 1
     expires_in: int = 600
     evidence: tuple[str, ...] = ()
+    adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made it stricter
 
     @property
     def strictness(self) -> tuple[bool, int, int]:

@@ -46,7 +46,7 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
     if origin is tuple:
         return st.lists(of(inner[0]), max_size=3).map(tuple)
     if origin is dict:
-        return objects
+        return st.dictionaries(st.text(max_size=6), of(inner[1]), max_size=4)
     return record(hint)
 
 

@@ -24,7 +24,7 @@ def transfer(minor: object, new_payee: bool = False, currency: str = "USD") -> d
     return {"arguments": arguments, "state": {"authorization": {"allowed": True}}, "history": {"refusals": 0}}
 
 
-def judged(customer: Customer, values: dict[str, object]) -> tuple[policy.Verdict, tuple[str, ...]]:
+def judged(customer: Customer, values: dict[str, object]) -> policy.Verdict:
     verdict = policy.evaluate(POLICY, "transfer", "idempotent", values)
     return tightened(verdict, customer.adapted().tightenings, "transfer", values)
 
@@ -55,34 +55,34 @@ def test_the_view_is_for_the_purposes_asked_for_only():
 
 def test_a_customers_own_limit_stops_a_transfer_that_policy_would_let_through():
     customer = Customer()
-    assert judged(customer, transfer(30_000))[0].gate == "allow"
+    assert judged(customer, transfer(30_000)).gate == "allow"
     customer.does(ask.Prefer("own_limit", LIMIT, "customer"))
-    verdict, names = judged(customer, transfer(30_000))
+    verdict = judged(customer, transfer(30_000))
     assert (verdict.gate, verdict.tier, verdict.rule) == ("approve", 2, "profile.limit.own")
-    assert names == ("limit.own",)
-    assert judged(customer, transfer(20_000)) == (judged(Customer(), transfer(20_000))[0], ())
+    assert verdict.adapted == ("limit.own",)
+    assert judged(customer, transfer(20_000)) == judged(Customer(), transfer(20_000))
 
 
 def test_a_limit_that_cannot_be_compared_asks_a_person():
     customer = Customer()
     customer.does(ask.Prefer("own_limit", LIMIT, "customer"))
     for values in (transfer("lots"), transfer(True), transfer(5, currency="EUR"), {"arguments": {}}):
-        assert "limit.own" in judged(customer, values)[1]
+        assert "limit.own" in judged(customer, values).adapted
 
 
 def test_a_limit_above_policy_weakens_nothing():
     customer = Customer()
     customer.does(ask.Prefer("own_limit", {"minor": 9_000_000, "currency": "USD"}, "customer"))
-    verdict, names = judged(customer, transfer(300_000))
-    assert (verdict.tier, verdict.rule, names) == (3, "transfer.high", ())
+    verdict = judged(customer, transfer(300_000))
+    assert (verdict.tier, verdict.rule, verdict.adapted) == (3, "transfer.high", ())
 
 
 def test_a_careful_customer_has_two_colleagues_look_at_a_new_payee():
     customer = Customer()
     customer.does(ask.Prefer("careful_with_payees", True, "customer"))
-    verdict, names = judged(customer, transfer(1_000, new_payee=True))
-    assert (verdict.tier, verdict.quorum, names) == (3, 2, ("payees.careful",))
-    assert judged(customer, transfer(1_000))[1] == ()
+    verdict = judged(customer, transfer(1_000, new_payee=True))
+    assert (verdict.tier, verdict.quorum, verdict.adapted) == (3, 2, ("payees.careful",))
+    assert judged(customer, transfer(1_000)).adapted == ()
     customer.does(ask.Prefer("careful_with_payees", False, "customer"))
     assert customer.adapted().tightenings == ()
 
@@ -122,13 +122,13 @@ tightenings = st.builds(
 def test_no_preference_makes_policy_laxer(given_tightenings, minor, new_payee, tool, effect):
     values = transfer(minor, new_payee)
     before = policy.evaluate(POLICY, tool, effect, values)
-    after, names = tightened(before, given_tightenings, tool, values)
+    after = tightened(before, given_tightenings, tool, values)
     assert (after.gate == "approve") >= (before.gate == "approve")
     assert after.tier >= before.tier
     assert after.quorum >= before.quorum
     assert set(before.evidence) <= set(after.evidence)
     assert after.expires_in <= before.expires_in
-    assert names or after == before
+    assert after.adapted or after == before
 
 
 def changed(**parts: object) -> bytes:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentstate.engine.decide import approvals, calls, conversation, runs
+from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.commands import (
+    Adapt,
     Answer,
     Ask,
     Begin,
@@ -46,6 +48,7 @@ __all__ = [
     "MAX_TEXT",
     "MODEL_ATTEMPTS",
     "REQUEST_SCHEMA",
+    "Adapt",
     "AlreadyDecided",
     "Answer",
     "Ask",
@@ -83,6 +86,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fail: calls.failed,
     Decide: approvals.decided,
     Expire: approvals.expired,
+    Adapt: users.adapted,
 }
 
 

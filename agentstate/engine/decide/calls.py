@@ -51,6 +51,7 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
             policy=verdict.policy,
             request=call.request,
             digest=call.approved,
+            adapted=verdict.adapted,
         )
     ]
 

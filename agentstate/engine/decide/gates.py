@@ -43,7 +43,7 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
     verdict = verdict_on(state, call, facts, given)
     if verdict.gate == "allow":
-        return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy)
+        return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
     return approval_request(state, call, facts, verdict, given)
 
 
@@ -76,6 +76,7 @@ def approval_request(
         expires_at=stamp(given.at + timedelta(seconds=verdict.expires_in)),
         digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis),
         supersedes=supersedes,
+        adapted=verdict.adapted,
     )
 
 

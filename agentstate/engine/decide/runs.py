@@ -34,6 +34,8 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         command.tools,
         command.digest,
         attempt=state.model_attempt + 1,
+        user=state.user.digest,
+        adapted=state.user.mappings,
     )
     return [*started, request]
 

@@ -26,6 +26,7 @@ from agentstate.engine.events.runs import (
     RunStarted,
 )
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 
 AnyEvent = (
     SessionOpened
@@ -45,6 +46,7 @@ AnyEvent = (
     | ToolFailed
     | SessionEnded
     | SessionFailed
+    | UserAdapted
 )
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
@@ -65,6 +67,7 @@ def decode(data: bytes) -> AnyEvent:
 
 __all__ = [
     "KINDS",
+    "Adaptation",
     "AnyEvent",
     "ApprovalRequested",
     "Arguments",
@@ -87,9 +90,11 @@ __all__ = [
     "SessionEnded",
     "SessionFailed",
     "SessionOpened",
+    "Tightening",
     "ToolFailed",
     "ToolIntended",
     "ToolReturned",
+    "UserAdapted",
     "decode",
     "digest",
     "encode",

@@ -36,6 +36,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     expires_at: str
     digest: str
     supersedes: str = ""
+    adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made policy stricter here
     v: int = 1
 
 

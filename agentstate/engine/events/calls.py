@@ -14,6 +14,7 @@ class CallAllowed(Event, frozen=True, tag="call.allowed"):
     tier: int
     rule: str
     policy: str
+    adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made policy stricter here
     v: int = 1
 
 
@@ -42,6 +43,7 @@ class ToolIntended(Event, frozen=True, tag="tool.intended"):
     policy: str
     request: str = ""
     digest: str = ""
+    adapted: tuple[str, ...] = ()
     v: int = 1
 
 

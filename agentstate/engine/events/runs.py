@@ -33,6 +33,8 @@ class ModelRequested(Event, frozen=True, tag="model.requested"):
     tools: tuple[str, ...]
     digest: str
     attempt: int = 1
+    user: str = ""  # digest of what was known of the customer; empty: nothing
+    adapted: tuple[str, ...] = ()  # mappings of the customer's profile that applied
     v: int = 1
 
 

@@ -9,11 +9,12 @@ rules), `mapping` (what it changes in an agent's behaviour).
 
 from __future__ import annotations
 
+from agentstate.engine.events.user import Adaptation, Tightening
 from agentstate.engine.profile.changes import evolve, fold
 from agentstate.engine.profile.decide import agreed, decide
 from agentstate.engine.profile.declared import Declaration, load
 from agentstate.engine.profile.happenings import Happening
-from agentstate.engine.profile.mapping import Adaptation, Tightening, adapt, beliefs, effective, tightened, user_view
+from agentstate.engine.profile.mapping import adapt, beliefs, effective, tightened, user_view
 from agentstate.engine.profile.state import ProfileState, from_snapshot, to_snapshot
 
 __all__ = [

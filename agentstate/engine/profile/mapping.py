@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import guards
-from agentstate.engine.events import digest
+from agentstate.engine.events.user import Adaptation, Tightening
 from agentstate.engine.policy import Verdict
 from agentstate.engine.profile.decide import agreed, refused
 from agentstate.engine.profile.declared import PLACE, Declaration, Mapping, PreferenceKind, Threshold
@@ -34,39 +34,6 @@ class Effective(msgspec.Struct, frozen=True):
     value: Any
     said: bool
     confidence: Decimal
-
-
-class Tightening(msgspec.Struct, frozen=True):
-    """A threshold with the customer's value in it. Without a path it holds for every call of its tools that `when` is
-    true of.
-    """
-
-    name: str
-    tools: tuple[str, ...]
-    tier: int
-    quorum: int
-    why: str
-    when: str = "true"
-    path: str = ""
-    above: int = 0
-    currency: str = ""
-
-
-class Adaptation(msgspec.Struct, frozen=True):
-    """What a session is given of its customer's profile, as of entry `profile` of the profile's log."""
-
-    profile: int = 0
-    declared: str = ""
-    view: dict[str, Any] = {}
-    instructions: tuple[str, ...] = ()
-    parameters: dict[str, int] = {}
-    tightenings: tuple[Tightening, ...] = ()
-    mappings: tuple[str, ...] = ()  # the names of those that apply, in declared order
-
-    @property
-    def digest(self) -> str:
-        """Over all that can change a step: equal digests, equal behaviour, whatever else the profile learned."""
-        return digest(self.declared, self.view, self.instructions, self.parameters, self.tightenings, self.mappings)
 
 
 def effective(profile: ProfileState, declared: Declaration, kind: PreferenceKind, at: str) -> Effective | None:
@@ -175,25 +142,28 @@ def _tightening(name: str, threshold: Threshold, value: Any) -> Tightening:
     return msgspec.structs.replace(made, path=threshold.path, above=threshold.bound.within(number), currency=currency)
 
 
-def tightened(
-    verdict: Verdict, tightenings: Iterable[Tightening], tool: str, values: dict[str, Any]
-) -> tuple[Verdict, tuple[str, ...]]:
-    """`verdict` with every tightening that speaks of this call added to it, and the names of those.
+def tightened(verdict: Verdict, own: Iterable[Tightening], tool: str, values: dict[str, Any]) -> Verdict:
+    """`verdict` with every threshold of the customer's `own` that speaks of this call added to it, and their names.
 
     Each part of the answer asks for at least as much as `verdict` did.
     """
-    meant = [each for each in tightenings if tool in each.tools and _reaches(each, values)]
-    for each in meant:
-        stricter = verdict.gate != "approve" or (each.tier, each.quorum) > (verdict.tier, verdict.quorum)
-        verdict = msgspec.structs.replace(
-            verdict,
-            gate="approve",
-            tier=max(verdict.tier, each.tier),
-            quorum=max(verdict.quorum, each.quorum),
-            rule=f"profile.{each.name}" if stricter else verdict.rule,
-            why=each.why if stricter else verdict.why,
-        )
-    return verdict, tuple(each.name for each in meant)
+    for each in own:
+        if tool in each.tools and _reaches(each, values):
+            verdict = _joined(verdict, each)
+    return verdict
+
+
+def _joined(verdict: Verdict, own: Tightening) -> Verdict:
+    stricter = verdict.gate != "approve" or (own.tier, own.quorum) > (verdict.tier, verdict.quorum)
+    return msgspec.structs.replace(
+        verdict,
+        gate="approve",
+        tier=max(verdict.tier, own.tier),
+        quorum=max(verdict.quorum, own.quorum),
+        rule=f"profile.{own.name}" if stricter else verdict.rule,
+        why=own.why if stricter else verdict.why,
+        adapted=(*verdict.adapted, own.name),
+    )
 
 
 def _reaches(tightening: Tightening, values: dict[str, Any]) -> bool:

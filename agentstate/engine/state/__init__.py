@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.state import calls, conversation, requests, runs
+from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
@@ -56,6 +57,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ApprovalRequested: requests.approval_requested,
     ev.DecisionMade: requests.decision_made,
     ev.RequestEnded: requests.request_ended,
+    ev.UserAdapted: users.user_adapted,
 }
 
 

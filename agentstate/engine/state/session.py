@@ -77,6 +77,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refused: tuple[str, ...] = ()
     refusals: int = 0
     failure: str = ""
+    user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
 
     @property
     def ended(self) -> bool:

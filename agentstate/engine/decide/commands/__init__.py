@@ -7,8 +7,10 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.session import End, Open, Say
+from agentstate.engine.decide.commands.user import Adapt
 
 __all__ = [
+    "Adapt",
     "Answer",
     "Ask",
     "Begin",

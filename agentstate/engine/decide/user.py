@@ -1,0 +1,17 @@
+"""The user's part of the state: what a session knows of its customer, brought up to date before the model is asked."""
+
+from __future__ import annotations
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.user import Adapt
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given
+from agentstate.engine.state import SessionState
+
+
+def adapted(command: Adapt, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Nothing when no step would change by it: what else the profile learned is not this session's business."""
+    must_live(state)
+    if command.adaptation.digest == state.user.digest:
+        return []
+    return [ev.UserAdapted(command.adaptation)]
