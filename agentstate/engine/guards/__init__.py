@@ -140,4 +140,4 @@ def _must_be_json(value: Any) -> None:
         elif isinstance(item, list):
             waiting.extend(item)
         elif not (item is None or isinstance(item, bool | int | str)):
-            raise UnreadableGuard(f"got a {type(item).__name__}, want null, a bool, an integer, text, a list or an object")
+            raise UnreadableGuard(f"got a {type(item).__name__}, want null, a bool, an integer, text, list or object")

@@ -1,8 +1,8 @@
 """What an expression is made of: the checked syntax tree of the CEL compiler, read from its serialized form.
 
-The compiler hands its tree out as bytes only (`cel.expr.CheckedExpr`, cel-spec's syntax.proto and checked.proto), so the
-few wire types that occur are read here. Macros such as `all` and `map` are expanded already: what is left of them are
-comprehensions.
+The compiler hands its tree out as bytes only (`cel.expr.CheckedExpr`, cel-spec's syntax.proto and checked.proto), so
+the few wire types that occur are read here. Macros such as `all` and `map` are expanded already: what is left of them
+are comprehensions.
 """
 
 from __future__ import annotations

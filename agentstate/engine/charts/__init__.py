@@ -1,0 +1,31 @@
+"""Statecharts as data: read, checked, run purely, simulated, written as SCXML.
+
+Read in this order: `chart` (what one is made of), `state` (where one stands), `run` (start, step, tick), then `tree`,
+`selection`, `microstep` and `content` (the algorithm of SCXML's appendix D), `check`, `simulate`, `scxml`.
+"""
+
+from __future__ import annotations
+
+from agentstate.engine.charts.chart import BadChart, Chart, ChartOverrun
+from agentstate.engine.charts.reading import dump, load
+from agentstate.engine.charts.run import BadEvent, start, step, tick
+from agentstate.engine.charts.scxml import from_scxml, to_scxml
+from agentstate.engine.charts.state import ChartState, Happening, Moved, due_next
+
+__all__ = [
+    "BadChart",
+    "BadEvent",
+    "Chart",
+    "ChartOverrun",
+    "ChartState",
+    "Happening",
+    "Moved",
+    "due_next",
+    "dump",
+    "from_scxml",
+    "load",
+    "start",
+    "step",
+    "tick",
+    "to_scxml",
+]
