@@ -20,7 +20,7 @@ SAFE = jsonschema_rs.RegexOptions(size_limit=1 << 18, dfa_size_limit=1 << 20)  #
 MANY = 10  # a counted repeat of more than this counts as endless
 
 # One token of a pattern: an escape, a class, the head of a group, its end, a bar, a repeat, or one character.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""(?P<escape>\\(?:[pPuUx]\{[^}]*\}|[xX][0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.))
       | (?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])
       | (?P<open>\((?:\?(?:P?<[^>]*>|[A-Za-z-]*:))?)
@@ -57,7 +57,7 @@ def check(pattern: str, path: str) -> None:
 def _blows_up(pattern: str) -> bool:
     """Whether a group that is repeated without end repeats inside, or has alternatives that begin alike."""
     open_groups, last = [_Part(False, [""])], _Part(False, [""])
-    for token in _TOKEN.finditer(pattern):
+    for token in TOKEN.finditer(pattern):
         kind, text = token.lastgroup, token.group()
         if kind in ("least", "most"):
             kind = "repeat"
