@@ -25,18 +25,25 @@ from agentstate.engine.decide.commands import (
     End,
     Expire,
     Fail,
+    Fork,
+    Name,
     NoAnswer,
     Open,
+    Promote,
     Rest,
     Return,
+    Rollback,
     Say,
+    Supersede,
 )
 from agentstate.engine.decide.conversation import MAX_TEXT
+from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, SessionOver, UnknownRequest
 from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
+from agentstate.engine.decide.versions import named, rolled_back
 from agentstate.engine.events import AnyEvent
 from agentstate.engine.state import SessionState
 from agentstate.errors import Broken
@@ -59,14 +66,19 @@ __all__ = [
     "End",
     "Expire",
     "Fail",
+    "Fork",
     "Given",
+    "Name",
     "NoAnswer",
     "Open",
+    "Promote",
     "Outdated",
     "Rest",
     "Return",
+    "Rollback",
     "Say",
     "SessionOver",
+    "Supersede",
     "ToolFacts",
     "UnknownRequest",
     "decide",
@@ -86,6 +98,11 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fail: calls.failed,
     Decide: approvals.decided,
     Expire: approvals.expired,
+    Name: named,
+    Rollback: rolled_back,
+    Fork: forked,
+    Promote: promoted,
+    Supersede: superseded,
     Adapt: users.adapted,
 }
 

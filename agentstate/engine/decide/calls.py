@@ -6,11 +6,13 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Begin, Fail, Return
+from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import approval_request
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import changed_since
 from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call, SessionState
@@ -32,6 +34,8 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
         return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
     verdict = verdict_on(state, call, facts, given)
+    if call.status is CallStatus.READY and (refused := held_back(state, call, facts, verdict)):
+        return refused
     if call.status is CallStatus.READY:
         changed = changed_since(state, call, facts, verdict)
         if changed:
@@ -71,12 +75,16 @@ def _must_not_run_again(call: Call, facts: ToolFacts) -> bool:
 
 def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The result of the attempt that is running."""
+    if (late := state.versions.late.get(command.call)) is not None:
+        return late_returned(command, late)
     call = _running(state, command.call, command.attempt)
     return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path)]
 
 
 def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The failure of the attempt that is running, and when to try again, if that is safe."""
+    if (late := state.versions.late.get(command.call)) is not None:
+        return late_failed(command, late)
     call = _running(state, command.call, command.attempt)
     again = command.transient and not state.ended and _may_try_again(call, given.tools.get(call.tool))
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import End, Open, Say
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.refusals import SessionOver
+from agentstate.engine.decide.refusals import ForkMaySayNothing, SessionOver
 from agentstate.engine.state import SessionState, pending
 from agentstate.errors import Invalid, NotFound, Refused
 
@@ -24,6 +24,8 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
 def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Words, trimmed and bounded."""
     must_live(state)
+    if state.versions.is_draft and command.role in ("agent", "staff"):
+        raise ForkMaySayNothing()
     text = command.text.strip()
     if not text:
         raise Invalid("a message needs words", field="text")

@@ -7,6 +7,7 @@ from typing import Any
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
+from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
 from agentstate.engine.decide.verdicts import verdict_on
@@ -42,6 +43,8 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
     if ev.digest(call.tool, call.arguments) in state.refused:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
     verdict = verdict_on(state, call, facts, given)
+    if refused := held_back(state, call, facts, verdict):
+        return refused[0]
     if verdict.gate == "allow":
         return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
     return approval_request(state, call, facts, verdict, given)

@@ -21,6 +21,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     base_seconds: float
     check: Callable[[object], None]
     preview: Callable[[dict[str, Any], dict[str, Any]], str]
+    compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
 
 
 class Given(msgspec.Struct, frozen=True):

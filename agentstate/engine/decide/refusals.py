@@ -35,3 +35,9 @@ class Outdated(Refused):
     """What this result answers is not open any more."""
 
     code = "outdated"
+
+
+class ForkMaySayNothing(Refused):
+    """A fork says nothing to anybody until it is promoted."""
+
+    code = "fork_may_say_nothing"

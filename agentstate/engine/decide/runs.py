@@ -9,6 +9,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
+from agentstate.engine.decide.forks import speech
 from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
@@ -53,7 +54,7 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
         command.output_tokens,
     )
     said = command.text.strip()[:MAX_TEXT]
-    first: list[ev.AnyEvent] = [ev.MessageAdded("agent", said, by=command.model)] if said else []
+    first: list[ev.AnyEvent] = [speech(state, said, command.model)] if said else []
     then = state
     for event in (*first, answer):
         then = evolve(then, event, stamp(given.at))

@@ -26,6 +26,16 @@ from agentstate.engine.events.runs import (
     RunStarted,
 )
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+from agentstate.engine.events.versions import (
+    CheckpointNamed,
+    ForkPromoted,
+    Heard,
+    Lasting,
+    MessageDrafted,
+    SessionForked,
+    SessionRolledBack,
+    SessionSuperseded,
+)
 from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 
 AnyEvent = (
@@ -46,6 +56,12 @@ AnyEvent = (
     | ToolFailed
     | SessionEnded
     | SessionFailed
+    | CheckpointNamed
+    | SessionRolledBack
+    | SessionForked
+    | MessageDrafted
+    | ForkPromoted
+    | SessionSuperseded
     | UserAdapted
 )
 
@@ -74,11 +90,16 @@ __all__ = [
     "CallAllowed",
     "CallProposed",
     "CallRefused",
+    "CheckpointNamed",
     "DecisionKind",
     "DecisionMade",
     "Event",
     "Evidence",
+    "ForkPromoted",
+    "Heard",
+    "Lasting",
     "MessageAdded",
+    "MessageDrafted",
     "ModelAnswered",
     "ModelFailed",
     "ModelRequested",
@@ -89,7 +110,10 @@ __all__ = [
     "RunStarted",
     "SessionEnded",
     "SessionFailed",
+    "SessionForked",
     "SessionOpened",
+    "SessionRolledBack",
+    "SessionSuperseded",
     "Tightening",
     "ToolFailed",
     "ToolIntended",

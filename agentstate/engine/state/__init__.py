@@ -19,9 +19,12 @@ from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, Sessio
 from agentstate.engine.state import calls, conversation, requests, runs
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
+from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
+from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
+from agentstate.engine.state.versions import checkpoint_named, marked
 from agentstate.errors import Broken
 
 __all__ = [
@@ -44,6 +47,12 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.MessageAdded: conversation.message_added,
     ev.SessionEnded: conversation.session_ended,
     ev.SessionFailed: conversation.session_failed,
+    ev.CheckpointNamed: checkpoint_named,
+    ev.SessionRolledBack: rolled_back,
+    ev.SessionForked: session_forked,
+    ev.MessageDrafted: message_drafted,
+    ev.ForkPromoted: fork_promoted,
+    ev.SessionSuperseded: session_superseded,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
     ev.ModelRequested: runs.model_requested,
@@ -76,6 +85,7 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
     try:
         changed = change(state, event, at)
+        changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:
         raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error

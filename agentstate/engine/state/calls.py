@@ -15,6 +15,7 @@ from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, RequestStatus, move
 from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.versions import late_result
 
 KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
 _json = msgspec.json.Encoder(decimal_format="number")
@@ -42,6 +43,8 @@ def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> Sessi
 
 
 def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
+    if event.call in state.versions.late:
+        return late_result(state, event)
     edited = _was_edited(state, event.call)
     state = moved(state, event.call, CallMove.RETURN)
     if event.output_path is not None:
@@ -60,6 +63,8 @@ def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
 
 
 def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionState:
+    if event.call in state.versions.late:
+        return late_result(state, event)
     if event.retry_at:
         return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at)
     state = moved(state, event.call, CallMove.FAIL)

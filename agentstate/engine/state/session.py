@@ -9,6 +9,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
+from agentstate.engine.versions.kept import Versions
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -77,6 +78,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refused: tuple[str, ...] = ()
     refusals: int = 0
     failure: str = ""
+    versions: Versions = Versions()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
 
     @property

@@ -7,6 +7,7 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.session import End, Open, Say
+from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 from agentstate.engine.decide.commands.user import Adapt
 
 __all__ = [
@@ -19,9 +20,14 @@ __all__ = [
     "End",
     "Expire",
     "Fail",
+    "Fork",
+    "Name",
     "NoAnswer",
     "Open",
+    "Promote",
     "Rest",
     "Return",
+    "Rollback",
     "Say",
+    "Supersede",
 ]

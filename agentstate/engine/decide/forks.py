@@ -1,0 +1,85 @@
+"""Forks: another way a session might go. A fork reads and drafts; it speaks and acts once it is promoted."""
+
+from __future__ import annotations
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.versions import Fork, Promote, Supersede
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.versions import MAX_REASON, NoSuchPoint, bounded, note
+from agentstate.engine.policy import Verdict
+from agentstate.engine.state import Call, SessionState, pending
+from agentstate.engine.state.put_back import carried, fingerprint
+from agentstate.errors import Refused
+
+MAX_HEARD = 60  # messages of the parent that a fork is told when it takes over
+
+
+class NotAFork(Refused):
+    """This session is no fork that waits to be promoted."""
+
+    code = "not_a_fork"
+
+
+def forked(command: Fork, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The first two entries of a fork: it is of the same customer, and it is a copy."""
+    older = command.older
+    if state.opened is not None:
+        raise Refused("the session is open already")
+    if older.opened is None or older.seq != command.seq:
+        raise NoSuchPoint(f"got {command.seq}")
+    reason = bounded(command.reason, "reason", MAX_REASON)
+    opened = older.opened
+    return [
+        ev.SessionOpened(opened.customer, opened.team, opened.agent, opened.channel, opened.topic),
+        ev.SessionForked(command.parent, command.seq, fingerprint(older), carried(older), command.by, reason),
+    ]
+
+
+def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The fork takes over, and is told what it missed."""
+    must_live(state)
+    origin = state.versions.origin
+    if origin is None or origin.promoted:
+        raise NotAFork()
+    reason = bounded(command.reason, "reason", MAX_REASON)
+    told = note(f"You go on with this conversation now: {reason}", command.since)
+    return [
+        ev.ForkPromoted(
+            parent=origin.parent,
+            size=command.size,
+            by=command.by,
+            reason=reason,
+            heard=command.heard[-MAX_HEARD:],
+            lasting=command.since.lasting,
+            more=command.since.more,
+            note=told,
+        )
+    ]
+
+
+def superseded(command: Supersede, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The end of the parent: what waits is withdrawn, what runs may still return."""
+    must_live(state)
+    if state.versions.is_draft:
+        raise NotAFork("its parent is a fork itself: promote that one first")
+    reason = bounded(command.reason, "reason", MAX_REASON)
+    because = f"the session goes on as {command.fork}"
+    withdrawn = [ev.RequestEnded(request.asked.request, "withdrawn", because) for request in pending(state)]
+    return [*withdrawn, ev.SessionSuperseded(command.fork, command.by, reason), ev.SessionEnded(because, command.by)]
+
+
+def held_back(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict) -> list[ev.AnyEvent]:
+    """What becomes of a call that would act in a fork: it is refused, with what policy would have said of it."""
+    if not state.versions.is_draft or facts.effect == "pure":
+        return []
+    asked = (
+        f"a person would have been asked (tier {verdict.tier})" if verdict.gate == "approve" else "it would have run"
+    )
+    reason = f"this is a fork: it reads and does not act. Rule {verdict.rule}: {asked}."
+    return [ev.CallRefused(call.id, "fork_does_not_act", reason)]
+
+
+def speech(state: SessionState, text: str, by: str) -> ev.MessageAdded | ev.MessageDrafted:
+    """What the agent says, or in a fork would have said."""
+    return ev.MessageDrafted(text, by) if state.versions.is_draft else ev.MessageAdded("agent", text, by)

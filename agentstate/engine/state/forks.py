@@ -1,0 +1,60 @@
+"""What a fork takes from its parent, and what happens when it takes the parent's place.
+
+A fork has a log of its own. What it takes over is numbered below 0, counted back from the fork: entry -3 of a fork made
+at 40 is entry 37 of the parent. It takes no permit, request, timer, marks of written places or conflict.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item, added
+from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, withdrawal
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.versions.kept import Origin, Versions
+
+FACTS = ("seq", "opened", "opened_at", "last_at", "status")  # of the fork itself
+
+
+def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:
+    """The fork begins: the parent's state as its own, nothing open, silent until it is promoted."""
+    older = state_of(event.restored)
+    calls, withdrawn = ended_calls(older)
+    taken = resting(replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}))
+    calls = {key: replace(call, request="", approved="", intent=call.intent - event.seq) for key, call in calls.items()}
+    inherited = tuple(replace(item, seq=item.seq - event.seq) for item in older.items)
+    return replace(
+        taken,
+        calls=calls,
+        items=(*inherited, *(withdrawal(state.seq, call) for call in withdrawn)),
+        owes=bool(withdrawn or older.owes or older.asking),
+        ended_reason="",
+        versions=Versions(origin=Origin(event.parent, event.seq, event.digest, event.by)),
+    )
+
+
+def message_drafted(state: SessionState, event: ev.MessageDrafted, at: str) -> SessionState:
+    """The agent's own words, to itself: the customer hears nothing."""
+    return replace(state, items=added(state.items, Item(state.seq, "agent", event.text, by=event.by)))
+
+
+def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> SessionState:
+    """The fork may speak and act, and has heard what was said in the parent meanwhile."""
+    assert state.versions.origin is not None
+    items = state.items
+    for heard in event.heard:
+        items = added(items, Item(state.seq, heard.role, heard.text, by=heard.by))
+    unanswered = bool(event.heard) and event.heard[-1].role == "customer"
+    return replace(
+        state,
+        items=(*items, *noted(state, event)),
+        messages=state.messages + len(event.heard),
+        owes=state.owes or unanswered,
+        versions=replace(state.versions, origin=replace(state.versions.origin, promoted=at)),
+    )
+
+
+def session_superseded(state: SessionState, event: ev.SessionSuperseded, at: str) -> SessionState:
+    """A fork goes on in this session's place."""
+    return replace(state, versions=replace(state.versions, superseded_by=event.fork))

@@ -1,0 +1,141 @@
+"""Which parts of an older state hold again after a rollback, and which never go back.
+
+What a session has decided for itself goes back: scratchpad, plan, calls, the marks of what was written. What others
+heard, did or decided does not: the conversation, refusals, effects, the log. A part that is placed nowhere here goes
+back; a test asks for each to be placed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item
+from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.state.session import Call, Request, SessionState, calls_in
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
+from agentstate.engine.versions.kept import (
+    KEPT_LATE,
+    KEPT_ROLLBACKS,
+    Checkpoint,
+    Late,
+    RolledBack,
+    Versions,
+    with_checkpoint,
+)
+
+STAYS: Mapping[str, str] = {
+    "seq": "the log only grows",
+    "status": "it follows from the rest",
+    "opened": "a fact",
+    "opened_at": "a fact",
+    "last_at": "a fact",
+    "ended_reason": "a fact",
+    "messages": "they were heard",
+    "memory": "it is of what was heard",
+    "proposed": "it counts what happened",
+    "runs": "it counts what happened",
+    "refused": "a person refused, and still does",
+    "refusals": "a person refused, and still does",
+    "user": "what is known of the customer is theirs, in all sessions",
+    "versions": "checkpoints are of the log",
+}
+MADE_ANEW: Mapping[str, str] = {
+    "epoch": "it is raised",
+    "items": "words stay, what was called since goes",
+    "calls": "as they stood, the open ones withdrawn",
+    "requests": "decisions stay, what waited is withdrawn",
+    "run": "the run is over",
+    "steps_in_run": "the run is over",
+    "owes": "the agent owes an answer if it did then, or if the customer has the last word",
+    "asking": "what is answered now is of an older epoch",
+    "model_attempt": "nothing is asked",
+    "model_retry_at": "nothing is asked",
+    "failure": "that was then",
+}
+GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory"}
+PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
+_encoder = msgspec.json.Encoder(decimal_format="number")
+
+
+def fingerprint(state: SessionState) -> str:
+    """SHA-256, in hex, over the state's snapshot."""
+    return hashlib.sha256(to_snapshot(state)).hexdigest()
+
+
+def carried(state: SessionState) -> dict[str, Any]:
+    """A state as an event carries it."""
+    found: dict[str, Any] = msgspec.to_builtins(state)
+    return found
+
+
+def state_of(snapshot: dict[str, Any]) -> SessionState:
+    """The state that an event carries."""
+    return from_snapshot(_encoder.encode(snapshot))
+
+
+def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> SessionState:
+    """The state after a rollback. The event carries the older state; nothing else is read."""
+    older = state_of(event.restored)
+    kept = {name: getattr(state, name) for name in SessionState.__struct_fields__ if name in STAYS}
+    calls, withdrawn = ended_calls(older)
+    back = resting(replace(older, **kept, epoch=event.epoch, calls=calls))
+    return replace(
+        back,
+        requests=_requests(state, calls, at),
+        items=(*_heard(state, event.to), *(withdrawal(state.seq, call) for call in withdrawn), *noted(state, event)),
+        owes=_owes(state, older, withdrawn),
+        versions=_versions(state, event, at),
+    )
+
+
+def resting(state: SessionState) -> SessionState:
+    """The state with no run, no open model request and no timer."""
+    return replace(state, run="", steps_in_run=0, asking="", model_attempt=0, model_retry_at="", failure="")
+
+
+def ended_calls(older: SessionState) -> tuple[dict[str, Call], list[Call]]:
+    """The calls, the open ones withdrawn (and named): their permits, intents and results are of an older epoch."""
+    open_ones = [call for call in older.calls.values() if call.status not in CALL_ENDED]
+    ended = {call.id: replace(call, status=CallStatus.WITHDRAWN, approved="", retry_at="") for call in open_ones}
+    return {**older.calls, **ended}, open_ones
+
+
+def withdrawal(seq: int, call: Call) -> Item:
+    """What the agent is told of a call that was open then."""
+    return Item(seq, "tool", PUT_BACK, by=call.tool, call=call.id)
+
+
+def noted(state: SessionState, event: ev.SessionRolledBack | ev.ForkPromoted) -> tuple[Item, ...]:
+    """The note of an event to the agent, as an item."""
+    return (Item(state.seq, "note", event.note),) if event.note else ()
+
+
+def _heard(state: SessionState, to: int) -> tuple[Item, ...]:
+    """The items without what was called since, and without results that came since."""
+    return tuple(item for item in state.items if item.seq < to or not (item.calls or item.role == "tool"))
+
+
+def _requests(state: SessionState, calls: dict[str, Call], at: str) -> dict[str, Request]:
+    """The requests with their outcomes. Those of calls that are gone now leave the state with the next rollback."""
+    return {
+        key: request for key, request in state.requests.items() if request.asked.call in calls or request.ended_at == at
+    }
+
+
+def _owes(state: SessionState, older: SessionState, withdrawn: list[Call]) -> bool:
+    said = next((item.role for item in reversed(state.items) if item.role in ("customer", "agent", "staff")), "")
+    return bool(withdrawn or older.owes or older.asking or said == "customer")
+
+
+def _versions(state: SessionState, event: ev.SessionRolledBack, at: str) -> Versions:
+    running = calls_in(state, CallStatus.RUNNING)
+    late = state.versions.late | {call.id: Late(call.tool, call.attempt, call.intent, state.epoch) for call in running}
+    rollbacks = (*state.versions.rollbacks, RolledBack(state.seq, event.to, at, event.by))[-KEPT_ROLLBACKS:]
+    kept = with_checkpoint(state.versions, Checkpoint(state.seq, "rollback", at, by=event.by))
+    return replace(kept, late=dict(list(late.items())[-KEPT_LATE:]), rollbacks=rollbacks)
