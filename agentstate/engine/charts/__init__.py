@@ -7,23 +7,34 @@ Read in this order: `chart` (what one is made of), `state` (where one stands), `
 from __future__ import annotations
 
 from agentstate.engine.charts.chart import BadChart, Chart, ChartOverrun
+from agentstate.engine.charts.check import Finding, check, errors_in
 from agentstate.engine.charts.reading import dump, load
 from agentstate.engine.charts.run import BadEvent, start, step, tick
 from agentstate.engine.charts.scxml import from_scxml, to_scxml
+from agentstate.engine.charts.simulate import Case, Step, coverage_of, load_cases, run_cases, simulate
 from agentstate.engine.charts.state import ChartState, Happening, Moved, due_next
 
 __all__ = [
     "BadChart",
     "BadEvent",
+    "Case",
     "Chart",
     "ChartOverrun",
     "ChartState",
+    "Finding",
     "Happening",
     "Moved",
+    "Step",
+    "check",
+    "coverage_of",
     "due_next",
     "dump",
+    "errors_in",
     "from_scxml",
     "load",
+    "load_cases",
+    "run_cases",
+    "simulate",
     "start",
     "step",
     "tick",

@@ -214,18 +214,18 @@ def all_states(states: Iterable[State]) -> Iterator[State]:
 
 def all_actions(chart: Chart) -> Iterator[AnyAction]:
     """Every action of the chart, those inside others too."""
-    yield from _within(chart.initial_do)
+    yield from within(chart.initial_do)
     for state in all_states(chart.states):
         blocks = (*state.entry, *state.exit, state.initial_do, *(one.do for one in state.transitions))
         for block in (*blocks, *(one.finalize for one in state.invoke)):
-            yield from _within(block)
+            yield from within(block)
 
 
-def _within(block: Block) -> Iterator[AnyAction]:
+def within(block: Block) -> Iterator[AnyAction]:
     for action in block:
         yield action
         if isinstance(action, Choose):
             for branch in action.branches:
-                yield from _within(branch.do)
+                yield from within(branch.do)
         if isinstance(action, ForEach):
-            yield from _within(action.do)
+            yield from within(action.do)

@@ -55,7 +55,7 @@ class Expression(msgspec.Struct, frozen=True):
 def compiled(expression: str) -> Any:
     """The compiled rule over NAMES. Raises BadGuard with the compiler's position and reason."""
     made = expressed(expression, NAMES)
-    _must_ask(made)
+    must_ask(made)
     return made.program
 
 
@@ -89,7 +89,7 @@ def _environment(names: tuple[str, ...]) -> Any:
 def answered(expression: str, names: tuple[str, ...], values: Mapping[str, Any], within: Container[str] = ()) -> bool:
     """Whether `expression` is true of `values`, in the states `within`. Raises BadGuard or UnreadableGuard."""
     made = expressed(expression, names)
-    _must_ask(made)
+    must_ask(made)
     result = _result(made, values, within)
     if result.type() != cel.Type.BOOL:
         raise UnreadableGuard(f"got {result.value()!r:.200}, want true or false")
@@ -103,7 +103,7 @@ def valued(expression: str, names: tuple[str, ...], values: Mapping[str, Any], w
     return value
 
 
-def _must_ask(made: Expression) -> None:
+def must_ask(made: Expression) -> None:
     given = made.program.return_type()
     if given not in (cel.Type.BOOL, cel.Type.DYN):
         raise BadGuard(f"it gives {given.name()}, want a yes or a no")

@@ -1,0 +1,16 @@
+"""One finding of a check."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """`path` names the state or transition (`ask#2`: the second one of state ask) it is about."""
+
+    rule: str
+    severity: Literal["error", "warning"]
+    path: str
+    sentence: str
