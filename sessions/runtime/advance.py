@@ -9,7 +9,8 @@ lease, no thread and no connection. A crash anywhere leaves either no intent (so
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
+from uuid import UUID
 
 from django.conf import settings
 
@@ -22,6 +23,7 @@ from agentstate.engine.state import SessionState, evolve
 from agentstate.ids import new_id
 from sessions.agents import context, registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands
+from sessions.profiles import using
 from sessions.runtime import crash, execute, leases
 from sessions.runtime.flights import Flights
 
@@ -78,17 +80,17 @@ def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> 
     """Record what is still under way and begin nothing: due again at once, and others may have their turn before."""
     while outcomes or flights.calls:
         if outcomes:
-            run_commands(lease, [settled(outcome) for outcome in outcomes])
+            run_commands(lease, [settled(lease, outcome) for outcome in outcomes])
         outcomes = list(flights.landed(LOOK_SECONDS))
     leases.give_up(lease, 0.0)
 
 
 def _record(lease: Lease, outcomes: list[Command], flights: Flights) -> Committed:
     """Commit `outcomes`, each under its own call, with the intents of all that is ready then."""
-    return run_commands(lease, [*(settled(outcome) for outcome in outcomes), intend(flights.calls)])
+    return run_commands(lease, [*(settled(lease, outcome) for outcome in outcomes), intend(lease.session, flights.calls)])
 
 
-def settled(outcome: Command) -> Step:
+def settled(lease: Lease, outcome: Command) -> Step:
     """The step that records an outcome. One that nobody waits for any more is dropped, by name, and alone: what came
     with it is recorded.
     """
@@ -97,38 +99,40 @@ def settled(outcome: Command) -> Step:
         try:
             return decide(outcome, state, given)
         except (Outdated, SessionOver) as refused:
-            log.info("dropped %s: %s", type(outcome).__name__, refused)
+            log.info("session %s: dropped %s: %s", lease.session, type(outcome).__name__, refused)
             return ()
 
     return decided
 
 
-def intend(flying: Set[str]) -> Step:
-    """The step that commits to what is next beside the calls of `flying`: intents, a model request, or that the run
-    rests.
+def intend(session: UUID, flying: Set[str]) -> Step:
+    """The step that commits to what is next beside the calls of `flying`: intents, a model request (after a look at what
+    is known of the customer), or that the run rests.
     """
 
     def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
         for action in core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying)):
-            for event in latest:
-                state = evolve(state, event, at)
-            latest = decide(_command(action, state), state, given)
-            events += latest
+            for wanted in _commands(session, action, at):
+                for event in latest:
+                    state = evolve(state, event, at)
+                latest = decide(wanted(state), state, given)
+                events += latest
         return events
 
     return decided
 
 
-def _command(action: core.Action, state: SessionState) -> Command:
+def _commands(session: UUID, action: core.Action, at: str) -> tuple[Callable[[SessionState], Command], ...]:
+    """What carries out the action, each as a function of the state that those before it led to."""
     match action:
         case core.RunCall(call=call):
-            return Begin(call)
+            return (lambda _: Begin(call),)
         case core.AskModel():
-            return _ask(state)
+            return (lambda state: using.adapting(session, state, at), _ask)
         case core.Nothing(waiting_for=waiting_for):
-            return Rest(waiting_for)
+            return (lambda _: Rest(waiting_for),)
 
 
 def _ask(state: SessionState) -> Ask:

@@ -77,7 +77,7 @@ def test_lost_results_of_several_calls_are_settled_side_by_side_under_the_same_k
     lease = Lease(session, 7)
     asked = run_commands(lease, [advance.intend(NOBODY)])
     (answer,) = advance._do(lease, asked, Flights())
-    run_commands(lease, [advance.settled(answer), advance.intend(NOBODY)])
+    run_commands(lease, [advance.settled(lease, answer), advance.intend(NOBODY)])
     assert len(calls_in(state(session), CallStatus.RUNNING)) == 2
     keys = {event["key"] for event in events(session, "tool.intended")}
     ran.clear()
@@ -107,7 +107,8 @@ def test_a_call_that_landed_too_late_for_anyone_is_dropped_alone():
     say(session, "Go.")
     first, second = state(session).calls.values()
     AgentSession.objects.filter(pk=session).update(fence=7)
-    outdated = advance.settled(advance.execute.too_slow(first))
-    spoken = advance.settled(advance.Rest("customer"))
-    assert run_commands(Lease(session, 7), [outdated, spoken]).events == ()
+    lease = Lease(session, 7)
+    outdated = advance.settled(lease, advance.execute.too_slow(first))
+    spoken = advance.settled(lease, advance.Rest("customer"))
+    assert run_commands(lease, [outdated, spoken]).events == ()
     assert state(session).calls[second.id].status is CallStatus.DONE
