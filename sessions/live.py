@@ -10,6 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
+from collections.abc import Callable, Collection
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -156,9 +157,12 @@ class _Announcer:
 _announcer = _Announcer()
 
 
-def drain_outbox(older_than: float, limit: int = 5000) -> int:
+def drain_outbox(
+    older_than: float, limit: int = 5000, first: Callable[[Collection[UUID]], None] | None = None
+) -> int:
     """Announce again what was committed more than `older_than` seconds ago, once a session, then delete it. What could
-    not be sent stays. Gives how many sessions were announced.
+    not be sent stays. `first` is called with the sessions before anything is deleted: what must follow a commit in any
+    case may hang on it. Gives how many sessions were announced.
     """
     rows = ledger.run(
         "SELECT id, session, team, seq FROM agent_sessions_outbox"
@@ -166,6 +170,8 @@ def drain_outbox(older_than: float, limit: int = 5000) -> int:
         {"age": older_than, "limit": limit},
     )
     newest = {(session, team): seq for _, session, team, seq in rows}
+    if rows and first is not None:
+        first({session for session, _ in newest})
     sent = [_announcer.again(session, team, seq) for (session, team), seq in newest.items()]
     if not all(_went_well(sending) for sending in sent):
         return 0

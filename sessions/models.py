@@ -45,6 +45,7 @@ class AgentSession(models.Model):
             models.Index(fields=["ready_at"], name="session_ready", condition=models.Q(ready_at__isnull=False)),
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
+            models.Index(fields=["kid"], name="session_customer"),
         ]
 
 
@@ -96,3 +97,22 @@ class Outbox(models.Model):
     team = models.UUIDField()
     seq = models.BigIntegerField()
     at = models.DateTimeField()
+
+
+class CustomerProfile(models.Model):
+    """What is known of one customer across sessions, as of entry `seq` of the profile's log; the state is sealed."""
+
+    log = models.UUIDField(primary_key=True)  # the id of its log
+    kid = models.UUIDField(unique=True)  # key of the data subject
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    seq = models.BigIntegerField()
+    opened_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    sealed = models.BinaryField()
+
+
+class Taught(models.Model):
+    """How far a session has taught its customer's profile. A hint: the profile knows it too, by sessions of late."""
+
+    session = models.UUIDField(primary_key=True)
+    seq = models.BigIntegerField()

@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.signals import worker_ready
 
 from sessions import live
+from sessions.profiles import learning
 from sessions.runtime import advance, sweeper
 
 
@@ -19,9 +20,11 @@ def advance_ready() -> None:
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    """Every second: expire requests, announce what was not announced, wake workers for what is due."""
+    """Every second: expire requests, announce what was not announced and learn from it, wake workers for what is
+    due.
+    """
     sweeper.expire_due()
-    live.drain_outbox(older_than=2.0)
+    live.drain_outbox(older_than=2.0, first=learning.teach_all)
     if sweeper.something_is_due():
         advance.advance_ready()
 

@@ -33,6 +33,7 @@ class Permission(StrEnum):
     CONFIGURE = "configure"  # people, roles, policies, settings of the team
     OPEN_SESSION = "open_session"  # begin a session
     SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
+    KEEP_PROFILE = "keep_profile"  # change, on a customer's behalf, what is known of them and what they agree to
 
 
 class Role(StrEnum):
@@ -48,7 +49,9 @@ class Role(StrEnum):
 P = Permission
 ROLES: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: frozenset({P.SEE, P.READ}),
-    Role.SUPERVISOR: frozenset({P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT}),
+    Role.SUPERVISOR: frozenset(
+        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT, P.KEEP_PROFILE}
+    ),
     Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),

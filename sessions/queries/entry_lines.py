@@ -52,10 +52,11 @@ def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) 
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
     _must_read(user, session)
     start = after + 1
-    return list(_opened(ledger.read_rows(session, start, start + limit)))
+    return list(opened(ledger.read_rows(session, start, start + limit)))
 
 
-def _opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
+def opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
+    """Rows as lines; of an erased subject without data."""
     for row in rows:
         envelope = ledger.parse_envelope(row.envelope)
         try:
@@ -85,7 +86,7 @@ def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[Led
     _must_read(user, session)
     rows = list(ledger.read_rows(session, max(0, start), stop))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
-    return [LedgerLine(entry, leaf) for entry, leaf in zip(_opened(iter(rows)), leaves, strict=True)]
+    return [LedgerLine(entry, leaf) for entry, leaf in zip(opened(iter(rows)), leaves, strict=True)]
 
 
 def tail_start(size: int) -> int:

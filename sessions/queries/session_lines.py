@@ -48,6 +48,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     last_at: datetime
     ended_at: datetime | None
     team: UUID
+    customer: UUID | None = None  # the id of the data subject's key; None for those who may not read
     name: str = ""
     topic: str = ""
     last_role: str = ""
@@ -142,6 +143,7 @@ def opening(committed: Committed) -> SessionLine:
     said = projections.session_card(state)
     return SessionLine(
         id=place.id,
+        customer=place.kid,
         team=place.team,
         agent=state.opened.agent,
         channel=state.opened.channel,
@@ -191,6 +193,7 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         return msgspec.structs.replace(plain, name=ERASED_NAME)
     return msgspec.structs.replace(
         plain,
+        customer=row.kid,
         name=card.name or card.customer,
         topic=card.topic,
         last_role=card.last_role,

@@ -9,7 +9,8 @@ lease, no thread and no connection. A crash anywhere leaves either no intent (so
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -87,7 +88,9 @@ def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> 
 
 def _record(lease: Lease, outcomes: list[Command], flights: Flights) -> Committed:
     """Commit `outcomes`, each under its own call, with the intents of all that is ready then."""
-    return run_commands(lease, [*(settled(lease, outcome) for outcome in outcomes), intend(lease.session, flights.calls)])
+    return run_commands(
+        lease, [*(settled(lease, outcome) for outcome in outcomes), intend(lease.session, flights.calls)]
+    )
 
 
 def settled(lease: Lease, outcome: Command) -> Step:
@@ -106,33 +109,40 @@ def settled(lease: Lease, outcome: Command) -> Step:
 
 
 def intend(session: UUID, flying: Set[str]) -> Step:
-    """The step that commits to what is next beside the calls of `flying`: intents, a model request (after a look at what
-    is known of the customer), or that the run rests.
+    """The step that commits to what is next beside the calls of `flying`: intents, a model request, or that the run
+    rests; before it acts, what is known of the customer is brought up to date.
     """
 
     def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
-        for action in core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying)):
-            for wanted in _commands(session, action, at):
-                for event in latest:
-                    state = evolve(state, event, at)
-                latest = decide(wanted(state), state, given)
-                events += latest
+        actions = core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying))
+        for wanted in _commands(session, actions, at):
+            for event in latest:
+                state = evolve(state, event, at)
+            latest = decide(wanted(state), state, given)
+            events += latest
         return events
 
     return decided
 
 
-def _commands(session: UUID, action: core.Action, at: str) -> tuple[Callable[[SessionState], Command], ...]:
-    """What carries out the action, each as a function of the state that those before it led to."""
+def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Callable[[SessionState], Command]]:
+    """What carries out the actions, each a function of the state that those before it led to."""
+    if not all(isinstance(action, core.Nothing) for action in actions):
+        yield lambda state: using.adapting(session, state, at)
+    for action in actions:
+        yield partial(_command, action)
+
+
+def _command(action: core.Action, state: SessionState) -> Command:
     match action:
         case core.RunCall(call=call):
-            return (lambda _: Begin(call),)
+            return Begin(call)
         case core.AskModel():
-            return (lambda state: using.adapting(session, state, at), _ask)
+            return _ask(state)
         case core.Nothing(waiting_for=waiting_for):
-            return (lambda _: Rest(waiting_for),)
+            return Rest(waiting_for)
 
 
 def _ask(state: SessionState) -> Ask:

@@ -75,9 +75,9 @@ def test_lost_results_of_several_calls_are_settled_side_by_side_under_the_same_k
     commands.say(cast.cleo(), session, "Go.")
     AgentSession.objects.filter(pk=session).update(fence=7)
     lease = Lease(session, 7)
-    asked = run_commands(lease, [advance.intend(NOBODY)])
+    asked = run_commands(lease, [advance.intend(lease.session, NOBODY)])
     (answer,) = advance._do(lease, asked, Flights())
-    run_commands(lease, [advance.settled(lease, answer), advance.intend(NOBODY)])
+    run_commands(lease, [advance.settled(lease, answer), advance.intend(lease.session, NOBODY)])
     assert len(calls_in(state(session), CallStatus.RUNNING)) == 2
     keys = {event["key"] for event in events(session, "tool.intended")}
     ran.clear()

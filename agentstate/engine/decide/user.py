@@ -11,7 +11,7 @@ from agentstate.engine.state import SessionState
 
 def adapted(command: Adapt, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Nothing when no step would change by it: what else the profile learned is not this session's business."""
-    must_live(state)
-    if command.adaptation.digest == state.user.digest:
+    if state.ended or command.adaptation.digest == state.user.digest:
         return []
+    must_live(state)
     return [ev.UserAdapted(command.adaptation)]

@@ -58,7 +58,10 @@ class Session(serializers.Serializer[Any]):
     opened_at = serializers.DateTimeField()
     last_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
-    name = serializers.CharField(help_text="the customer's; this and what follows is empty unless you may read")
+    customer = serializers.UUIDField(
+        allow_null=True, help_text="id of the customer's profile here; this and what follows is empty unless you may read"
+    )
+    name = serializers.CharField(help_text="the customer's")
     topic = serializers.CharField()
     last_role = serializers.CharField()
     last_words = serializers.CharField()

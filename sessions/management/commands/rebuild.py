@@ -8,6 +8,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions import rebuild
+from sessions.profiles import rebuild as profiles
 
 
 class Command(BaseCommand):
@@ -30,6 +31,14 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"{difference.session} {difference.what}: got {difference.got}, want {difference.want}"
                 )
+        known = [] if options["sessions"] else profiles.subjects()
+        for subject in known:
+            if not options["check"]:
+                profiles.rebuild(subject)
+            for what, got, want in profiles.check(subject):
+                differences += 1
+                self.stdout.write(f"{subject.log} {what}: got {got}, want {want}")
+        told = f"{len(chosen)} sessions" + (f" and {len(known)} profiles" if known else "")
         if differences:
-            raise CommandError(f"{differences} differences in {len(chosen)} sessions")
-        self.stdout.write(f"{len(chosen)} sessions: projections and snapshots are the fold of the ledger")
+            raise CommandError(f"{differences} differences in {told}")
+        self.stdout.write(f"{told}: projections and snapshots are the fold of the ledger")

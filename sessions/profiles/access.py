@@ -1,0 +1,68 @@
+"""Who may know which customer: somebody who may read in a team that serves them. To anybody else there is none."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import msgspec
+from django.contrib.auth.models import AnonymousUser
+
+from agentstate.engine.profile import Declaration
+from agentstate.errors import NotFound
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, teams_with
+from sessions.models import AgentSession
+from sessions.profiles import declared as declarations
+from sessions.profiles.logs import Subject
+
+Person = User | AnonymousUser
+
+
+class UnknownCustomer(NotFound):
+    """There is no such customer, or you may not see them."""
+
+    code = "unknown_customer"
+
+
+class NoProfile(NotFound):
+    """No agent that this customer has spoken with keeps profiles."""
+
+    code = "no_profile"
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A customer as somebody may know them: whose profile, under which declaration, and the teams that serve them."""
+
+    subject: Subject
+    declared: Declaration
+    teams: frozenset[UUID]
+
+
+def known(user: Person, customer: UUID) -> Known:
+    """The customer, to those who may read in a team that serves them. Raises UnknownCustomer, NoProfile."""
+    rows = list(
+        AgentSession.objects.filter(kid=customer).order_by("-opened_at").values_list("tenant_id", "team_id", "agent")
+    )
+    teams = frozenset(team for _, team, _ in rows)
+    if not teams & set(teams_with(user, Permission.READ)):
+        raise UnknownCustomer()
+    found = (declarations.for_agent(agent) for agent in dict.fromkeys(agent for _, _, agent in rows))
+    declared = next((each for each in found if each is not None), None)
+    if declared is None:
+        raise NoProfile()
+    return Known(Subject(customer, rows[0][0]), declared, teams)
+
+
+def may_keep(user: Person, teams: frozenset[UUID]) -> bool:
+    """Whether `user` may change the profile of a customer whom these teams serve."""
+    return keeps(user, teams) or speaks(user, teams)
+
+
+def keeps(user: Person, teams: frozenset[UUID]) -> bool:
+    """Whether `user` may do so on the customer's behalf."""
+    return bool(teams & set(teams_with(user, Permission.KEEP_PROFILE)))
+
+
+def speaks(user: Person, teams: frozenset[UUID]) -> bool:
+    """Whether `user` speaks as the customer there."""
+    return bool(teams & set(teams_with(user, Permission.SPEAK_AS_CUSTOMER)))

@@ -1,0 +1,108 @@
+"""Sessions teach the profiles of their customers: what is due is known from the outbox, how far from a row a session.
+
+Idempotent by (session, seq): the profile itself knows up to which entry of which session it has learned, so a row that
+is missing or old costs time and teaches nothing twice. A crash before the append leaves the outbox row, or the next
+commit of the session, to bring it up again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.profile import Declaration, Happening
+from agentstate.engine.profile.commands import Learn
+from audit import keys, ledger
+from sessions.commit import Author
+from sessions.profiles import declared as declarations
+from sessions.profiles import logs
+from sessions.profiles.logs import Subject
+
+log = logging.getLogger(__name__)
+BATCH = 500  # entries of a session that are learned from at once
+
+_PROGRESS = """INSERT INTO agent_sessions_taught (session, seq) SELECT {source}
+  ON CONFLICT (session) DO UPDATE SET seq = EXCLUDED.seq WHERE agent_sessions_taught.seq < EXCLUDED.seq"""
+
+
+def teach_all(sessions: Collection[UUID]) -> None:
+    """Let each of these sessions teach what it has not taught yet; those of agents without profiles teach nothing.
+
+    One that cannot is told to the log: it must not keep the others waiting.
+    """
+    wanted = ledger.run(
+        "SELECT id FROM agent_sessions_agentsession WHERE id = ANY(%(ids)s) AND agent = ANY(%(agents)s)",
+        {"ids": list(sessions), "agents": list(declarations.agents())},
+    )
+    for (session,) in wanted:
+        try:
+            teach(session)
+        except keys.Erased:
+            continue
+        except Exception as error:  # without the error's own words: they may quote what a customer said
+            log.error("session %s could not teach its customer's profile: %s", session, type(error).__name__)
+
+
+def teach(session: UUID) -> None:
+    """Learn from the entries of one session up to its head. Raises keys.Erased."""
+    rows = ledger.run(
+        "SELECT s.kid, s.tenant_id, s.agent, s.channel, s.seq, coalesce(t.seq, 0) FROM agent_sessions_agentsession s"
+        " LEFT JOIN agent_sessions_taught t ON t.session = s.id WHERE s.id = %(session)s",
+        {"session": session},
+    )
+    for kid, tenant, agent, channel, size, start in rows:
+        declared = declarations.for_agent(agent)
+        if declared is None:
+            return
+        facts = {"agent": agent, "channel": channel}
+        for first in range(start, size, BATCH):
+            stop = min(first + BATCH, size)
+            _learn(Subject(kid, tenant), declared, session, facts, first, stop)
+
+
+def _learn(
+    subject: Subject, declared: Declaration, session: UUID, facts: dict[str, Any], first: int, stop: int
+) -> None:
+    happenings = tuple(_happenings(declared, session, facts, first, stop))
+    params = {"t_session": session, "t_seq": stop}
+    if happenings:
+        command = Learn(str(session), stop - 1, happenings)
+        moved = ledger.Fragment(_PROGRESS.format(source="%(t_session)s, %(t_seq)s FROM head"), params)
+        kept = logs.write(subject, declared, command, Author(ledger.SYSTEM), [moved])
+        if kept.seq > kept.first:
+            return
+    ledger.run(_PROGRESS.format(source="%(t_session)s, %(t_seq)s"), params)
+
+
+def _happenings(
+    declared: Declaration, session: UUID, facts: dict[str, Any], first: int, stop: int
+) -> Iterator[Happening]:
+    """The entries that a rule listens to, as rules read them. The others are not even opened."""
+    wanted = declared.kinds()
+    heard = [
+        row for row in ledger.read_rows(session, first, stop) if ledger.parse_envelope(row.envelope).kind in wanted
+    ]
+    if heard:
+        topic = _only(ledger.open_rows(ledger.read_rows(session, 0, 1)))
+        facts = {**facts, "topic": topic.topic if isinstance(topic, ev.SessionOpened) else ""}
+    for envelope, payload in ledger.open_rows(heard):
+        event = ev.decode(payload)
+        data = msgspec.structs.asdict(event)
+        call = _call_of(session, envelope.ref) if isinstance(event, ev.ToolReturned) else None
+        tool, arguments = (call.tool, call.arguments) if call else ("", {})
+        yield Happening(envelope.seq, envelope.at, envelope.kind, data, tool, arguments, facts)
+
+
+def _call_of(session: UUID, intent: int) -> ev.ToolIntended | None:
+    """The call that a result answers, from its intent."""
+    event = _only(ledger.open_rows(ledger.read_rows(session, intent, intent + 1))) if intent >= 0 else None
+    return event if isinstance(event, ev.ToolIntended) else None
+
+
+def _only(opened: Iterable[tuple[ledger.Envelope, bytes]]) -> ev.AnyEvent | None:
+    return next((ev.decode(payload) for _, payload in opened), None)
