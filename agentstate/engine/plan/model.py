@@ -50,7 +50,7 @@ class BadPlan(Invalid):
 
     def __init__(self, call: str, rule: str, detail: str) -> None:
         super().__init__(f"{call}: {rule}: {detail}" if call else f"{rule}: {detail}", field=call, rule=rule)
-        self.call, self.rule = call, rule
+        self.call, self.rule, self.why = call, rule, detail
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -55,13 +55,13 @@ class Graph(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=256)
 def graph(plan: Plan) -> Graph:
     """The wiring of a plan. Raises CyclicPlan naming the calls of the circle, BadReference, BadPlan."""
-    written = _written(plan)
+    written = written_by(plan)
     reads = {call.id: _places_read(call) for call in plan.calls}
     read_by: dict[Place, list[str]] = defaultdict(list)
     for call, places in reads.items():
         for place in places:
             read_by[place].append(call)
-    at, below = _overlaps(read_by, written)
+    at, below = overlaps(read_by, written)
     wired = {call: tuple(place for place in places if at[place] or below[place]) for call, places in reads.items()}
     feeds: dict[str, list[Place]] = {call.id: [] for call in plan.calls}
     for place in read_by:
@@ -94,7 +94,8 @@ def _places_read(call: Call) -> tuple[Place, ...]:
     return tuple((call.instance, path) for path in reads(call) if path.kind == "state")
 
 
-def _written(plan: Plan) -> dict[Place, list[str]]:
+def written_by(plan: Plan) -> dict[Place, list[str]]:
+    """Every place that is aimed at, and the calls that do. Raises BadReference, BadPlan."""
     written: dict[Place, list[str]] = defaultdict(list)
     for call in plan.calls:
         for path in writes(call):
@@ -105,20 +106,21 @@ def _written(plan: Plan) -> dict[Place, list[str]]:
     return written
 
 
-def _overlaps(
-    read: Iterable[Place], written: Mapping[Place, list[str]]
+def overlaps(
+    places: Iterable[Place], written: Mapping[Place, list[str]]
 ) -> tuple[dict[Place, tuple[str, ...]], dict[Place, tuple[str, ...]]]:
-    """Of every place that is read: who writes it or above it, and who writes below it."""
+    """Of each place: who writes it or above it, and who writes below it."""
     under: dict[Place, list[str]] = defaultdict(list)
     for place, calls in written.items():
-        for above in _above(place):
+        for above in above_of(place):
             under[above] += calls
-    places = list(read)
-    at = {place: _flat(written.get(each, ()) for each in (*_above(place), place)) for place in places}
-    return at, {place: _flat([under.get(place, ())]) for place in places}
+    wanted = list(places)
+    at = {place: _flat(written.get(each, ()) for each in (*above_of(place), place)) for place in wanted}
+    return at, {place: _flat([under.get(place, ())]) for place in wanted}
 
 
-def _above(place: Place) -> list[Place]:
+def above_of(place: Place) -> list[Place]:
+    """The places above this one, the widest first."""
     instance, path = place
     return [(instance, Path(path.kind, path.names[:count])) for count in range(len(path.names))]
 

@@ -1,0 +1,124 @@
+"""Where the outputs of a plan go: one writer a path, a place in the form, and nobody looks before it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from agentstate.engine import references
+from agentstate.engine.plan.check import shapes
+from agentstate.engine.plan.check.findings import Finding
+from agentstate.engine.plan.facts import Facts
+from agentstate.engine.plan.model import Call, Plan
+from agentstate.engine.plan.order import Graph, Place, above_of, overlaps, written_by
+from agentstate.engine.references import Path, Reference
+from agentstate.engine.scratchpad import scopes
+
+MAX_SEARCHED = 200  # calls that are looked at to find whether one waits for another
+
+
+def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
+    """What is wrong with the outputs and scopes of a plan that can be wired."""
+    written = written_by(plan)
+    perhaps = conditional(plan, wiring)
+    for place, calls in written.items():
+        if len(calls) > 1:
+            yield _several(plan, place[1], calls, perhaps)
+        yield from _overlapping(place, calls, written, wiring)
+    yield from _scopes(plan, facts, wiring, written)
+    for call in plan.calls:
+        yield from _in_the_form(call, facts)
+
+
+def conditional(plan: Plan, wiring: Graph) -> Mapping[str, bool]:
+    """Of each call whether it may be skipped: it has a guard, or all it reads stands on branches."""
+    perhaps: dict[str, bool] = {}
+    for name in wiring.order:
+        call = plan.by_id[name]
+        read = references.within(call.parameters)
+        perhaps[name] = bool(call.when) or any(_may_lack(each, call, plan, wiring, perhaps) for _, each in read)
+    return perhaps
+
+
+def _may_lack(reference: Reference, call: Call, plan: Plan, wiring: Graph, perhaps: Mapping[str, bool]) -> bool:
+    """Whether every alternative of a reference may fail to come."""
+
+    def comes(path: Path) -> bool:
+        writers = wiring.at.get((call.instance, path), ())
+        return not writers or any(_always(plan.by_id[name], path, perhaps) for name in writers)
+
+    return not any(all(map(comes, group)) for group in reference.alternatives)
+
+
+def _always(call: Call, path: Path, perhaps: Mapping[str, bool]) -> bool:
+    """Whether a call writes `path`, or above it, whatever happens."""
+    return not perhaps[call.id] and all(
+        any(path.names[: len(each.names)] == each.names for each in group) for group in call.alternatives
+    )
+
+
+def _several(plan: Plan, path: Path, calls: list[str], perhaps: Mapping[str, bool]) -> Finding:
+    always = [name for name in calls if _always(plan.by_id[name], path, perhaps)]
+    if len(always) > 1:
+        return Finding("two_writers", always[1], f"{path} is written by {always[0]} too, whatever happens")
+    return Finding("several_writers", calls[1], f"{path} may be written by {calls[0]} too")
+
+
+def _overlapping(
+    place: Place, calls: list[str], written: Mapping[Place, list[str]], wiring: Graph
+) -> Iterator[Finding]:
+    for above in above_of(place):
+        for other in written.get(above, ())[:1]:
+            if other != calls[0] and not _waits(calls[0], other, wiring):
+                yield Finding("overlapping_outputs", calls[0], f"{place[1]} stands within {above[1]}, of {other}")
+
+
+def _scopes(plan: Plan, facts: Facts, wiring: Graph, written: Mapping[Place, list[str]]) -> Iterator[Finding]:
+    shown = {call.id: [(call.instance, scopes.read(scope)) for scope in call.scopes or ()] for call in plan.calls}
+    at, below = overlaps((place for places in shown.values() for place in places), written)
+    for call in plan.calls:
+        for place in shown[call.id]:
+            writers = [name for name in (*at[place], *below[place]) if name != call.id]
+            if not writers and not _exists(call, place[1], facts):
+                yield Finding("unknown_scope", call.id, f"there is no {place[1]}, and nothing writes it")
+            late = next((name for name in writers[:10] if not _waits(call.id, name, wiring)), None)
+            if late is not None:
+                yield Finding("scope_not_waited_for", call.id, f"{place[1]} is written by {late}")
+
+
+def _exists(call: Call, path: Path, facts: Facts) -> bool:
+    views = facts.of(call.instance)
+    if not path.names:
+        return path.kind in views or path.kind in facts.declared
+    declared = facts.form if path.kind == "state" else facts.declared.get(path.kind)
+    declares = declared is not None and shapes.at(declared, path.names)[0] == "declared"
+    return declares or references.read(views, path) is not None
+
+
+def _waits(call: str, other: str, wiring: Graph) -> bool:
+    """Whether `call` comes after `other`, as far as a short search tells."""
+    waiting, seen = [call], {call}
+    while waiting and len(seen) <= MAX_SEARCHED:
+        for source in wiring.sources(waiting.pop()):
+            if source == other:
+                return True
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return False
+
+
+def _in_the_form(call: Call, facts: Facts) -> Iterator[Finding]:
+    form = facts.form if not call.instance else None
+    if form is None:
+        return
+    card = facts.tools.get(call.tool)
+    for number, group in enumerate(call.alternatives):
+        is_error = call.has_error_path and number == len(call.alternatives) - 1
+        for path in group:
+            word, wanted = shapes.at(form, path.names)
+            given = True if is_error or card is None or card.result is None else card.result
+            why = "" if word == "impossible" else shapes.disagree(given, wanted)
+            if word == "impossible":
+                yield Finding("not_in_form", call.id, f"the form of the state has no place for {path}")
+            elif why:
+                yield Finding("wrong_type", call.id, f"{path}: {why}")

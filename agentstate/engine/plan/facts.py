@@ -1,0 +1,103 @@
+"""What a plan is checked and dry-run against: the tools that exist, the values that are there, the names that mean
+something. The outside hands it in; nothing here looks anything up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentstate.engine import schemas
+from agentstate.engine.plan.model import META, Call, Plan, read, written
+from agentstate.engine.references import Views
+
+ANONYMOUS = "anonymous"  # a delegate without a saved request
+
+
+class ToolCard(msgspec.Struct, frozen=True):
+    """A tool as plans know it. `arguments` is the schema of its parameters, and fixes (`const`) or restricts (`enum`)
+    meta-properties where it names them; `result` that of what it gives, or None where it is not declared;
+    `example` stands for its result in a dry run. A tool without an `activity` is answered by the model.
+    """
+
+    name: str
+    arguments: schemas.Schema = True
+    result: schemas.Schema | None = None
+    example: Any = msgspec.UNSET
+    milliseconds: int = 0  # how long it usually takes, as declared
+    effect: str = "pure"
+    activity: bool = True
+
+    @property
+    def properties(self) -> Mapping[str, schemas.Schema]:
+        """What the tool says of meta-properties."""
+        found = self.arguments.get("properties", {}) if isinstance(self.arguments, dict) else {}
+        return {name: schema for name, schema in found.items() if name in META}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The meta-properties that a call must give."""
+        return tuple(name for name in _required(self.arguments) if name in META)
+
+    @property
+    def parameters(self) -> schemas.Schema:
+        """The schema of the parameters alone."""
+        if not isinstance(self.arguments, dict) or not self.properties:
+            return self.arguments
+        rest = {name: schema for name, schema in self.arguments["properties"].items() if name not in META}
+        required = [name for name in _required(self.arguments) if name not in META]
+        return {**self.arguments, "properties": rest, **({"required": required} if required else {"required": []})}
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """`views` holds the values that are there (kind -> object; a kind that is not in it or in `declared` does not
+    exist); `declared` the schemas of kinds whose values come later; `form` the schema of the state.
+    """
+
+    tools: Mapping[str, ToolCard]
+    views: Views = msgspec.field(default_factory=lambda: {"state": {}})
+    declared: Mapping[str, schemas.Schema] = {}
+    form: schemas.Schema | None = None
+    instances: Mapping[str, Views] = {}
+    delegates: frozenset[str] = frozenset()
+    activities: frozenset[str] = frozenset()
+    many: bool = False  # the plan is to be applied to many instances, so its calls may name none
+
+    def of(self, instance: str) -> Views:
+        """What calls of this instance may read."""
+        return self.instances.get(instance, {}) if instance else self.views
+
+
+def completed(plan: Plan, facts: Facts) -> Plan:
+    """The plan with the meta-properties that its tools fix put in where a call leaves them out."""
+    calls = tuple(_completed(call, facts.tools.get(call.tool)) for call in plan.calls)
+    if all(new is old for new, old in zip(calls, plan.calls, strict=True)):
+        return plan
+    return Plan(calls)
+
+
+def _completed(call: Call, card: ToolCard | None) -> Call:
+    if card is None or not isinstance(card.arguments, dict):
+        return call
+    fixed = _fixed(card)
+    given = written(call)
+    missing = {name: value for name, value in fixed.items() if name not in given}
+    if not missing:
+        return call
+    return replace(read([{**given, **missing}]).calls[0], id=call.id, named=call.named)
+
+
+def _fixed(card: ToolCard) -> dict[str, Any]:
+    return {
+        name: schema["const"]
+        for name, schema in card.properties.items()
+        if isinstance(schema, dict) and "const" in schema and name not in ("_tool", "_id")
+    }
+
+
+def _required(schema: schemas.Schema) -> list[str]:
+    required = schema.get("required", []) if isinstance(schema, dict) else []
+    return required if isinstance(required, list) else []

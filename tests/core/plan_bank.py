@@ -1,0 +1,87 @@
+"""The bank's tools as plans know them, and the plan of a transfer: what the tests of plans talk about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentstate.engine.plan.facts import Facts, ToolCard
+
+MONEY = {
+    "type": "object",
+    "properties": {"minor": {"type": "integer", "minimum": 1}, "currency": {"type": "string"}},
+    "required": ["minor", "currency"],
+}
+CUSTOMER = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "accounts": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}},
+    },
+    "required": ["name", "accounts"],
+    "additionalProperties": False,
+}
+
+
+def _object(required: dict[str, Any], **more: Any) -> dict[str, Any]:
+    properties = {**required, **more}
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+TEXT = {"type": "string"}
+TOOLS = {
+    card.name: card
+    for card in (
+        ToolCard("load_customer", _object({"customer": TEXT}), CUSTOMER, milliseconds=100),
+        ToolCard(
+            "authorize",
+            _object({"customer": TEXT}, amount=MONEY),
+            {"type": "object", "properties": {"allowed": {"type": "boolean"}}, "required": ["allowed"]},
+            milliseconds=4000,
+        ),
+        ToolCard(
+            "transfer",
+            _object({"from_account": TEXT, "to_account": TEXT, "amount": MONEY}),
+            {"type": "object", "properties": {"receipt": TEXT}, "required": ["receipt"]},
+            milliseconds=300,
+            effect="idempotent",
+        ),
+        ToolCard("tell", _object({}, text=True), TEXT, milliseconds=50),
+        ToolCard("ask_colleague", _object({}, about=True), None, activity=False),
+        ToolCard(
+            "note",
+            _object(
+                {},
+                text=True,
+                _outputPath={"const": "state.notes"},
+                _activity={"enum": ["keep"]},
+                _scopes={"maxItems": 1},
+            ),
+        ),
+    )
+}
+INPUT = {"customer": "C-1001", "amount": {"minor": 430000, "currency": "USD"}, "to": "1000000002"}
+FACTS = Facts(
+    TOOLS,
+    views={"state": {"open": {"since": "today"}}, "input": INPUT},
+    instances={"ann": {"state": {"id": "7"}, "input": INPUT}},
+    delegates=frozenset({"fraud-check"}),
+    activities=frozenset({"keep"}),
+)
+TRANSFER: list[dict[str, Any]] = [
+    {"_tool": "load_customer", "customer": "†input.customer", "_outputPath": "†state.customer"},
+    {
+        "_tool": "authorize",
+        "customer": "†input.customer",
+        "amount": "†input.amount",
+        "_outputPath": "†state.authorization",
+    },
+    {
+        "_tool": "transfer",
+        "from_account": "†state.customer.accounts.0.id",
+        "to_account": "†input.to",
+        "amount": "†input.amount",
+        "_when": "state.authorization.allowed",
+        "_outputPath": "†state.receipt || †state.trouble",
+    },
+    {"_tool": "tell", "text": "†state.receipt || †state.trouble"},
+]

@@ -1,0 +1,271 @@
+"""The check of a plan: what is wrong is found before anything runs, by its rule, at its call; nothing else is."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from agentstate.engine.plan import check as checking
+from agentstate.engine.plan import model
+from agentstate.engine.plan.check import PlanRefused, accepted, check
+from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.plan.model import BadPlan
+from tests.core.made import values
+from tests.core.plan_bank import FACTS, TOOLS, TRANSFER
+from tests.core.plan_world import plans
+
+FORM = {
+    "type": "object",
+    "properties": {"note": {"type": "string"}, "open": {"type": "object"}, "a": {}},
+    "additionalProperties": False,
+}
+LATE = {"_tool": "tell", "_id": "late", "text": "†state.n", "_outputPath": "state.m"}
+NOTE = {"_tool": "tell", "_id": "note", "_outputPath": "state.n"}
+
+
+def found(*calls, facts=FACTS):
+    return [(finding.rule, finding.call) for finding in check(model.read(list(calls)), facts)]
+
+
+def test_the_plan_of_a_transfer_is_in_order():
+    assert found(*TRANSFER) == []
+    assert [call.id for call in accepted(model.read(TRANSFER), FACTS).calls][2:] == ["transfer", "tell"]
+
+
+ERRORS = [
+    ("unknown_tool", [{"_tool": "fly"}]),
+    ("bad_parameters", [{"_tool": "load_customer"}]),
+    ("bad_parameters", [{"_tool": "load_customer", "customer": 7}]),
+    ("bad_parameters", [{"_tool": "load_customer", "customer": "x", "bogus": "†input.to"}]),
+    ("bad_parameters", [{"_tool": "authorize", "customer": "x", "amount": {"minor": "†input.amount.minor"}}]),
+    ("fixed_property", [{"_tool": "note", "_outputPath": "state.other"}]),
+    ("fixed_property", [{"_tool": "note", "_scopes": ["input", "state.open"]}]),
+    ("bad_reference", [{"_tool": "tell", "text": {"deep": ["†state..x"]}}]),
+    ("bad_reference", [{"_tool": "tell", "_outputPath": "input.x"}]),
+    ("bad_reference", [{"_tool": "tell", "_scopes": ["state.a b"]}]),
+    ("unknown_kind", [{"_tool": "tell", "text": "†weather.today"}]),
+    ("no_source", [{"_tool": "tell", "text": "†state.nowhere"}]),
+    ("no_source", [{"_tool": "tell", "text": "†state.nowhere || †input.nowhere"}]),
+    ("no_source", [{"_tool": "tell", "text": "†state.open && †state.nowhere"}]),
+    ("no_such_output", [TRANSFER[0], {"_tool": "tell", "_id": "late", "text": "†state.customer.shoes"}]),
+    ("wrong_type", [TRANSFER[0], {"_tool": "load_customer", "_id": "late", "customer": "†state.customer"}]),
+    ("wrong_type", [{"_tool": "load_customer", "customer": "†input.amount"}]),
+    ("two_writers", [{"_tool": "tell", "_outputPath": "state.x"}, {"_tool": "tell", "_outputPath": "state.x"}]),
+    ("cycle", [{"_tool": "tell", "text": "†state.x", "_outputPath": "state.x"}]),
+    ("max_writers", [{"_tool": "tell", "_when": "false", "_outputPath": "state.x"}] * 101),
+    ("unknown_scope", [{"_tool": "tell", "_scopes": ["state.nowhere"]}]),
+    ("unknown_scope", [{"_tool": "tell", "_scopes": ["weather"]}]),
+    ("outside_scopes", [{"_tool": "tell", "text": "†state.open", "_scopes": ["input"]}]),
+    ("outside_scopes", [{"_tool": "tell", "text": "†input.to", "_scopes": []}]),
+    ("unknown_instance", [{"_tool": "tell", "_instance": "bob"}]),
+    ("no_source", [{"_tool": "tell", "text": "†state.open", "_instance": "ann"}]),
+    ("unknown_delegate", [{"_tool": "tell", "_delegate": "nobody", "_scopes": ["input"]}]),
+    ("unknown_activity", [{"_tool": "tell", "_activity": "fly"}]),
+    ("bad_guard", [{"_tool": "tell", "_when": "os.system('rm')"}]),
+    ("bad_guard", [{"_tool": "tell", "_when": "'yes'"}]),
+]
+WARNINGS = [
+    ("several_writers", [{"_tool": "tell", "_outputPath": "state.x", "_when": "true"}] * 2),
+    (
+        "several_writers",
+        [{"_tool": "tell", "_outputPath": "state.x"}, {"_tool": "tell", "_outputPath": "state.x || state.y"}],
+    ),
+    ("overlapping_outputs", [TRANSFER[0], {"_tool": "tell", "_outputPath": "state.customer.mood"}]),
+    ("dead_alternative", [{"_tool": "tell", "text": "†state.nowhere || †input.to"}]),
+    ("undeclared_output", [TRANSFER[1], {"_tool": "tell", "text": "†state.authorization.reason"}]),
+    ("reads_all", [{"_tool": "tell", "_when": "size(state) > 0"}]),
+    ("scope_not_waited_for", [NOTE, {"_tool": "tell", "_scopes": ["state.n"]}]),
+    ("sees_nothing", [{"_tool": "tell", "_delegate": "anonymous"}]),
+]
+
+
+@pytest.mark.parametrize(("rule", "calls"), ERRORS + WARNINGS)
+def test_what_is_wrong_is_found_by_its_rule_and_nothing_else(rule, calls):
+    assert {name for name, _ in found(*calls)} == {rule}
+
+
+@pytest.mark.parametrize(("rule", "calls"), ERRORS)
+def test_a_plan_with_an_error_is_refused_naming_call_and_reason(rule, calls):
+    plan = model.read(calls)
+    with pytest.raises(PlanRefused) as refusal:
+        accepted(plan, FACTS)
+    first = refusal.value.findings[0]
+    assert first.rule == rule
+    assert first.call in plan.by_id
+    assert first.reason in str(refusal.value)
+
+
+@pytest.mark.parametrize(("rule", "calls"), WARNINGS)
+def test_a_plan_with_a_warning_is_taken(rule, calls):
+    assert accepted(model.read(calls), FACTS)
+
+
+def test_every_rule_is_tried_here():
+    tried = {rule for rule, _ in ERRORS + WARNINGS} | {"bad_schema", "not_in_form", "names_instance"}
+    assert tried == set(checking.RULES)
+
+
+def test_outputs_must_fit_the_form_of_the_state():
+    facts = replace(FACTS, form=FORM)
+    assert found({"_tool": "tell", "_outputPath": "state.note"}, facts=facts) == []
+    assert found({"_tool": "tell", "_outputPath": "state.shoes"}, facts=facts) == [("not_in_form", "tell")]
+    assert found({"_tool": "authorize", "customer": "x", "_outputPath": "state.note"}, facts=facts) == [
+        ("wrong_type", "authorize")
+    ]
+
+
+def test_a_schema_that_cannot_be_used_is_found_and_stops_the_rest():
+    remote = {"$ref": "https://example.com/schema.json"}
+    facts = Facts({"odd": ToolCard("odd", remote)}, views=FACTS.views)
+    assert found({"_tool": "odd", "x": "†state.nowhere"}, facts=facts) == [("bad_schema", "odd")]
+    assert found(*TRANSFER, facts=replace(FACTS, form=remote)) == [("bad_schema", "")]
+
+
+def test_a_plan_for_many_instances_names_none():
+    assert found({"_tool": "tell", "_instance": "ann"}, facts=replace(FACTS, many=True)) == [("names_instance", "tell")]
+
+
+def test_what_a_tool_fixes_is_put_in_where_a_call_leaves_it_out():
+    plan = accepted(model.read([{"_tool": "note"}, {"_tool": "tell", "text": "†state.notes"}]), FACTS)
+    assert plan.by_id["note"].output_path == "state.notes"
+
+
+def test_calls_that_wait_for_each_other_are_named_in_a_circle():
+    first = {"_tool": "tell", "_id": "a", "text": "†state.b", "_outputPath": "state.a"}
+    second = {"_tool": "tell", "_id": "b", "text": ["†state.a"], "_outputPath": "state.b"}
+    (finding,) = check(model.read([first, second]), FACTS)
+    assert finding.rule == "cycle"
+    assert finding.reason in ("a waits for b waits for a", "b waits for a waits for b")
+
+
+def test_writers_on_the_branches_of_one_fork_may_share_a_path():
+    fork = {"_tool": "transfer", **{key: TRANSFER[2][key] for key in ("from_account", "to_account", "amount")}}
+    fork |= {"from_account": "x", "_outputPath": "state.ok || state.bad"}
+    good = {"_tool": "tell", "text": "†state.ok", "_outputPath": "state.said"}
+    bad = {"_tool": "tell", "text": "†state.bad", "_outputPath": "state.said"}
+    assert found(fork, good, bad) == [("several_writers", "tell-2")]
+    assert accepted(model.read([fork, good, bad]), FACTS)
+
+
+def test_inputs_that_are_declared_need_not_be_there_yet():
+    declared = {"input": {"type": "object", "properties": {"who": {"type": "string"}}, "additionalProperties": False}}
+    facts = Facts(TOOLS, declared=declared)
+    assert found({"_tool": "load_customer", "customer": "†input.who"}, facts=facts) == []
+    assert found({"_tool": "load_customer", "customer": "†input.age"}, facts=facts) == [("no_source", "load_customer")]
+    assert found({"_tool": "authorize", "customer": "x", "amount": "†input.who"}, facts=facts) == [
+        ("wrong_type", "authorize")
+    ]
+
+
+@settings(deadline=None)
+@given(plans())
+def test_a_plan_whose_paths_have_one_writer_each_has_no_finding_about_its_wiring(plan):
+    facts = Facts({"work": ToolCard("work")}, views={"state": {"old": {"x": 1}}, "input": {"who": "Ada"}})
+    assert {finding.rule for finding in check(plan, facts)} <= {"dead_alternative", "no_source"}
+
+
+texts = st.sampled_from(
+    [
+        "†state.x",
+        "†state.x || †input.to",
+        "†",
+        "††",
+        "state.x",
+        "†state.y && state.x",
+        "true",
+        "state.x == 1",
+        "ann",
+        "tell",
+    ]
+)
+junk = st.fixed_dictionaries(
+    {"_tool": texts | st.sampled_from(list(TOOLS))},
+    optional=dict.fromkeys(("_id", *model.META[2:], "text", "customer", "amount", "_odd"), texts | values),
+)
+
+
+@settings(deadline=None)
+@given(values | st.lists(junk, max_size=5))
+def test_anything_at_all_is_refused_by_name_or_checked(data):
+    with suppress(BadPlan, PlanRefused):
+        accepted(model.read(data), FACTS)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_any_bytes_are_refused_by_name_or_checked(data):
+    with suppress(BadPlan):
+        check(model.decode(data), FACTS)
+
+
+@pytest.mark.parametrize(
+    ("data", "rule"),
+    [
+        (b"[" * 10_000 + b"]" * 10_000, "max_depth"),
+        (b'[{"_tool":"t","x":' + b"[" * 40 + b"]" * 40 + b"}]", "max_depth"),
+        (b'[{"_tool":"t","x":[' + b"1," * 20_000 + b"1]}]", "max_nodes"),
+        (b"[" + b'{"_tool":"t"},' * 10_000 + b'{"_tool":"t"}]', "max_calls"),
+        (b" " * 16_000_001, "max_bytes"),
+        (b'{"_tool":"t"}', "array"),
+        (b"[7]", "object"),
+        (b"[{}]", "_tool"),
+        (b'[{"_tool":"t","_outputpath":"state.x"}]', "unknown_property"),
+        (b'[{"_tool":"t","_when":7}]', "_when"),
+        (b'[{"_tool":"t","_scopes":"state"}]', "_scopes"),
+        (b'[{"_tool":"t","_id":"a"},{"_tool":"t","_id":"a"}]', "_id"),
+        (b'[{"_tool":"t","amount":{"minor":12.5,"currency":"USD"}}]', "money"),
+        (b'[{"_tool":"t","amount":{"minor":true,"currency":"USD"}}]', "money"),
+        (b"[NaN]", "not_json"),
+        (b"\xff", "not_json"),
+    ],
+)
+def test_what_no_plan_may_be_is_refused_by_its_rule_at_once(data, rule):
+    begun = time.monotonic()
+    with pytest.raises(BadPlan) as refusal:
+        model.decode(data)
+    assert refusal.value.rule == rule
+    assert time.monotonic() - begun < 2
+
+
+def test_floats_are_refused_where_python_hands_them_in():
+    with pytest.raises(BadPlan) as refusal:
+        model.read([{"_tool": "t", "_id": "pay", "amount": [{"minor": 1.0}]}])
+    assert (refusal.value.call, refusal.value.rule) == ("pay", "float")
+
+
+@settings(deadline=None)
+@given(plans())
+def test_what_is_written_is_read_back(plan):
+    assert model.read(model.write(plan)) == plan
+
+
+def long_plan(size):
+    return model.read(
+        [
+            {
+                "_tool": "tell",
+                "text": ["†input.to", f"†state.n{number - 1}" if number % 50 else "a"],
+                "_outputPath": f"state.n{number}",
+            }
+            for number in range(size)
+        ]
+    )
+
+
+def seconds(plan):
+    begun = time.perf_counter()
+    assert check(plan, FACTS) == ()
+    return time.perf_counter() - begun
+
+
+def test_ten_thousand_calls_are_checked_in_near_linear_time():
+    small, large = long_plan(1_250), long_plan(10_000)
+    seconds(long_plan(100))
+    exponent = math.log(seconds(large) / min(seconds(model.Plan(small.calls)) for _ in range(3))) / math.log(8)
+    assert exponent < 1.5
