@@ -56,7 +56,7 @@ lock: $(TEST)
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
 	sed -n '/^#/p' requirements/constraints.txt > .venv/lock-head && : > requirements/constraints.txt
 	uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 \
-	  requirements/test.txt requirements/browser.txt requirements/load.txt -o .venv/lock
+	  requirements/test.txt requirements/browser.txt requirements/load.txt requirements/tokenizers.txt -o .venv/lock
 	cat .venv/lock-head .venv/lock > requirements/constraints.txt
 
 # The state directory holds the ledger and its keys: only its owner removes it, by hand.

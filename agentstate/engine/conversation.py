@@ -1,8 +1,7 @@
-"""The conversation's recent window: what was said and done, in order, bounded.
+"""What was said and done in a session, item by item, as its state holds it raw.
 
-The window is cut where a customer begins to speak, or, when none has for long, before anything that is no result: so
-a call and the results that followed it are never parted. A result that came late, after somebody had spoken, may
-outlive its call.
+Only the recent and the important stays here; what stands for the rest, and how an item leaves, is in `memory`. An item
+never leaves without a summary that covers it.
 """
 
 from __future__ import annotations
@@ -11,8 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
-WINDOW = 60  # items kept in the state; older ones stay in the ledger
-LONGEST = 4 * WINDOW  # items kept while no customer speaks
+WINDOW = 60  # items held raw when the model is asked
+MOST_ITEMS = 2 * WINDOW  # items held raw however long no model is asked
+LONGEST = 4 * WINDOW  # items held raw of a history from before there were summaries
 ItemRole = Literal["customer", "agent", "staff", "note", "tool"]
 
 
@@ -26,7 +26,9 @@ class ItemCall(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing said, or one result; `seq` is the entry it came with."""
+    """One thing said, or one result; `seq` is the entry it came with, `at` its instant, `turn` how many messages of the
+    customer there had been.
+    """
 
     seq: int
     role: ItemRole
@@ -34,19 +36,10 @@ class Item(msgspec.Struct, frozen=True):
     by: str = ""
     call: str = ""
     calls: tuple[ItemCall, ...] = ()
+    at: str = ""
+    turn: int = 0
 
 
 def added(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:
-    """`items` with `item` at the end, cut to the window."""
-    longer = (*items, item)
-    if len(longer) <= WINDOW:
-        return longer
-    return _cut(longer)
-
-
-def _cut(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    recent = range(len(items) - WINDOW, len(items))
-    begins = [index for index in recent if items[index].role == "customer"]
-    if not begins and len(items) > LONGEST:
-        begins = [index for index in recent if items[index].role != "tool"]
-    return items[begins[0] :] if begins else items
+    """`items` with `item` at the end."""
+    return (*items, item)

@@ -1,30 +1,40 @@
-"""The bounded context: what a model is shown of a session, built from its state alone.
+"""The bounded context: what a model is given for a step of a session, from its state and the definition of its agent.
 
-A call and its result are never parted. A call that still waits for a person is shown with the result "waiting"; what
-became of it after somebody spoke again is told at the place where it became known.
+Pure. The conversation is `engine.memory`'s; here it meets the agent: instructions, tools, and the scratchpad without what
+is private. The same definition and state make the same bytes, which is how an old step is rebuilt.
 """
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any
 
 from agentstate.engine import events as ev
-from agentstate.engine.conversation import Item, ItemCall
+from agentstate.engine.memory.context import FORM, messages
+from agentstate.engine.memory.correction import factor_for
+from agentstate.engine.memory.scene import Frame
+from agentstate.engine.memory.shown import ModelRequest, json_text, request_digest, tokens_of
+from agentstate.engine.memory.sight import visible
+from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.state import SessionState
-from sessions.agents.model import ContextMessage, ModelRequest, ProposedCall
-from sessions.agents.registry import Agent, tool_specs
+from sessions.agents.definition import Definition, definition_of
+from sessions.agents.registry import Agent
 
-WAITING = '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
+__all__ = ["build", "digest", "frame", "rebuilt", "shown"]
 
 
 def build(agent: Agent, model: str, state: SessionState) -> ModelRequest:
     """The request for the model's next answer."""
+    return rebuilt(definition_of(agent), model, state)
+
+
+def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelRequest:
+    """The request that an agent so defined makes, or made, of `state`."""
     return ModelRequest(
         model=model,
-        instructions=agent.instructions,
-        messages=tuple(_messages(state.items)),
-        tools=tool_specs(agent),
-        state={**state.pad, "session": _session(state)},
+        instructions="\n".join((definition.instructions, *state.user.instructions)),
+        messages=messages(state.items, state.memory.summaries, definition.private),
+        tools=definition.tools,
+        state={**visible(state.pad, definition.private), "session": _session(state), **_user(state)},
     )
 
 
@@ -34,46 +44,43 @@ def _session(state: SessionState) -> dict[str, str]:
     return {"customer": opened.customer, "channel": opened.channel, "topic": opened.topic} if opened else {}
 
 
+def _user(state: SessionState) -> dict[str, Any]:
+    """What is known of the customer across sessions, where anything is."""
+    return {"user": state.user.view} if state.user.view else {}
+
+
 def digest(request: ModelRequest) -> str:
     """SHA-256 over the exact request, as `model.requested` records it."""
-    return ev.digest(msgspec.to_builtins(request))
+    return request_digest(request)
 
 
-def _messages(items: tuple[Item, ...]) -> list[ContextMessage]:
-    messages: list[ContextMessage] = []
-    told: set[str] = set()
-    for index, item in enumerate(items):
-        if item.role == "tool":
-            if item.call not in told:
-                messages.append(ContextMessage("note", item.text, name=item.by, call_id=item.call))
-        elif item.calls:
-            _add_calls(messages, item)
-            results = _prompt_results(items, index)
-            messages += [_result(call, results.get(call.id, "")) for call in item.calls]
-            told |= results.keys()
-        else:
-            messages.append(ContextMessage(item.role, item.text))
-    return messages
+def frame(request: ModelRequest, counter: Counter) -> Frame:
+    """Tokens of what the request holds beside the conversation."""
+    return Frame(
+        instructions=counter.count(request.instructions),
+        tools=sum(counter.count(json_text(tool)) for tool in request.tools),
+        state=counter.count(json_text(request.state)),
+    )
 
 
-def _add_calls(messages: list[ContextMessage], item: Item) -> None:
-    """The calls, joined to what the agent said with them."""
-    calls = tuple(ProposedCall(call.id, call.tool, call.arguments, call.output_path) for call in item.calls)
-    if messages and messages[-1].role == "agent" and not messages[-1].calls:
-        messages[-1] = msgspec.structs.replace(messages[-1], calls=calls)
-    else:
-        messages.append(ContextMessage("agent", item.text, calls=calls))
-
-
-def _prompt_results(items: tuple[Item, ...], index: int) -> dict[str, str]:
-    """The results that came before anybody spoke again."""
-    results = {}
-    for item in items[index + 1 :]:
-        if item.role != "tool":
-            break
-        results[item.call] = item.text
-    return results
-
-
-def _result(call: ItemCall, text: str) -> ContextMessage:
-    return ContextMessage("tool", text or WAITING, name=call.tool, call_id=call.id)
+def shown(
+    request: ModelRequest, definition: str, state: SessionState, counter: Counter, budget: int
+) -> ev.Shown:
+    """What `model.requested` records of a request beside its digest. `definition` is the digest of the agent's."""
+    fixed = frame(request, counter)
+    told = [message for message in request.messages if message.role != "summary"]
+    summaries = [message for message in request.messages if message.role == "summary"]
+    return ev.Shown(
+        form=FORM,
+        definition=definition,
+        counter=counter.name,
+        budget=budget,
+        factor=factor_for(state.memory.corrections, request.model),
+        instructions=fixed.instructions,
+        tools=fixed.tools,
+        state=fixed.state,
+        messages=tokens_of(told, counter),
+        summaries=tokens_of(summaries, counter),
+        items=tuple(item.seq for item in state.items),
+        summarised=tuple(summary.seq for summary in state.memory.summaries),
+    )

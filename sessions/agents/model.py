@@ -6,48 +6,23 @@ An adapter implements `Model`. The loop knows nothing of providers, the adapters
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
-Role = Literal["customer", "agent", "staff", "tool", "note"]
+from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, Role, ToolSpec
 
-
-class ToolSpec(msgspec.Struct, frozen=True):
-    """A tool as the model sees it; `parameters` is a JSON Schema."""
-
-    name: str
-    description: str
-    parameters: dict[str, Any]
-
-
-class ProposedCall(msgspec.Struct, frozen=True):
-    """The model asks to act. `output_path` says where in the scratchpad the result goes, `None` for nowhere."""
-
-    id: str
-    tool: str
-    arguments: dict[str, Any]
-    output_path: str | None = None
-
-
-class ContextMessage(msgspec.Struct, frozen=True):
-    """One message of the bounded context. A `tool` message answers `call_id`; a `note` the customer never sees."""
-
-    role: Role
-    text: str
-    name: str = ""
-    call_id: str = ""
-    calls: tuple[ProposedCall, ...] = ()
-
-
-class ModelRequest(msgspec.Struct, frozen=True):
-    """Everything a model is given for one answer; `state` is the scratchpad."""
-
-    model: str
-    instructions: str
-    messages: tuple[ContextMessage, ...]
-    tools: tuple[ToolSpec, ...]
-    state: dict[str, Any]
+__all__ = [
+    "ContextMessage",
+    "Model",
+    "ModelAnswer",
+    "ModelFailed",
+    "ModelRequest",
+    "ProposedCall",
+    "Role",
+    "ToolSpec",
+    "Usage",
+]
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -11,8 +11,10 @@ import msgspec
 
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given, ToolFacts
+from agentstate.engine.memory.remembering import Remembering
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
+from sessions.agents import counters
 from sessions.agents.model import Model, ToolSpec
 from sessions.tools import registry as tools
 
@@ -20,13 +22,16 @@ POLICIES = Path(__file__).resolve().parent.parent / "policies"
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """One agent. `tools` names registered tools; `output_paths` says where a tool's result goes in the scratchpad."""
+    """One agent. `tools` names registered tools; `output_paths` says where a tool's result goes in the scratchpad;
+    `memory` how long its requests may be and what is kept of a conversation.
+    """
 
     name: str
     instructions: str
     tools: tuple[str, ...]
     policy: str
     output_paths: dict[str, str]
+    memory: Remembering = Remembering()
     script: Model | None = None  # the model to ask when the settings name none
 
 
@@ -47,6 +52,7 @@ def register(agent: Agent) -> None:
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
     policy_named(agent.policy)
+    counters.named(agent.memory.counter)
     _registry[agent.name] = agent
 
 
@@ -91,7 +97,9 @@ def _facts(name: str) -> ToolFacts:
 
 def given_for(agent: str, at: datetime) -> Given:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
-    return Given(at, lambda: str(new_id()), facts_for(agent), policy_named(find(agent).policy))
+    found = find(agent)
+    counter = counters.named(found.memory.counter)
+    return Given(at, lambda: str(new_id()), facts_for(agent), policy_named(found.policy), found.memory, counter)
 
 
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:

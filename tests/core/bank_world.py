@@ -15,9 +15,10 @@ import msgspec
 import sessions.agents.bank  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, RunCall, next_action
-from agentstate.engine.decide import Answer, Ask, Begin, Decide, End, Expire, Fail, Open, Rest, Return, Say, decide
+from agentstate.engine.decide import Answer, Ask, Begin, Decide, End, Expire, Fail, Fit, Open, Rest, Return, Say, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import Request, SessionState, evolve, pending
 from demo.authorization import verdict
 from demo.bank.people import Person, everybody
@@ -127,6 +128,7 @@ class World:
         raise AssertionError("the session does not come to rest")
 
     def _ask(self) -> None:
+        self.command(Fit("scripted", context.frame(context.build(AGENT, "scripted", self.state), ESTIMATE)))
         step, request = str(uuid4()), context.build(AGENT, "scripted", self.state)
         self.command(Ask(step, "scripted", 0, 0, AGENT.tools, context.digest(request)))
         answer = ScriptedModel().answer(request)

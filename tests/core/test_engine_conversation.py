@@ -1,14 +1,13 @@
-"""The window of a conversation and what a model is shown of it: a call and its result are never parted."""
+"""What a model is shown of a conversation: a call and its result are never parted. How much of it: `test_memory_laws`."""
 
 from __future__ import annotations
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
-from agentstate.engine.conversation import LONGEST, WINDOW, Item, ItemCall, added
+from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.state import SessionState
 from sessions.agents import context
 from sessions.agents.model import ContextMessage
@@ -23,7 +22,7 @@ SPEAKERS = ["customer", "agent", "staff", "note"]
 # the calls that are still open returns.
 turns = st.lists(
     st.sampled_from(SPEAKERS) | st.tuples(st.integers(1, 4), st.integers(0, 4)) | st.just("late"),
-    max_size=250,
+    max_size=80,
 )
 
 
@@ -46,54 +45,12 @@ def items_of(made: list[object]) -> list[Item]:
     return items
 
 
-def windows(items: list[Item]) -> list[tuple[Item, ...]]:
-    """The window after every item."""
-    window: tuple[Item, ...] = ()
-    every = []
-    for item in items:
-        window = added(window, item)
-        every.append(window)
-    return every
-
-
-def parted(items: list[Item], window: tuple[Item, ...]) -> list[Item]:
-    """The results in the window whose call is not, though nobody had spoken between the two."""
-    calls = {call.id for item in window for call in item.calls}
-    lost = [item for item in window if item.role == "tool" and item.call not in calls]
-    asked = {call.id: item.seq for item in items for call in item.calls}
-    return [item for item in lost if all(each.role == "tool" for each in items[asked[item.call] + 1 : item.seq])]
-
-
-@settings(deadline=None, max_examples=60)
-@given(turns)
-def test_the_window_never_parts_a_call_from_the_results_that_followed_it(made):
-    items = items_of(made)
-    for end, window in enumerate(windows(items), 1):
-        assert window == tuple(items[end - len(window) : end])
-        assert not parted(items, window)
-
-
 @settings(deadline=None, max_examples=60)
 @given(turns)
 def test_what_a_model_is_shown_is_well_formed_at_every_moment(made):
-    for window in windows(items_of(made)):
-        told_well(context.build(AGENT, "model", SessionState(items=window)).messages)
-
-
-def test_the_window_holds_the_recent_words_of_a_long_conversation():
-    items = [Item(seq, "customer" if seq % 2 else "agent", f"{seq}") for seq in range(1000)]
-    window = windows(items)[-1]
-    assert WINDOW - 2 <= len(window) <= WINDOW
-    assert window[0].role == "customer"
-    assert window[-1].text == "999"
-
-
-@pytest.mark.parametrize("turn", [["note", (4, 4), "agent"], [(3, 3)], ["agent"], [(4, 2), "note", "late", "late"]])
-def test_without_a_customer_the_window_is_bounded_too_and_parts_no_call_from_its_results(turn):
-    items = items_of(turn * 300)
-    for window in windows(items):
-        assert len(window) <= LONGEST + 1
-        assert not parted(items, window)
+    items = items_of(made)
+    for end in range(len(items) + 1):
+        told_well(context.build(AGENT, "model", SessionState(items=tuple(items[:end]))).messages)
 
 
 def shown(world: World) -> tuple[ContextMessage, ...]:

@@ -18,6 +18,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.instants import stamp
+from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.state import Call, Request, SessionState, evolve, pending
 from agentstate.errors import Invalid
 
@@ -71,6 +72,7 @@ class World:
     state: SessionState = field(default_factory=SessionState)
     history: tuple[tuple[ev.AnyEvent, str], ...] = ()
     policy: pol.Policy = BANK
+    memory: Remembering = Remembering()
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     seconds: int = 0
 
@@ -79,7 +81,7 @@ class World:
         """What the outside hands to `decide` now. Ids are fresh, and the same for the same history."""
         numbers = count()
         at = START + timedelta(seconds=self.seconds)
-        return core.Given(at, lambda: f"id-{len(self.history)}-{next(numbers)}", self.tools, self.policy)
+        return core.Given(at, lambda: f"id-{len(self.history)}-{next(numbers)}", self.tools, self.policy, self.memory)
 
     def after(self, *commands: object) -> World:
         """The world after `commands`. Raises what the first refused one raises."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, runs
+from agentstate.engine.decide import approvals, calls, conversation, memory, runs
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.commands import (
@@ -25,16 +25,22 @@ from agentstate.engine.decide.commands import (
     End,
     Expire,
     Fail,
+    Fit,
     Fork,
+    GiveUp,
     Name,
     NoAnswer,
     Open,
+    Pin,
     Promote,
+    Rate,
     Rest,
     Return,
     Rollback,
     Say,
+    Summarise,
     Supersede,
+    Unpin,
 )
 from agentstate.engine.decide.conversation import MAX_TEXT
 from agentstate.engine.decide.forks import forked, promoted, superseded
@@ -66,21 +72,27 @@ __all__ = [
     "End",
     "Expire",
     "Fail",
+    "Fit",
     "Fork",
+    "GiveUp",
     "Given",
     "Name",
     "NoAnswer",
     "Open",
     "Promote",
+    "Rate",
     "Outdated",
+    "Pin",
     "Rest",
     "Return",
     "Rollback",
     "Say",
+    "Summarise",
     "SessionOver",
     "Supersede",
     "ToolFacts",
     "UnknownRequest",
+    "Unpin",
     "decide",
     "permit_digest",
 ]
@@ -98,6 +110,12 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fail: calls.failed,
     Decide: approvals.decided,
     Expire: approvals.expired,
+    Pin: memory.pinned,
+    Unpin: memory.unpinned,
+    Rate: memory.rated,
+    Fit: memory.fitted,
+    Summarise: memory.summarised,
+    GiveUp: memory.given_up,
     Name: named,
     Rollback: rolled_back,
     Fork: forked,
@@ -112,4 +130,4 @@ def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent
     rule = _RULES.get(type(command))
     if rule is None:
         raise Broken(f"no one decides {type(command).__name__}")
-    return rule(command, state, given)
+    return memory.attended(rule(command, state, given), state, given)

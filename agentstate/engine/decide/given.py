@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from agentstate.engine.memory.remembering import Remembering
+from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.policy import Policy
 
 
@@ -31,3 +33,5 @@ class Given(msgspec.Struct, frozen=True):
     new_id: Callable[[], str]
     tools: Mapping[str, ToolFacts]
     policy: Policy
+    memory: Remembering = Remembering()
+    counter: Counter = ESTIMATE

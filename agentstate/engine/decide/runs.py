@@ -35,6 +35,7 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         command.tools,
         command.digest,
         attempt=state.model_attempt + 1,
+        shown=command.shown,
         user=state.user.digest,
         adapted=state.user.mappings,
     )

@@ -17,6 +17,7 @@ import msgspec
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
+from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
 from agentstate.engine.events.runs import (
     CallProposed,
     ModelAnswered,
@@ -24,6 +25,7 @@ from agentstate.engine.events.runs import (
     ModelRequested,
     RunRested,
     RunStarted,
+    Shown,
 )
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
 from agentstate.engine.events.versions import (
@@ -54,6 +56,11 @@ AnyEvent = (
     | ToolIntended
     | ToolReturned
     | ToolFailed
+    | ItemPinned
+    | ItemUnpinned
+    | ItemRated
+    | SummaryRequested
+    | SummaryMade
     | SessionEnded
     | SessionFailed
     | CheckpointNamed
@@ -97,6 +104,9 @@ __all__ = [
     "Evidence",
     "ForkPromoted",
     "Heard",
+    "ItemPinned",
+    "ItemRated",
+    "ItemUnpinned",
     "Lasting",
     "MessageAdded",
     "MessageDrafted",
@@ -114,6 +124,9 @@ __all__ = [
     "SessionOpened",
     "SessionRolledBack",
     "SessionSuperseded",
+    "Shown",
+    "SummaryMade",
+    "SummaryRequested",
     "Tightening",
     "ToolFailed",
     "ToolIntended",

@@ -23,8 +23,36 @@ class RunRested(Event, frozen=True, tag="run.rested"):
     v: int = 1
 
 
+class Shown(msgspec.Struct, frozen=True):
+    """What a request was made of, so that its bytes can be made again: the form, the definition of the agent (the digest
+    under which its instructions and tools are stored), the entries of the items and summaries, and the tokens of each
+    part by `counter`, before `factor` (thousandths) corrects them.
+    """
+
+    form: str
+    definition: str
+    counter: str
+    budget: int
+    factor: int
+    instructions: int
+    tools: int
+    state: int
+    messages: int
+    summaries: int
+    items: tuple[int, ...]
+    summarised: tuple[int, ...]
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, before correction."""
+        return self.instructions + self.tools + self.state + self.messages + self.summaries
+
+
 class ModelRequested(Event, frozen=True, tag="model.requested"):
-    """The model was asked. `first` to `last` are the seqs of the messages shown; `digest` is over the exact request."""
+    """The model was asked. `first` to `last` are the seqs of the messages shown; `digest` is over the exact request.
+
+    `shown` is absent in entries from before contexts had a budget.
+    """
 
     step: str
     model: str
@@ -35,6 +63,7 @@ class ModelRequested(Event, frozen=True, tag="model.requested"):
     attempt: int = 1
     user: str = ""  # digest of what was known of the customer; empty: nothing
     adapted: tuple[str, ...] = ()  # mappings of the customer's profile that applied
+    shown: Shown | None = None
     v: int = 1
 
 

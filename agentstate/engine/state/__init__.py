@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, requests, runs
+from agentstate.engine.state import calls, conversation, memory, requests, runs
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
@@ -53,6 +53,11 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.MessageDrafted: message_drafted,
     ev.ForkPromoted: fork_promoted,
     ev.SessionSuperseded: session_superseded,
+    ev.ItemPinned: memory.item_pinned,
+    ev.ItemUnpinned: memory.item_unpinned,
+    ev.ItemRated: memory.item_rated,
+    ev.SummaryRequested: memory.summary_requested,
+    ev.SummaryMade: memory.summary_made,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
     ev.ModelRequested: runs.model_requested,
@@ -84,7 +89,7 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     if change is None:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
     try:
-        changed = change(state, event, at)
+        changed = memory.recollected(state, change(state, event, at), event, at)
         changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:

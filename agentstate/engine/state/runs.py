@@ -31,6 +31,11 @@ def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> S
         model_attempt=event.attempt,
         model_retry_at="",
         failure="",
+        memory=replace(
+            state.memory,
+            asked_model=event.model,
+            estimated=event.shown.tokens if event.shown else 0,
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
+from agentstate.engine.memory.held import Memory
 from agentstate.engine.versions.kept import Versions
 
 
@@ -63,6 +64,7 @@ class SessionState(msgspec.Struct, frozen=True):
     last_at: str = ""
     ended_reason: str = ""
     items: tuple[Item, ...] = ()
+    memory: Memory = Memory()
     messages: int = 0
     proposed: int = 0  # calls so far, those no longer held included
     calls: dict[str, Call] = {}

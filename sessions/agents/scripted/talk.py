@@ -300,4 +300,18 @@ def _note(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
 
 
 _RESULTS = {"load_customer": _loaded, "authorize": _authorized, "transfer": _transferred}
-_STEPS = {"customer": _customer, "agent": _agent, "tool": _tool, "staff": _staff, "note": _note}
+
+
+def _summary(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
+    """What stands for older messages: the script goes by what is still said in its own words, and by the scratchpad."""
+    return talk
+
+
+_STEPS = {
+    "customer": _customer,
+    "agent": _agent,
+    "tool": _tool,
+    "staff": _staff,
+    "note": _note,
+    "summary": _summary,
+}

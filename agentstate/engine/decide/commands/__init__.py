@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentstate.engine.decide.commands.approvals import Decide, Expire
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.session import End, Open, Say
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
@@ -20,14 +21,20 @@ __all__ = [
     "End",
     "Expire",
     "Fail",
+    "Fit",
     "Fork",
+    "GiveUp",
     "Name",
     "NoAnswer",
     "Open",
+    "Pin",
     "Promote",
+    "Rate",
     "Rest",
     "Return",
     "Rollback",
     "Say",
+    "Summarise",
     "Supersede",
+    "Unpin",
 ]

@@ -16,6 +16,7 @@ class Ask(Command, frozen=True):
     tools: tuple[str, ...]
     digest: str
     trigger: str = "message"
+    shown: ev.Shown | None = None
 
 
 class Answer(Command, frozen=True):

@@ -1,0 +1,139 @@
+"""When something must give way: the next summary that a request needs in order to fit its budget.
+
+What is pinned, and what waits for somebody, always stays; where that alone does not fit, nobody is asked
+(`ContextTooSmall`). Of the rest goes first what is so large that it would take half of the room, then what matters
+least; last go what scratchpad or plan still refer to, the last turn, its newest part, and the customer's last words.
+"""
+
+from __future__ import annotations
+
+from agentstate.engine.conversation import WINDOW
+from agentstate.engine.memory.cover import Cover, covering, joining, loose
+from agentstate.engine.memory.groups import Group, grouped
+from agentstate.engine.memory.scene import Frame, Scene
+from agentstate.engine.memory.summaries import FLOOR, MOST, headline
+from agentstate.errors import Refused
+
+KEPT = WINDOW * 4 // 5  # items left raw when the window is full
+SHARE = 6  # summaries may take a sixth of the room
+USUAL = 150  # tokens that a summary should have at least, where there is room for more than one
+LIMIT = 330  # tokens of a summary that is made because the window is full, not the budget
+NAMED = 5  # parts that a refusal names
+
+
+class ContextTooSmall(Refused):
+    """What the model must be shown does not fit the token budget."""
+
+    code = "context_too_small"
+    remedy = "Raise the agent's budget, unpin messages, decide what waits, or show less of the scratchpad."
+
+
+def next_cover(scene: Scene, frame: Frame) -> Cover | None:
+    """The next summary to make before the model is asked; None when all fits. Raises ContextTooSmall."""
+    room = scene.budget - frame.total
+    summaries = scene.memory.summaries
+    over = scene.tokens(scene.items, summaries) > room
+    if not over and len(scene.items) <= WINDOW and len(summaries) <= _allowed(room):
+        return None
+    return _giving_way(scene, frame, room, over)
+
+
+def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> Cover | None:
+    summaries = scene.memory.summaries
+    free = loose(scene)
+    share = min(room // SHARE, _left_beside_what_must(scene, frame, room, bool(free or summaries)))
+    limit = max(FLOOR, share // _allowed(room) - _headline(scene))
+    goal = (room - share) * 4 // 5 if over else room
+    if batch := _batch(scene, free, goal, room, over):
+        return covering(scene, batch, limit)
+    if len(summaries) > _allowed(room) or (over and len(summaries) > 1):
+        return joining(scene, summaries[:2], limit)
+    if over and summaries and scene.counter.count(summaries[0].text) > limit:
+        return joining(scene, summaries, limit)
+    return covering(scene, _by_need(scene, free, room)[:1], limit) if over else None
+
+
+def crowded_cover(scene: Scene, most: int) -> Cover | None:
+    """The summary to make when more than `most` items are held, whatever their tokens; None when there is none."""
+    summaries = scene.memory.summaries
+    if len(summaries) > MOST:
+        return joining(scene, summaries[:2], LIMIT)
+    free = loose(scene) if len(scene.items) > most else []
+    excess = len(scene.items) - most * 4 // 5
+    batch: list[Group] = []
+    for group in _by_need(scene, free, 0):
+        if sum(len(each.items) for each in batch) >= excess:
+            break
+        batch.append(group)
+    return covering(scene, batch, LIMIT) if batch else None
+
+
+def _batch(scene: Scene, free: list[Group], goal: int, room: int, over: bool) -> list[Group]:
+    """The groups that go, so that what stays raw takes `goal` tokens at most, and fewer than the window's items."""
+    sizes = {group.first: scene.tokens(group.items, ()) for group in grouped(scene.items)}
+    tokens, count, batch = sum(sizes.values()), len(scene.items), []
+    enough = KEPT if count > WINDOW else count
+    for group in _by_need(scene, free, room):
+        if (tokens <= goal or not over) and count <= enough:
+            break
+        batch.append(group)
+        tokens -= sizes[group.first]
+        count -= len(group.items)
+    return batch
+
+
+def _by_need(scene: Scene, free: list[Group], room: int) -> list[Group]:
+    """`free` in the order in which they give way. With no `room` given, size does not matter."""
+    said = [item.seq for item in scene.items if item.role == "customer"]
+    words = said[-1] if said else -1
+    newest = max((group.last for group in free), default=-1)
+    referred = scene.referred if free else frozenset()
+
+    def need(group: Group) -> tuple[int, int, int]:
+        if words in group.seqs:
+            return (4, 0, group.first)
+        if group.last == newest:
+            level = 3
+        elif group.first > words >= 0:
+            level = 2
+        else:
+            level = 1 if group.calls & referred else 0
+        if room and scene.tokens(group.items, ()) > room // 2:
+            return (-1, 0, group.first)
+        return (level, scene.points(group) if level < 2 else 0, group.first)
+
+    return sorted(free, key=need)
+
+
+def _allowed(room: int) -> int:
+    """How many summaries a request of that room may hold."""
+    return max(1, min(MOST, room // SHARE // USUAL))
+
+
+def _headline(scene: Scene) -> int:
+    """Tokens that a summary takes beside its text, at most."""
+    last = scene.items[-1].seq if scene.items else 0
+    return scene.counter.count(headline(last, last, last)) + scene.counter.count("summary") + 10
+
+
+def _left_beside_what_must(scene: Scene, frame: Frame, room: int, summarised: bool) -> int:
+    """Tokens that are left for summaries when nothing else is shown than what must. Raises ContextTooSmall."""
+    must = [group for group in grouped(scene.items) if scene.must(group)]
+    items = tuple(sorted((item for group in must for item in group.items), key=lambda item: item.seq))
+    left = room - scene.tokens(items, ())
+    least = _headline(scene) + FLOOR if summarised else 0
+    if left < least:
+        raise ContextTooSmall(_named(scene, frame, must, least), budget=scene.budget)
+    return left
+
+
+def _named(scene: Scene, frame: Frame, must: list[Group], least: int) -> str:
+    """What does not fit, largest first."""
+    parts = [(frame.instructions, "instructions"), (frame.tools, "tools"), (frame.state, "state"), (least, "a summary")]
+    for group in must:
+        why = "waits" if group.calls & scene.open_calls else "pinned"
+        parts.append((scene.tokens(group.items, ()), f"entry {group.first} ({why})"))
+    largest = sorted((part for part in parts if part[0]), key=lambda part: -part[0])
+    named = ", ".join(f"{what} {tokens}" for tokens, what in largest[:NAMED])
+    total = sum(tokens for tokens, _ in parts)
+    return f"{total} tokens are needed and {scene.budget} there are: {named}"

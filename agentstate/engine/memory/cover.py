@@ -1,0 +1,105 @@
+"""Which items a summary covers, and what it replaces: ranges stay apart, and a call stays with its results."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agentstate.engine.memory.groups import Group, grouped
+from agentstate.engine.memory.scene import Scene
+from agentstate.engine.memory.summaries import Summary, digest_of, written
+
+
+class Cover(msgspec.Struct, frozen=True):
+    """A summary to be made: it covers `groups` and what `replaced` covered. `kept` stays raw inside its range; its
+    text may take `limit` tokens.
+    """
+
+    first: int
+    last: int
+    kept: tuple[int, ...]
+    groups: tuple[Group, ...]
+    replaced: tuple[Summary, ...]
+    limit: int
+
+    @property
+    def count(self) -> int:
+        """How many items it covers in all."""
+        return sum(len(group.items) for group in self.groups) + sum(each.count for each in self.replaced)
+
+    @property
+    def covers(self) -> str:
+        """The digest of what it covers."""
+        return digest_of(list(self.groups), self.replaced)
+
+    def text(self, scene: Scene) -> str:
+        """The text by rules."""
+        return written(list(self.groups), self.replaced, scene.settings.private, scene.counter, self.limit)
+
+
+def covering(scene: Scene, batch: list[Group], limit: int) -> Cover:
+    """The summary that takes most of `batch`: those groups that can be covered in one range without touching others."""
+    parts = _components(batch, scene.memory.summaries)
+    groups, replaced = max(parts, key=lambda part: (sum(len(group.items) for group in part[0]), part[0][-1].last))
+    return _cover(scene, groups, replaced, limit)
+
+
+def joining(scene: Scene, summaries: tuple[Summary, ...], limit: int) -> Cover:
+    """The summary that replaces `summaries`, which are neighbours; of a single one, the same in fewer words."""
+    return _cover(scene, [], list(summaries), limit)
+
+
+def _cover(scene: Scene, groups: list[Group], replaced: list[Summary], limit: int) -> Cover:
+    first = min([group.first for group in groups] + [each.first for each in replaced])
+    last = max([group.last for group in groups] + [each.last for each in replaced])
+    gone = {seq for group in groups for seq in group.seqs}
+    kept = tuple(item.seq for item in scene.items if first <= item.seq <= last and item.seq not in gone)
+    return Cover(first, last, kept, tuple(groups), tuple(replaced), limit)
+
+
+def _components(batch: list[Group], summaries: tuple[Summary, ...]) -> list[tuple[list[Group], list[Summary]]]:
+    """The batch, parted into ranges that do not overlap; groups between the same two summaries share one."""
+    found: list[tuple[list[Group], list[Summary]]] = []
+    for group in sorted(batch, key=lambda each: each.first):
+        groups, replaced = [group], _touched(group.first, group.last, summaries)
+        while found and _one_range(found[-1], groups, replaced, summaries):
+            earlier = found.pop()
+            groups = [*earlier[0], *groups]
+            replaced = _touched(_low(groups, replaced), _high(groups, replaced + earlier[1]), summaries)
+        found.append((groups, replaced))
+    return found
+
+
+def _one_range(
+    earlier: tuple[list[Group], list[Summary]],
+    groups: list[Group],
+    replaced: list[Summary],
+    summaries: tuple[Summary, ...],
+) -> bool:
+    """Whether `earlier` reaches into this range, or lies before it with no summary in either or between."""
+    end, begin = _high(*earlier), _low(groups, replaced)
+    if end >= begin:
+        return True
+    between = any(end < each.first and each.last < begin for each in summaries)
+    return not (earlier[1] or replaced or between)
+
+
+def _low(groups: list[Group], replaced: list[Summary]) -> int:
+    return min([group.first for group in groups] + [each.first for each in replaced])
+
+
+def _high(groups: list[Group], replaced: list[Summary]) -> int:
+    return max([group.last for group in groups] + [each.last for each in replaced])
+
+
+def _touched(first: int, last: int, summaries: tuple[Summary, ...]) -> list[Summary]:
+    """The summaries whose ranges overlap this one, and those that the range then reaches too."""
+    touched = [each for each in summaries if each.first <= last and first <= each.last]
+    if not touched:
+        return []
+    low, high = min(first, touched[0].first), max(last, touched[-1].last)
+    return touched if (low, high) == (first, last) else _touched(low, high, summaries)
+
+
+def loose(scene: Scene) -> list[Group]:
+    """The groups that may be summarised."""
+    return [group for group in grouped(scene.items) if not scene.must(group)]

@@ -1,0 +1,71 @@
+"""How a session's memory follows its events: each a function of what was held before.
+
+`heard` stamps what came in. Histories from before there were summaries hold nothing that covers their older items: when
+they grow too long, what is let go is named by a summary without words.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentstate.engine.conversation import LONGEST, WINDOW, Item
+from agentstate.engine.memory.cover import Cover, covering
+from agentstate.engine.memory.groups import Group, grouped
+from agentstate.engine.memory.held import Memory
+from agentstate.engine.memory.remembering import Remembering
+from agentstate.engine.memory.scene import Scene
+from agentstate.engine.memory.summaries import Summary
+from agentstate.engine.memory.tokens import ESTIMATE
+
+Recalled = tuple[tuple[Item, ...], Memory]
+_PLAIN = Remembering()
+
+
+def heard(items: tuple[Item, ...], memory: Memory, at: str, open_calls: frozenset[str]) -> Recalled:
+    """What is held once the last of `items` has come in at `at`."""
+    turn = memory.turn + (items[-1].role == "customer")
+    items = (*items[:-1], replace(items[-1], at=at, turn=turn))
+    memory = replace(memory, turn=turn) if turn != memory.turn else memory
+    return _let_go(items, memory, open_calls) if len(items) > LONGEST else (items, memory)
+
+
+def _let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str]) -> Recalled:
+    scene = Scene(items, memory, _PLAIN, ESTIMATE, "", open_calls)
+    batch: list[Group] = []
+    for group in grouped(items):
+        if sum(len(each.items) for each in batch) >= len(items) - WINDOW or group.last == items[-1].seq:
+            break
+        if not scene.must(group):
+            batch.append(group)
+    if not batch:
+        return items, memory
+    cover = covering(scene, batch, 0)
+    return summarised(items, memory, _unworded(cover))
+
+
+def _unworded(cover: Cover) -> Summary:
+    earlier = "\n".join(each.text for each in cover.replaced if each.text)
+    return Summary(cover.last, cover.first, cover.last, cover.kept, cover.count, cover.covers, "none", earlier)
+
+
+def summarised(items: tuple[Item, ...], memory: Memory, summary: Summary) -> Recalled:
+    """What is held once `summary` stands for its range: the items it covers go, and the summaries inside it."""
+    left = tuple(item for item in items if not summary.covers_item(item.seq))
+    others = (each for each in memory.summaries if each.last < summary.first or summary.last < each.first)
+    summaries = tuple(sorted((*others, summary), key=lambda each: each.first))
+    held = {item.seq for item in left}
+    pins = tuple(pin for pin in memory.pins if pin.seq in held)
+    ratings = {key: rating for key, rating in memory.ratings.items() if int(key) in held}
+    return left, replace(memory, summaries=summaries, pins=pins, ratings=ratings, wanted=None)
+
+
+def rated(memory: Memory, seq: int, rating: int) -> Memory:
+    """With the rating of one item, in the place of an earlier one."""
+    return replace(memory, ratings={**memory.ratings, str(seq): rating})
+
+
+def named(memory: Memory, seqs: tuple[int, ...]) -> tuple[Summary, ...]:
+    """The summaries that the entries `seqs` made."""
+    return tuple(each for each in memory.summaries if each.seq in seqs)
+
+

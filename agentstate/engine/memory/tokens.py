@@ -1,0 +1,52 @@
+"""How many tokens a text is: a counter is anything with a name and a count.
+
+The engine's own estimates from the kinds of bytes, and needs no vocabulary: weights were fitted to GPT-4o's tokenizer
+(o200k) on service dialogues, JSON, prose and code, and lean to too many. On the recorded airline runs the sum is within
+10 % of the truth and a single message within 45 %; a text of identifiers and digits comes out within 5 %
+(`tests/core/test_memory_tokens.py` measures it where a real tokenizer is installed). What the provider counted corrects
+the rest, see `correction`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Counter(Protocol):
+    """Counts tokens. Equal names must mean equal counts: a name holds the vocabulary and its version."""
+
+    @property
+    def name(self) -> str:
+        """As requests record it, e.g. `estimate/1`."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`; 0 only for the empty text."""
+        ...
+
+
+_LETTERS = bytes(range(65, 91)) + bytes(range(97, 123))
+_DIGITS = b"0123456789"
+_SPACES = b" \n\t\r"
+_FOREIGN = bytes(range(128, 256))
+# Thousandths of a token for each byte of a kind.
+_LETTER, _DIGIT, _SPACE, _SIGN, _FOREIGN_BYTE = 240, 980, 195, 320, 210
+
+
+class Estimate:
+    """The default counter. Four passes at the speed of C: about 0.1 ms for 30 KB."""
+
+    name = "estimate/1"
+
+    def count(self, text: str) -> int:
+        """Tokens of `text`, rounded up."""
+        data = text.encode("utf-8", "surrogatepass")
+        letters, digits, spaces, foreign = (
+            len(data) - len(data.translate(None, kind)) for kind in (_LETTERS, _DIGITS, _SPACES, _FOREIGN)
+        )
+        signs = len(data) - letters - digits - spaces - foreign
+        weighed = _LETTER * letters + _DIGIT * digits + _SPACE * spaces + _SIGN * signs + _FOREIGN_BYTE * foreign
+        return -(-weighed // 1000)
+
+
+ESTIMATE = Estimate()
