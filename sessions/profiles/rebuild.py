@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 from django.db import transaction
+from django.db.models import QuerySet
 
 from agentstate.engine import profile as core
 from agentstate.engine.instants import stamp
@@ -22,16 +23,19 @@ _OPENED = ProfileOpened.__struct_config__.tag
 
 
 def subjects() -> list[Subject]:
-    """Every data subject of whom the ledger or the rows know a profile."""
-    rows = ledger.run("SELECT kid, tenant_id FROM agent_sessions_customerprofile", {})
+    """Every data subject of whose profile the ledger has a log."""
     opened = ledger.run(
         "SELECT e.envelope, h.tenant FROM audit_entry e JOIN audit_head h USING (log) WHERE e.seq = 0"
         " AND position(convert_to(%(opened)s, 'UTF8') IN e.envelope) > 0",
         {"opened": f'"kind":"{_OPENED}"'},
     )
-    known = {Subject(kid, tenant) for kid, tenant in rows}
-    known |= {Subject(UUID(ledger.parse_envelope(bytes(data)).kid), tenant) for data, tenant in opened}
+    known = {Subject(UUID(ledger.parse_envelope(bytes(data)).kid), tenant) for data, tenant in opened}
     return sorted(known, key=lambda subject: subject.kid)
+
+
+def strays() -> QuerySet[CustomerProfile]:
+    """Rows that no log stands behind."""
+    return CustomerProfile.objects.exclude(pk__in=[subject.log for subject in subjects()])
 
 
 def check(subject: Subject) -> list[Found]:

@@ -31,14 +31,27 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"{difference.session} {difference.what}: got {difference.got}, want {difference.want}"
                 )
-        known = [] if options["sessions"] else profiles.subjects()
-        for subject in known:
-            if not options["check"]:
+        known = 0
+        if not options["sessions"]:
+            known, found = self._profiles(check=options["check"])
+            differences += found
+        told = f"{len(chosen)} sessions" + (f" and {known} profiles" if known else "")
+        if differences:
+            raise CommandError(f"{differences} differences in {told}")
+        self.stdout.write(f"{told}: projections and snapshots are the fold of the ledger")
+
+    def _profiles(self, *, check: bool) -> tuple[int, int]:
+        """How many customers have profiles, and how many differences they show."""
+        subjects, differences = profiles.subjects(), 0
+        if not check:
+            profiles.strays().delete()
+        for subject in subjects:
+            if not check:
                 profiles.rebuild(subject)
             for what, got, want in profiles.check(subject):
                 differences += 1
                 self.stdout.write(f"{subject.log} {what}: got {got}, want {want}")
-        told = f"{len(chosen)} sessions" + (f" and {len(known)} profiles" if known else "")
-        if differences:
-            raise CommandError(f"{differences} differences in {told}")
-        self.stdout.write(f"{told}: projections and snapshots are the fold of the ledger")
+        for stray in profiles.strays():
+            differences += 1
+            self.stdout.write(f"{stray.log} profile: got a row, want no row")
+        return len(subjects), differences
