@@ -1,0 +1,109 @@
+"""What events change in `Talk`: a message is a turn with its references and mentions; a result shows entities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentstate.engine.talk.entities import Entity, declared
+from agentstate.engine.talk.held import KEPT_ENTITIES, KEPT_GROUPS, KEPT_MENTIONS, Group, Mention, Resolution, Talk
+from agentstate.engine.talk.resolve import read
+from agentstate.engine.talk.turns import taken
+
+
+def said(talk: Talk, by: str, text: str, seq: int, at: str, now: datetime) -> Talk:
+    """The talk after `by` said `text` in entry `seq`, at `at` (the same instant is `now`)."""
+    reading = read(talk, text, now, by)
+    talk = taken(talk, by, text, seq, at)
+    talk = known(talk, reading.new)
+    talk = mentioned(talk, by, reading.spoken_of)
+    if by == "customer":
+        talk = replace(talk, heard=reading.references, heard_seq=seq)
+    return talk
+
+
+def shown(talk: Talk, tool: str, result: Any, at: str) -> Talk:
+    """The talk after `tool` gave `result`: entities as declared, and a list for every type of which it gave several."""
+    return introduced(talk, declared(talk.ontology, tool, result, at))
+
+
+def introduced(talk: Talk, found: Sequence[Entity]) -> Talk:
+    """The talk with `found` known, and shown as lists by type."""
+    if not found:
+        return talk
+    by_type: dict[str, list[str]] = {}
+    for entity in found:
+        by_type.setdefault(entity.type, []).append(entity.id)
+    lists = tuple(Group(type, tuple(dict.fromkeys(ids)), talk.turn, False) for type, ids in by_type.items())
+    return replace(known(talk, found), groups=_newest((*talk.groups, *lists)))
+
+
+def _newest(groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    return groups[-KEPT_GROUPS:]
+
+
+def known(talk: Talk, found: Iterable[Entity]) -> Talk:
+    """The talk with `found` among its entities; the newest values stand. What was mentioned longest ago falls out."""
+    entities = {entity.id: entity for entity in talk.entities}
+    before = len(entities)
+    fresh = {entity.id: entity for entity in found}
+    if not fresh:
+        return talk
+    entities |= fresh
+    if len(entities) > KEPT_ENTITIES:
+        entities = _kept(talk, entities, fresh)
+    return replace(talk, entities=tuple(entities.values())) if fresh or before else talk
+
+
+def _kept(talk: Talk, entities: dict[str, Entity], fresh: dict[str, Entity]) -> dict[str, Entity]:
+    latest = {mention.entity: mention.turn for mention in talk.mentions}
+    shown_in = {entity: group.turn for group in talk.groups for entity in group.entities}
+    order = {entity: index for index, entity in enumerate(entities)}
+    ranked = sorted(
+        entities,
+        key=lambda e: (e in fresh, latest.get(e, -1), shown_in.get(e, -1), order[e]),
+        reverse=True,
+    )
+    kept = set(ranked[:KEPT_ENTITIES])
+    return {identifier: entity for identifier, entity in entities.items() if identifier in kept}
+
+
+def mentioned(talk: Talk, by: str, sets: Sequence[tuple[str, ...]]) -> Talk:
+    """The talk with what one message spoke of: an entity is alone when no other of its type was."""
+    entities = {entity.id: entity for entity in talk.entities}
+    ordered = [e for e in dict.fromkeys(e for ids in sets for e in ids) if e in entities]
+    if not ordered:
+        return talk
+    by_type: dict[str, list[str]] = {}
+    for entity in ordered:
+        by_type.setdefault(entities[entity].type, []).append(entity)
+    mentions = tuple(Mention(e, talk.turn, len(by_type[entities[e].type]) == 1, by) for e in ordered)
+    lists = tuple(Group(type, tuple(ids), talk.turn, True) for type, ids in by_type.items() if len(ids) > 1)
+    return replace(
+        talk,
+        mentions=(*talk.mentions, *mentions)[-KEPT_MENTIONS:],
+        groups=_newest((*talk.groups, *lists)),
+    )
+
+
+def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Talk:
+    """The talk after somebody said what a reference of entry `seq` means: what was heard is put right."""
+    wrong = {e for found in talk.heard if found.mention == mention and talk.heard_seq == seq for e in found.entities}
+    heard = tuple(
+        _put_right(found, meant) if found.mention == mention and talk.heard_seq == seq else found for found in talk.heard
+    )
+    kept = tuple(m for m in talk.mentions if not (m.turn == talk.turn and m.entity in wrong - set(meant)))
+    added = tuple(Mention(entity, talk.turn, len(meant) == 1, "staff", weight=2) for entity in meant)
+    return replace(talk, heard=heard, mentions=(*kept, *added)[-KEPT_MENTIONS:])
+
+
+def _put_right(found: Resolution, meant: tuple[str, ...]) -> Resolution:
+    if not meant:
+        return replace(found, found="none", entities=(), confidence=100, why=("corrected",), ask="")
+    return replace(found, found="entity", entities=meant, confidence=100, why=("corrected",), ask="")
+
+
+__all__ = ["corrected", "introduced", "known", "mentioned", "said", "shown"]

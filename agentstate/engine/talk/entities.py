@@ -1,0 +1,164 @@
+"""Entities: the things, people, places and events that a conversation is about, as tools and messages declare them.
+
+An entity's `words` are what it may be called by: its label, other names, and the values of its attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from agentstate.engine.talk.ontology import EntityType, Ontology, Source
+from agentstate.engine.talk.tokens import singular, words_of
+from agentstate.engine.talk.words import KIN, STOP, TITLES
+
+MOST_WORDS = 24  # by which one entity may be called
+MOST_TEXT = 120  # characters of a label or a value
+MOST_FOUND = 40  # entities taken from one result
+MOST_ATTRIBUTES = 24
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others.
+
+    `gender` is female, male, neuter or unknown (""). `core` are the words of its label and names alone.
+    """
+
+    id: str
+    type: str
+    label: str
+    attributes: dict[str, Any] = {}
+    gender: str = ""
+    names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=64)
+def types_of(ontology: Ontology) -> Mapping[str, EntityType]:
+    """The declared types by name."""
+    return {kind.name: kind for kind in ontology.types}
+
+
+def entity(
+    ontology: Ontology,
+    id: str,
+    type: str,
+    label: str,
+    attributes: Mapping[str, Any] | None = None,
+    gender: str = "",
+    names: tuple[str, ...] = (),
+) -> Entity:
+    """An entity with its words worked out and everything cut to size."""
+    kind = types_of(ontology).get(type, EntityType(type))
+    kept = {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]}
+    label = label[:MOST_TEXT]
+    core = _core(kind, (label, *names[:8]))
+    found = dict.fromkeys(core)
+    for attribute in kind.attributes:
+        value = kept.get(attribute.name)
+        if attribute.kind in ("word", "code") and isinstance(value, str | int):
+            found.update(dict.fromkeys(words_of(str(value))))
+        elif attribute.kind == "flag" and value is True:
+            found.update(dict.fromkeys((attribute.name.lower(), *attribute.words)))
+    return Entity(
+        id[:MOST_TEXT],
+        type,
+        label,
+        kept,
+        gender or _gender_of(kind, label),
+        tuple(name[:MOST_TEXT] for name in names[:8]),
+        tuple(found)[:MOST_WORDS],
+        core[:MOST_WORDS],
+    )
+
+
+def _core(kind: EntityType, texts: Iterable[str]) -> tuple[str, ...]:
+    nouns = {word for noun in kind.nouns for word in words_of(noun)}
+    found = dict.fromkeys(word for text in texts for word in words_of(text))
+    return tuple(word for word in found if word not in STOP and word not in TITLES and singular(word) not in nouns)
+
+
+def _gender_of(kind: EntityType, label: str) -> str:
+    first = next(iter(words_of(label)), "")
+    return TITLES.get(first, KIN.get(first, "")) if kind.category == "person" else ""
+
+
+def _plain(value: Any) -> Any:
+    """A value that may be kept: scalars and money; anything else is no attribute."""
+    if isinstance(value, str):
+        return value[:MOST_TEXT]
+    if value is None or isinstance(value, bool | int | Decimal):
+        return value
+    if isinstance(value, dict) and type(value.get("minor")) is int:
+        return {"minor": value["minor"], "currency": str(value.get("currency", ""))[:8]}
+    return None
+
+
+def declared(ontology: Ontology, tool: str, result: Any, at: str) -> list[Entity]:
+    """The entities that `tool` is declared to give in `result`, which came at instant `at`. Never raises: what is not
+    where it was declared is not there.
+    """
+    found: list[Entity] = []
+    for source in ontology.sources:
+        if source.tool == tool:
+            for place in _places(result, source.path):
+                made = _from(ontology, source, place, at)
+                if made is not None and len(found) < MOST_FOUND:
+                    found.append(made)
+    return found
+
+
+def _places(result: Any, path: str) -> list[dict[str, Any]]:
+    value = _at(result, path)
+    if isinstance(value, list):
+        return [place for place in value[:MOST_FOUND] if isinstance(place, dict)]
+    return [value] if isinstance(value, dict) else []
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split(".") if path else ():
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str) -> Entity | None:
+    kind = types_of(ontology)[source.type]
+    identifier = filled(source.id, place)
+    if not identifier:
+        return None
+    names = (attribute.name for attribute in kind.attributes)
+    attributes = {name: value for name in names if (value := _at(place, source.attributes.get(name, name))) is not None}
+    if kind.happened:
+        attributes.setdefault(kind.happened, at)
+    return entity(ontology, identifier, source.type, filled(source.label, place) or identifier, attributes)
+
+
+def filled(template: str, place: dict[str, Any]) -> str:
+    """`template` with each `{path}` replaced by that value of `place`; empty when one is missing."""
+    head, *rest = template.split("{")
+    parts = [head]
+    for piece in rest:
+        path, closed, tail = piece.partition("}")
+        value = _at(place, path) if closed else None
+        if value is None:
+            return ""
+        parts += [said(value), tail]
+    return "".join(parts)[:MOST_TEXT]
+
+
+def said(value: Any) -> str:
+    """A value as it is said: money with its sign, anything else as text."""
+    if isinstance(value, dict) and type(value.get("minor")) is int:
+        minor, currency = value["minor"], str(value.get("currency", ""))
+        text = f"{abs(minor) // 100:,}.{abs(minor) % 100:02d}"
+        sign = _SIGNS.get(currency, "")
+        return f"{'-' if minor < 0 else ''}{sign}{text}" + ("" if sign else f" {currency}")
+    return str(value) if isinstance(value, str | int | Decimal) else ""

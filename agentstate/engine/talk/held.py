@@ -1,0 +1,100 @@
+"""`Talk`: what a session's state holds of turns, topics, entities and references. Everything in it is capped."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from agentstate.engine.talk.entities import Entity
+from agentstate.engine.talk.ontology import Ontology
+
+KEPT_ENTITIES = 60  # the least lately mentioned fall out
+KEPT_MENTIONS = 48
+KEPT_GROUPS = 8  # lists shown or said
+KEPT_TURNS = 24
+KEPT_TOPICS = 12  # closed ones fall out first, then those left longest ago
+KEPT_TURNS_OF_TOPIC = 40  # turns that a topic still names
+MOST_REFERENCES = 8  # answered in one message
+LONGEST_QUESTION = 200  # characters kept of an open question
+
+Found = Literal["entity", "ambiguous", "none"]
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """`entity` was spoken of in turn `turn`. `alone`: no other of its type was, in that message. `weight` is 1, or more
+    after a correction.
+    """
+
+    entity: str
+    turn: int
+    alone: bool
+    by: str
+    weight: int = 1
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Entities of one type that were shown (`said` is false) or spoken of together, in that order."""
+
+    type: str
+    entities: tuple[str, ...]
+    turn: int
+    said: bool
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """One speaker's stretch of messages: `first` to `last` are seqs. `asks` are its questions nobody has answered yet."""
+
+    number: int
+    by: str
+    first: int
+    last: int
+    at: str
+    messages: int = 1
+    asks: tuple[str, ...] = ()
+    topic: str = ""
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic of the conversation: `turns` are the numbers of the turns that were about it, the newest."""
+
+    name: str
+    label: str
+    status: Literal["open", "left", "closed"]
+    opened: int
+    turns: tuple[int, ...] = ()
+    seconds: int = 0  # times it was taken up again
+    by: str = ""  # who set it by hand; empty: it was heard
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """What one referring phrase means. `confidence` is in percent; `why` names the features that spoke for it.
+
+    `entity`: `entities` is what is meant (several for "both"). `ambiguous`: they are the candidates, and `ask` is the
+    question to put. `none`: it refers to nothing that is known; `ask` may still be worth asking.
+    """
+
+    mention: str
+    start: int
+    end: int
+    found: Found
+    entities: tuple[str, ...] = ()
+    confidence: int = 0
+    why: tuple[str, ...] = ()
+    ask: str = ""
+    negated: bool = False
+
+
+class Talk(msgspec.Struct, frozen=True):
+    """Turns, topics, entities, and what the newest message of the customer refers to."""
+
+    ontology: Ontology = Ontology()
+    entities: tuple[Entity, ...] = ()
+    mentions: tuple[Mention, ...] = ()  # newest last
+    groups: tuple[Group, ...] = ()  # newest last
+    turns: tuple[Turn, ...] = ()
+    turn: int = 0  # number of the newest turn; the first is 1
+    topics: tuple[Topic, ...] = ()
+    topic: str = ""  # the name of the current one
+    heard: tuple[Resolution, ...] = ()  # references of the customer's newest message
+    heard_seq: int = -1

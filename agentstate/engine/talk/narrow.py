@@ -1,0 +1,234 @@
+"""What narrows candidates: amounts, numbers, words of time; and what orders them: typed values of their attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from agentstate.engine.talk import dates, tokens
+from agentstate.engine.talk.entities import Entity
+from agentstate.engine.talk.ontology import Attribute
+from agentstate.engine.talk.scene import Scene
+from agentstate.engine.talk.words import GRADED, NUMBERS, PLAIN_SCALES
+
+CURRENCIES = frozenset("dollar dollars euro euros pound pounds usd eur gbp bucks buck quid cents".split())
+_OVER = frozenset("over above exceeding beyond".split())
+_UNDER = frozenset("under below".split())
+_USUAL_SCALES = {"money": ("amount", "price"), "number": ("amount",), "instant": ("time",)}
+
+
+class Filter(NamedTuple):
+    """A question about one entity, its name among the reasons, the tokens it took. `nearest`: see dates.When."""
+
+    asks: Callable[[Entity], bool]
+    why: str
+    length: int
+    nearest: dates.Question | None = None
+
+
+class Rank(NamedTuple):
+    """An order that is asked for: of attribute `attribute`, or of scale `scale`; `more`: the greatest first. `degree` is
+    er, est, or empty for a plain adjective.
+    """
+
+    scale: str
+    more: bool
+    degree: str
+    length: int
+    attribute: str = ""
+
+
+def attributes_of(scene: Scene, entity: Entity) -> tuple[Attribute, ...]:
+    """The declared attributes of the entity's type."""
+    kind = scene.words.types.get(entity.type)
+    return kind.attributes if kind else ()
+
+
+def number(text: str) -> Decimal | None:
+    """`2`, `1,200` or `two` as a number."""
+    if text in NUMBERS:
+        return Decimal(NUMBERS[text])
+    plain = text.replace(",", "")
+    return Decimal(plain) if plain.replace(".", "", 1).isdecimal() and len(plain) <= 20 else None
+
+
+def read(scene: Scene, index: int, *, bare: bool = False) -> Filter | None:
+    """The filter that begins at `index`, if one does. `bare`: a number without unit may be an amount."""
+    return _compared(scene, index) or _timed(scene, index) or _counted(scene, index) or _amount(scene, index, bare)
+
+
+def _sum_at(scene: Scene, index: int, *, bare: bool) -> tuple[Decimal, int] | None:
+    """An amount of money at `index` in major units, and the tokens it takes."""
+    if scene.kind(index) == "money":
+        return tokens.amount(scene.word(index)), 1
+    value = number(scene.word(index)) if scene.kind(index) == "number" or scene.word(index) in NUMBERS else None
+    if value is None:
+        return None
+    if scene.word(index + 1) in CURRENCIES:
+        return value, 2
+    return (value, 1) if bare and scene.kind(index) == "number" else None
+
+
+def _compared(scene: Scene, index: int) -> Filter | None:
+    """`over $400`, `less than 60 euros`, `at least 3`."""
+    word, following = scene.word(index), scene.word(index + 1)
+    if word in _OVER | _UNDER:
+        over, skip = word in _OVER, 1
+    elif word in ("more", "less", "greater", "higher", "lower", "fewer", "bigger", "smaller") and following == "than":
+        over, skip = word in ("more", "greater", "higher", "bigger"), 2
+    elif word == "at" and following in ("least", "most"):
+        over, skip = following == "least", 2
+    elif word == "up" and following == "to":
+        over, skip = False, 2
+    else:
+        return None
+    found = _sum_at(scene, index + skip, bare=True)
+    if found is None:
+        return None
+    border, length = found
+    even = word in ("at", "up")
+    return Filter(lambda entity: _beyond(scene, entity, border, over, even), "amount", skip + length)
+
+
+def _beyond(scene: Scene, entity: Entity, border: Decimal, over: bool, even: bool) -> bool:
+    amounts = list(_amounts(scene, entity)) or list(_numbers(scene, entity))
+    return any((value > border if over else value < border) or (even and value == border) for value in amounts)
+
+
+def _amounts(scene: Scene, entity: Entity) -> Iterable[Decimal]:
+    for attribute in attributes_of(scene, entity):
+        value = entity.attributes.get(attribute.name)
+        if attribute.kind == "money" and isinstance(value, dict):
+            yield Decimal(value["minor"]) / 100
+
+
+def _numbers(scene: Scene, entity: Entity) -> Iterable[Decimal]:
+    for attribute in attributes_of(scene, entity):
+        value = entity.attributes.get(attribute.name)
+        if attribute.kind == "number" and isinstance(value, int | Decimal) and not isinstance(value, bool):
+            yield Decimal(value)
+
+
+def _amount(scene: Scene, index: int, bare: bool) -> Filter | None:
+    found = _sum_at(scene, index, bare=bare)
+    if found is None:
+        return None
+    wanted, length = found
+    return Filter(lambda entity: any(value == wanted for value in _amounts(scene, entity)), "amount", length)
+
+
+def _counted(scene: Scene, index: int) -> Filter | None:
+    """`two stops`: a number and what it counts."""
+    value = number(scene.word(index)) if scene.kind(index) in ("number", "word") else None
+    named = scene.words.attributes.get(scene.word(index + 1), ())
+    counted = {(kind, attribute.name) for kind, attribute in named if attribute.kind == "number"}
+    if value is None or not counted:
+        return None
+    return Filter(
+        lambda entity: any(
+            kind == entity.type and entity.attributes.get(name) == value for kind, name in counted
+        ),
+        "number",
+        2,
+    )
+
+
+def _timed(scene: Scene, index: int) -> Filter | None:
+    skip = 1 if scene.word(index) == "the" else 0
+    found = dates.when(scene.tokens, index, scene.now) or (
+        dates.when(scene.tokens, index + skip, scene.now) if skip else None
+    )
+    skip = 0 if found is not None and dates.when(scene.tokens, index, scene.now) is not None else skip
+    if found is None and scene.word(index - 1) in ("on", "from", "of", "for", "by", "since", "the", "due"):
+        found = dates.day_of_month(scene.tokens, index + skip)
+    if found is None:
+        return None
+    asks = found.asks
+    return Filter(
+        lambda entity: any(asks(at) for at in instants_of(scene, entity)),
+        "time",
+        found.length + skip,
+        asks if found.nearest else None,
+    )
+
+
+def instants_of(scene: Scene, entity: Entity) -> list[datetime]:
+    """Every instant among the entity's attributes."""
+    named = (attribute.name for attribute in attributes_of(scene, entity) if attribute.kind == "instant")
+    found = (dates.instant(entity.attributes.get(name)) for name in named)
+    return [at for at in found if at is not None]
+
+
+def apply(scene: Scene, ids: list[str], filter_: Filter) -> list[str]:
+    """The candidates of which the filter is true. "Tuesday" is the nearest one of which something is known."""
+    kept = [entity for entity in ids if filter_.asks(scene.entities[entity])]
+    asks = filter_.nearest
+    if asks is None or len(kept) < 2:
+        return kept
+    today = scene.now.date()
+    days = {
+        entity: [at.date() for at in instants_of(scene, scene.entities[entity]) if asks(at)] for entity in kept
+    }
+    nearest = min((day for found in days.values() for day in found), key=lambda day: (day > today, abs(day - today)))
+    return [entity for entity in kept if nearest in days[entity]]
+
+
+def rank(scene: Scene, index: int) -> Rank | None:
+    """The adjective at `index` that asks for an order: "cheapest", "most expensive", "lower rate", "direct"."""
+    word = scene.word(index)
+    if word in scene.words.orders:
+        name, more = scene.words.orders[word]
+        return Rank("", more, "est", 1, name)
+    if word in ("most", "more", "least", "less") and scene.word(index + 1) in PLAIN_SCALES:
+        scale, direction = PLAIN_SCALES[scene.word(index + 1)]
+        return Rank(scale, direction == (word in ("most", "more")), "est" if word in ("most", "least") else "er", 2)
+    if word not in GRADED:
+        return None
+    scale, more, degree = GRADED[word]
+    named = scene.words.attributes.get(scene.word(index + 1))
+    if named:
+        return Rank(scale, more, degree, 2, named[0][1].name)
+    return Rank(scale, more, degree, 1)
+
+
+def ordered(scene: Scene, ids: list[str], asked: Rank) -> list[tuple[Any, str]]:
+    """The candidates that have such a value, with it, what is asked for first. Different currencies do not compare."""
+    valued = [(value, entity) for entity in ids if (value := _value(scene, scene.entities[entity], asked)) is not None]
+    if len({type(value[0]) if isinstance(value, tuple) else "" for value, _ in valued}) > 1:
+        return []
+    kinds = {value[0] for value, _ in valued}
+    if len(kinds) > 1:
+        return []
+    plain = [(value[1], entity) for value, entity in valued]
+    return sorted(plain, key=lambda pair: pair[0], reverse=asked.more)
+
+
+def _value(scene: Scene, entity: Entity, asked: Rank) -> tuple[str, Any] | None:
+    for attribute in _ranked(scene, entity, asked):
+        value = entity.attributes.get(attribute.name)
+        if attribute.kind == "money" and isinstance(value, dict):
+            return (f"money {value['currency']}", value["minor"])
+        if attribute.kind == "instant" and (at := dates.instant(value)) is not None:
+            return ("instant", at)
+        if attribute.kind == "number" and isinstance(value, int | Decimal):
+            return ("number", Decimal(value))
+        if attribute.kind == "flag" and isinstance(value, bool):
+            return ("flag", not value)
+    return None
+
+
+def _ranked(scene: Scene, entity: Entity, asked: Rank) -> list[Attribute]:
+    """The attributes by which such an order is meant, the likeliest first."""
+    attributes = attributes_of(scene, entity)
+    if asked.attribute:
+        return [attribute for attribute in attributes if attribute.name == asked.attribute]
+    fit = [a for a in attributes if asked.scale in ((a.scale,) if a.scale else _USUAL_SCALES.get(a.kind, ()))]
+    happened = scene.type(entity.id).happened
+    return sorted(fit, key=lambda a: a.name != happened)
+
+
+def by_time(scene: Scene, ids: list[str]) -> list[str]:
+    """The candidates that have a time, the oldest first."""
+    return [entity for _, entity in ordered(scene, ids, Rank("time", False, "est", 0))]

@@ -1,0 +1,126 @@
+"""What stands after a noun and narrows it: "from Tuesday", "to Rosa", "with the highest balance", "that expires first".
+
+Each piece is taken only if it leaves a candidate: a sentence goes on after its noun, and most of it is not about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agentstate.engine.talk import narrow
+from agentstate.engine.talk.narrow import Rank
+from agentstate.engine.talk.phrase import Phrase
+from agentstate.engine.talk.scene import Scene, focus
+from agentstate.engine.talk.words import BE, DEFINITE, GRADED, INDEFINITE, MODAL, POINTING, STOP
+
+LONGEST = 12  # tokens after a noun that may belong to it
+_BREAKS = frozenset("and or but because so if when while although though unless then except besides excluding but".split())
+_GOALS = frozenset("to into onto towards against".split())
+_EXTREME = {"first": False, "earliest": False, "soonest": False, "last": True, "latest": True}
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """The candidates that are left, up to which token the phrase goes, an order that was asked for, and the reasons."""
+
+    ids: list[str]
+    last: int
+    rank: Rank | None = None
+    step: int = 0
+    middle: bool = False
+    why: tuple[str, ...] = ()
+
+
+def narrowed(scene: Scene, phrase: Phrase, ids: list[str]) -> Narrowed:
+    """`ids` narrowed by what follows `phrase`."""
+    found, at = Narrowed(ids, phrase.last), phrase.last
+    while at < min(len(scene.tokens), phrase.last + LONGEST) and found.rank is None and not found.step:
+        word = scene.word(at)
+        if scene.ends(at) or word in _BREAKS or _own_phrase(scene, phrase, at, found.ids):
+            break
+        taken = _piece(scene, phrase, at, found)
+        at = taken.last if taken is not None else at + 1
+        found = taken or found
+    return found
+
+
+def _own_phrase(scene: Scene, phrase: Phrase, at: int, ids: list[str]) -> bool:
+    """Whether a phrase about another thing of the same type begins at `at`: `from that account to my savings`."""
+    before = scene.word(at - 1)
+    if scene.word(at) in DEFINITE | POINTING and scene.noun(at + 1) is not None and at > phrase.last + 1:
+        return True
+    determined = before in DEFINITE | POINTING | INDEFINITE
+    aimed = before in _GOALS or (before in ("from", "of", "off") and phrase.head != "one")
+    if not (determined or aimed) or scene.word(at) in scene.related:
+        return False
+    types = {scene.entities[entity].type for entity in ids}
+    named = (scene.entities[entity] for entity in scene.means(at))
+    return any(entity.type in types and scene.word(at) in entity.core for entity in named)
+
+
+def _piece(scene: Scene, phrase: Phrase, at: int, found: Narrowed) -> Narrowed | None:
+    word = scene.word(at)
+    if word in ("before", "after") and scene.word(at + 1) in ("that", "it", "this", "those"):
+        return Narrowed(found.ids, at + 2, step=-1 if word == "before" else 1, why=found.why)
+    if word == "middle" and not scene.means(at):
+        return Narrowed(found.ids, at + 1, middle=True, why=(*found.why, "position in the list"))
+    return _filtered(scene, at, found) or _ranked(scene, at, found) or _described(scene, phrase, at, found)
+
+
+def _filtered(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
+    filtered = narrow.read(scene, at, bare=scene.word(at - 1) in ("for", "of", "over", "under", "costs", "at"))
+    kept = narrow.apply(scene, found.ids, filtered) if filtered is not None else []
+    if filtered is None or not kept:
+        return None
+    return Narrowed(kept, at + filtered.length, found.rank, why=(*found.why, filtered.why))
+
+
+def _ranked(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
+    word = scene.word(at)
+    rank = narrow.rank(scene, at)
+    if rank is not None and rank.attribute and word in GRADED:
+        return Narrowed(found.ids, at + rank.length, rank, why=found.why)
+    named = scene.words.attributes.get(word) or scene.words.attributes.get(word.removesuffix("s"))
+    if named and word not in STOP and scene.word(at + 1) in _EXTREME:
+        rank = Rank("time", _EXTREME[scene.word(at + 1)], "est", 2, named[0][1].name)
+        return Narrowed(found.ids, at + 2, rank, why=found.why)
+    if word in _EXTREME and scene.ends(at + 1) and scene.word(at - 1) not in DEFINITE | BE | MODAL and at > 0:
+        return Narrowed(found.ids, at + 1, Rank("time", _EXTREME[word], "est", 1), why=found.why)
+    return None
+
+
+def _described(scene: Scene, phrase: Phrase, at: int, found: Narrowed) -> Narrowed | None:
+    word = scene.word(at)
+    if word in STOP:
+        return _person(scene, at, found)
+    meant = scene.means(at) | scene.related.get(word, frozenset())
+    kept = [entity for entity in found.ids if entity in meant]
+    if not kept or (len(kept) == len(found.ids) and scene.noun(at) is not None):
+        return None
+    return Narrowed(kept, at + 1, found.rank, why=(*found.why, "description"))
+
+
+def _person(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
+    """`the transfer to her`: what is tied to the person who is spoken of."""
+    if scene.word(at) not in ("her", "him", "them") or scene.noun(at + 1) is not None:
+        return None
+    person = focus(scene, frozenset(kind.name for kind in scene.talk.ontology.types if kind.category == "person"))
+    kept = [entity for entity in found.ids if person and person in ties(scene, entity)]
+    return Narrowed(kept, at + 1, found.rank, why=(*found.why, "whom it concerns")) if kept else None
+
+
+def ties(scene: Scene, entity: str) -> set[str]:
+    """The ids that the entity's attributes name."""
+    known = scene.entities[entity]
+    return {
+        str(known.attributes.get(attribute.name))
+        for attribute in narrow.attributes_of(scene, known)
+        if attribute.kind == "entity"
+    }
+
+
+def tied(scene: Scene, entity: str, to: frozenset[str]) -> bool:
+    """Whether `entity` has an attribute that is one of `to`, or one of them has it."""
+    return bool(ties(scene, entity) & to) or any(
+        entity in ties(scene, other) for other in to if other in scene.entities
+    )
