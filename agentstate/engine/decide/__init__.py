@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, memory, runs
+from agentstate.engine.decide import approvals, calls, conversation, memory, runs, schema
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.commands import (
@@ -28,11 +28,13 @@ from agentstate.engine.decide.commands import (
     Fit,
     Fork,
     GiveUp,
+    Migrate,
     Name,
     NoAnswer,
     Open,
     Pin,
     Promote,
+    Prune,
     Rate,
     Rest,
     Return,
@@ -76,10 +78,12 @@ __all__ = [
     "Fork",
     "GiveUp",
     "Given",
+    "Migrate",
     "Name",
     "NoAnswer",
     "Open",
     "Promote",
+    "Prune",
     "Rate",
     "Outdated",
     "Pin",
@@ -122,6 +126,8 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Promote: promoted,
     Supersede: superseded,
     Adapt: users.adapted,
+    Migrate: schema.migrated,
+    Prune: schema.pruned,
 }
 
 
@@ -130,4 +136,6 @@ def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent
     rule = _RULES.get(type(command))
     if rule is None:
         raise Broken(f"no one decides {type(command).__name__}")
-    return memory.attended(rule(command, state, given), state, given)
+    first = schema.upgrade(command, state, given)
+    state = schema.after(first, state, given)
+    return [*first, *memory.attended(rule(command, state, given), state, given)]

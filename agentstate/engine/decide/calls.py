@@ -11,6 +11,7 @@ from agentstate.engine.decide.gates import approval_request
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import changed_since
 from agentstate.engine.decide.refusals import Outdated, SessionOver
+from agentstate.engine.decide.schema import misfit, unreadable
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
@@ -36,6 +37,8 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     verdict = verdict_on(state, call, facts, given)
     if call.status is CallStatus.READY and (refused := held_back(state, call, facts, verdict)):
         return refused
+    if call.status is CallStatus.READY and (broken := unreadable(state, verdict.evidence, given)):
+        return [ev.CallRefused(call.id, "breaks_schema", broken)]
     if call.status is CallStatus.READY:
         changed = changed_since(state, call, facts, verdict)
         if changed:
@@ -78,6 +81,9 @@ def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyE
     if (late := state.versions.late.get(command.call)) is not None:
         return late_returned(command, late)
     call = _running(state, command.call, command.attempt)
+    if broken := misfit(state, call, command.result, given):
+        reason = f"it ran, but its result does not fit the state: {broken}"
+        return [ev.ToolFailed(call.id, command.attempt, reason, False, "", "breaks_schema", command.result)]
     return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path)]
 
 

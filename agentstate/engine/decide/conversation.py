@@ -17,7 +17,15 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
     if state.opened is not None:
         raise Refused("the session is open already")
     return [
-        ev.SessionOpened(command.customer, command.team, command.agent, command.channel, command.topic, command.alias)
+        ev.SessionOpened(
+            command.customer,
+            command.team,
+            command.agent,
+            command.channel,
+            command.topic,
+            command.alias,
+            given.schemas.current.reference if given.schemas is not None else "",
+        )
     ]
 
 

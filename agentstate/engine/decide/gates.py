@@ -10,11 +10,12 @@ from agentstate.engine import scratchpad
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
+from agentstate.engine.decide.schema import must_have_a_place
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
-from agentstate.errors import Invalid
+from agentstate.errors import Refused
 
 REQUEST_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -38,7 +39,8 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
         facts.check(call.arguments)
         if call.output_path is not None:
             scratchpad.parts(call.output_path)
-    except Invalid as error:
+            must_have_a_place(state, call, given)
+    except Refused as error:
         return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
     if ev.digest(call.tool, call.arguments) in state.refused:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")

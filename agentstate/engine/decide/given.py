@@ -10,6 +10,8 @@ import msgspec
 
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
+from agentstate.engine.migrating.catalogue import Catalogue
+from agentstate.engine.migrating.pruning import Reads
 from agentstate.engine.policy import Policy
 
 
@@ -35,3 +37,5 @@ class Given(msgspec.Struct, frozen=True):
     policy: Policy
     memory: Remembering = Remembering()
     counter: Counter = ESTIMATE
+    schemas: Catalogue | None = None  # the versions of the state's schema
+    reads: Reads = Reads()  # what rules, expressions and tools read of the state

@@ -1,6 +1,6 @@
 """The vocabulary: everything that can have happened in a session, as typed, versioned records.
 
-An event is stored once, as the bytes `encode` gives, and never rewritten; an old form would be upcast when it is read.
+An event is stored once, as the bytes `encode` gives, and never rewritten; an old form is upcast when it is read.
 Numbers other than integers keep the exact text in which they arrived (they are `Decimal` in memory).
 
 A file a concept: `session`, `runs`, `calls`, `approvals`; what all share is in `base`. A new kind is defined in its
@@ -9,7 +9,6 @@ concept's file and named here, in the imports and in `AnyEvent`.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import get_args
 
 import msgspec
@@ -27,7 +26,9 @@ from agentstate.engine.events.runs import (
     RunStarted,
     Shown,
 )
+from agentstate.engine.events.schema import StateMigrated, StatePruned
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+from agentstate.engine.events.upcast import Upcasters, Vocabulary
 from agentstate.engine.events.versions import (
     CheckpointNamed,
     ForkPromoted,
@@ -70,12 +71,15 @@ AnyEvent = (
     | ForkPromoted
     | SessionSuperseded
     | UserAdapted
+    | StateMigrated
+    | StatePruned
 )
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
 
 _encoder = msgspec.json.Encoder(decimal_format="number")
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent, float_hook=Decimal)
+UPCASTERS: Upcasters = {}  # by kind and version: from that form to the next. None has needed one yet.
+_vocabulary: Vocabulary[AnyEvent] = Vocabulary(AnyEvent, UPCASTERS)
 
 
 def encode(event: Event) -> bytes:
@@ -85,11 +89,12 @@ def encode(event: Event) -> bytes:
 
 def decode(data: bytes) -> AnyEvent:
     """The inverse of `encode`. Raises msgspec.ValidationError on anything that is not a known event."""
-    return _decoder.decode(data)
+    return _vocabulary.decode(data)
 
 
 __all__ = [
     "KINDS",
+    "UPCASTERS",
     "Adaptation",
     "AnyEvent",
     "ApprovalRequested",
@@ -124,6 +129,8 @@ __all__ = [
     "SessionOpened",
     "SessionRolledBack",
     "SessionSuperseded",
+    "StateMigrated",
+    "StatePruned",
     "Shown",
     "SummaryMade",
     "SummaryRequested",

@@ -65,4 +65,6 @@ class ToolFailed(Event, frozen=True, tag="tool.failed"):
     reason: str
     transient: bool
     retry_at: str = ""
+    code: str = ""  # why the result was not taken, where the tool itself did run
+    result: Any = None  # what it gave then: nothing of the session rests on it
     v: int = 1

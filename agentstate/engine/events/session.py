@@ -14,6 +14,7 @@ class SessionOpened(Event, frozen=True, tag="session.opened"):
     channel: str
     topic: str = ""
     alias: str = ""
+    schema: str = ""  # of the state, `bank@1`; empty: none was declared
     v: int = 1
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, memory, requests, runs
+from agentstate.engine.state import calls, conversation, memory, requests, runs, schema
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
@@ -72,6 +72,8 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.DecisionMade: requests.decision_made,
     ev.RequestEnded: requests.request_ended,
     ev.UserAdapted: users.user_adapted,
+    ev.StateMigrated: schema.state_migrated,
+    ev.StatePruned: schema.state_pruned,
 }
 
 

@@ -68,7 +68,8 @@ def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionSt
     if event.retry_at:
         return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at)
     state = moved(state, event.call, CallMove.FAIL)
-    return told(state, event.call, {"status": "error", "error": event.reason})
+    named = {"code": event.code} if event.code else {}
+    return told(state, event.call, {"status": "error", "error": event.reason, **named})
 
 
 def moved(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) -> SessionState:

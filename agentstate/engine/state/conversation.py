@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CallMove, CallStatus
+from agentstate.engine.migrating.in_force import referred
 from agentstate.engine.state.calls import moved
 from agentstate.engine.state.session import SessionState, calls_in
 
 
 def session_opened(state: SessionState, event: ev.SessionOpened, at: str) -> SessionState:
-    return replace(state, opened=event, opened_at=at)
+    return replace(state, opened=event, opened_at=at, schema=referred(event.schema))
 
 
 def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> SessionState:

@@ -58,7 +58,7 @@ MADE_ANEW: Mapping[str, str] = {
     "model_retry_at": "nothing is asked",
     "failure": "that was then",
 }
-GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory"}
+GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory", "schema": "the form that the pad has"}
 PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
 _encoder = msgspec.json.Encoder(decimal_format="number")
 

@@ -9,6 +9,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
+from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.versions.kept import Versions
 
@@ -82,6 +83,7 @@ class SessionState(msgspec.Struct, frozen=True):
     failure: str = ""
     versions: Versions = Versions()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
+    schema: InForce = InForce()  # of the scratchpad
 
     @property
     def ended(self) -> bool:

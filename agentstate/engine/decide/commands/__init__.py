@@ -7,6 +7,7 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
+from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.session import End, Open, Say
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 from agentstate.engine.decide.commands.user import Adapt
@@ -24,11 +25,13 @@ __all__ = [
     "Fit",
     "Fork",
     "GiveUp",
+    "Migrate",
     "Name",
     "NoAnswer",
     "Open",
     "Pin",
     "Promote",
+    "Prune",
     "Rate",
     "Rest",
     "Return",
