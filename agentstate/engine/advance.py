@@ -29,6 +29,10 @@ class AskModel(msgspec.Struct, frozen=True):
     again: bool
 
 
+class MoveChart(msgspec.Struct, frozen=True):
+    """Let the timers of the chart that are due arrive."""
+
+
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
@@ -36,7 +40,7 @@ class Nothing(msgspec.Struct, frozen=True):
     until: str = ""
 
 
-Action = RunCall | AskModel | Nothing
+Action = RunCall | AskModel | MoveChart | Nothing
 NOBODY: Set[str] = frozenset()
 
 
@@ -66,16 +70,23 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
             yield RunCall(call.id, again=False)
 
 
-def _alone(state: SessionState, at: str) -> AskModel | Nothing:
+def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
     if state.ended:
         return Nothing("nobody")
+    if state.chart.due and state.chart.due <= at:
+        return MoveChart()
     ready = calls_in(state, CallStatus.READY)
     if ready:
-        return Nothing("retry", min(call.retry_at for call in ready))
+        return Nothing("retry", _first(state, min(call.retry_at for call in ready)))
     if state.asking:
         return AskModel(again=True)
     if state.owes:
         if state.model_retry_at > at:
-            return Nothing("retry", state.model_retry_at)
+            return Nothing("retry", _first(state, state.model_retry_at))
         return AskModel(again=False)
-    return Nothing("decision" if pending(state) else "customer")
+    return Nothing("decision" if pending(state) else "customer", state.chart.due)
+
+
+def _first(state: SessionState, until: str) -> str:
+    """When to look again: at `until`, or when a timer of the chart is due before."""
+    return min(until, state.chart.due) if state.chart.due else until

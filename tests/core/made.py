@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.state import Invoked
 
 
 def _is_written_as_a_fraction(number: Decimal) -> bool:
@@ -31,6 +32,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(-(2**53), 2**53),
     bool: st.booleans(),
     type(None): st.none(),
+    dict[str, Invoked]: st.just({}),  # charts in charts in charts would have no end
 }
 
 

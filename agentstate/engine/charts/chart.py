@@ -182,6 +182,7 @@ class State(Part, frozen=True):
     done_content: Text = ""
     instructions: Text = ""  # what the agent is told while the session stands here
     tools: tuple[Name, ...] | None = None  # the only tools it may call here; None: as the states around it say
+    prompt: bool = False  # entering it lets the agent speak, as words of the customer do
 
 
 class Chart(Part, frozen=True, cache_hash=True):

@@ -58,7 +58,6 @@ class ChartState(msgspec.Struct, frozen=True, omit_defaults=True):
     data: dict[str, Any] = {}
     timers: tuple[Timer, ...] = ()
     invoked: dict[str, Invoked] = {}
-    event: Happening | None = None  # the latest that was handled: entry actions of a timer may still read it
     sent: int = 0  # numbers the ids that are made
     running: bool = True
     result: Any = None  # what the final state's done event carries

@@ -96,7 +96,6 @@ def work_on(
     work.ids = set(state.configuration)
     work.history, work.timers = dict(state.history), list(state.timers)
     work.sent, work.running, work.result = state.sent, state.running, state.result
-    hear(work, state.event)
     for name, invoked in state.invoked.items():
         invoke = tree.nodes[invoked.state].state.invoke[invoked.index]
         work.inside[name] = work_on(tree_of(invoke.chart), invoked.inside, outside, at, budget, work)
@@ -125,7 +124,6 @@ def state_of(work: Work) -> ChartState:
         data=data_of(work),
         timers=tuple(sorted(work.timers, key=lambda timer: (timer.due, timer.number))),
         invoked={name: Invoked(*work.begun[name], state_of(inside)) for name, inside in work.inside.items()},
-        event=work.event,
         sent=work.sent,
         running=work.running,
         result=work.result,

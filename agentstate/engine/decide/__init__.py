@@ -40,10 +40,13 @@ from agentstate.engine.decide.commands import (
     Return,
     Rollback,
     Say,
+    Signal,
+    Wind,
     Summarise,
     Supersede,
     Unpin,
 )
+from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.conversation import MAX_TEXT
 from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
@@ -81,6 +84,7 @@ __all__ = [
     "Migrate",
     "Name",
     "NoAnswer",
+    "NotAwaited",
     "Open",
     "Promote",
     "Prune",
@@ -93,9 +97,12 @@ __all__ = [
     "Say",
     "Summarise",
     "SessionOver",
+    "Signal",
     "Supersede",
     "ToolFacts",
     "UnknownRequest",
+    "UnknownSignal",
+    "Wind",
     "Unpin",
     "decide",
     "permit_digest",
@@ -125,6 +132,8 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fork: forked,
     Promote: promoted,
     Supersede: superseded,
+    Signal: signalled,
+    Wind: wound,
     Adapt: users.adapted,
     Migrate: schema.migrated,
     Prune: schema.pruned,
@@ -133,6 +142,11 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
 
 def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
     """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
+    return followed(_ruled(command, state, given), state, given)
+
+
+def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
+    """What the command's rule gives, before the session's chart has heard of it."""
     rule = _RULES.get(type(command))
     if rule is None:
         raise Broken(f"no one decides {type(command).__name__}")

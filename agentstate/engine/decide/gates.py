@@ -7,6 +7,7 @@ from typing import Any
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
+from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
@@ -35,6 +36,8 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
     facts = given.tools.get(call.tool)
     if facts is None:
         return ev.CallRefused(call.id, "unknown_tool", f"there is no tool called {call.tool!r}")
+    if misplaced := not_in_this_state(state, call):
+        return misplaced
     try:
         facts.check(call.arguments)
         if call.output_path is not None:

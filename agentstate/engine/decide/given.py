@@ -12,6 +12,7 @@ from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.pruning import Reads
+from agentstate.engine.charts.chart import Chart
 from agentstate.engine.policy import Policy
 
 
@@ -37,5 +38,7 @@ class Given(msgspec.Struct, frozen=True):
     policy: Policy
     memory: Remembering = Remembering()
     counter: Counter = ESTIMATE
+    chart: Chart | None = None  # the one that a session without a chart begins with
+    charts: Mapping[str, Chart] = {}  # by reference, older versions too: a session stays with its own
     schemas: Catalogue | None = None  # the versions of the state's schema
     reads: Reads = Reads()  # what rules, expressions and tools read of the state

@@ -17,6 +17,7 @@ from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, 
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
 from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
+from agentstate.engine.events.charts import ChartMoved, Shift
 from agentstate.engine.events.runs import (
     CallProposed,
     ModelAnswered,
@@ -71,6 +72,7 @@ AnyEvent = (
     | ForkPromoted
     | SessionSuperseded
     | UserAdapted
+    | ChartMoved
     | StateMigrated
     | StatePruned
 )
@@ -102,6 +104,7 @@ __all__ = [
     "CallAllowed",
     "CallProposed",
     "CallRefused",
+    "ChartMoved",
     "CheckpointNamed",
     "DecisionKind",
     "DecisionMade",
@@ -131,6 +134,7 @@ __all__ = [
     "SessionSuperseded",
     "StateMigrated",
     "StatePruned",
+    "Shift",
     "Shown",
     "SummaryMade",
     "SummaryRequested",

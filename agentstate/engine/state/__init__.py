@@ -19,6 +19,7 @@ from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, Sessio
 from agentstate.engine.state import calls, conversation, memory, requests, runs, schema
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
+from agentstate.engine.state.charts import chart_moved
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
@@ -72,6 +73,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.DecisionMade: requests.decision_made,
     ev.RequestEnded: requests.request_ended,
     ev.UserAdapted: users.user_adapted,
+    ev.ChartMoved: chart_moved,
     ev.StateMigrated: schema.state_migrated,
     ev.StatePruned: schema.state_pruned,
 }

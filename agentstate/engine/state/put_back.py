@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
@@ -57,6 +58,7 @@ MADE_ANEW: Mapping[str, str] = {
     "model_attempt": "nothing is asked",
     "model_retry_at": "nothing is asked",
     "failure": "that was then",
+    "chart": "where it stood then, with nothing timed",
 }
 GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory", "schema": "the form that the pad has"}
 PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
@@ -96,7 +98,8 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
 
 def resting(state: SessionState) -> SessionState:
     """The state with no run, no open model request and no timer."""
-    return replace(state, run="", steps_in_run=0, asking="", model_attempt=0, model_retry_at="", failure="")
+    chart = without_timers(state.chart)
+    return replace(state, run="", steps_in_run=0, asking="", model_attempt=0, model_retry_at="", failure="", chart=chart)
 
 
 def ended_calls(older: SessionState) -> tuple[dict[str, Call], list[Call]]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.migrating.in_force import InForce
@@ -82,6 +83,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refusals: int = 0
     failure: str = ""
     versions: Versions = Versions()
+    chart: Standing = Standing()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
     schema: InForce = InForce()  # of the scratchpad
 

@@ -107,6 +107,7 @@ def _state(element: Element, numbers: Iterator[int]) -> ch.State:
         done_content=_content(done) if done is not None else "",
         instructions=element.ours.get("instructions", ""),
         tools=tuple(tools.split()) if tools is not None else None,
+        prompt=element.ours.get("prompt") == "true",
     )
 
 

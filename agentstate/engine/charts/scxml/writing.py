@@ -71,7 +71,12 @@ def _data(data: tuple[ch.Datum, ...]) -> list[str]:
 
 
 def _state(state: ch.State) -> list[str]:
-    attributes = {"id": state.id, "as:about": state.about, "as:instructions": state.instructions}
+    attributes = {
+        "id": state.id,
+        "as:about": state.about,
+        "as:instructions": state.instructions,
+        "as:prompt": "true" if state.prompt else "",
+    }
     if state.kind == "history":
         kind = {"type": "deep" if state.deep else "shallow"}
         return _element("history", attributes | kind, _default(state))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agentstate.engine.decide.commands.approvals import Decide, Expire
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
@@ -37,7 +38,9 @@ __all__ = [
     "Return",
     "Rollback",
     "Say",
+    "Signal",
     "Summarise",
     "Supersede",
+    "Wind",
     "Unpin",
 ]

@@ -1,0 +1,236 @@
+"""The session's chart: it is begun with the session, hears what happens in it, takes signals, and lets time pass.
+
+What happens in a session reaches the chart as events by one table (`happening`); what the chart does with them is
+recorded at the end of the same decision. The chart decides nothing about what has happened: it says what the agent is
+told and may call from here on. One that does not come to rest, or whose version is gone, is stopped, and the session
+goes on without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.charts import BadEvent, Chart, ChartOverrun, ChartState, Happening, Moved, start, step, tick
+from agentstate.engine.charts.standing import instructions_in, prompts, tools_in
+from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.instants import stamp
+from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.errors import Invalid, Refused
+
+OWN = ("customer", "agent", "staff", "model", "call", "decision", "request", "run", "session")  # first words of HEARD
+HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
+    "session.failed session.ended run.rested model.failed customer.said agent.said staff.said call.allowed.* "
+    "call.waiting.* call.refused.* call.begun.* call.returned.* call.retried.* call.failed.* decision.approve.* "
+    "decision.edit.* decision.reject.* decision.respond.* request.approved.* request.edited.* request.rejected.* "
+    "request.responded.* request.ignored.* request.expired.* request.withdrawn.* request.superseded.* request.failed.*"
+).split()
+MAX_WORDS = 1_000  # characters of a message that a chart may look at
+
+
+class NotAwaited(Refused):
+    """The session's chart waits for no such event where it stands."""
+
+    code = "not_awaited"
+
+
+class UnknownSignal(Invalid):
+    """The session's chart declares no such signal."""
+
+    code = "unknown_signal"
+
+
+def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
+    """The refusal of a call whose tool may not be called where the chart stands."""
+    tools = state.chart.tools
+    if tools is None or not state.chart.moves or call.tool in tools:
+        return None
+    assert state.chart.inside is not None
+    here = ", ".join(state.chart.inside.configuration)
+    return ev.CallRefused(call.id, "not_in_this_state", f"{call.tool} may not be called in: {here}")
+
+
+def signalled(command: Signal, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The move that a signal makes. Raises UnknownSignal, NotAwaited, BadEvent: then nothing has changed."""
+    must_live(state)
+    chart = _chart_of(state, given)
+    if chart is None or state.chart.inside is None:
+        raise NotAwaited("this session has no chart that is running")
+    if command.name not in chart.events or command.name.split(".")[0] in OWN:
+        declared = [name for name in chart.events if name.split(".")[0] not in OWN]
+        raise UnknownSignal(f"got {command.name!r:.200}, want one of {declared}", field="name")
+    heard = Happening(command.name, command.data)
+    after, moved = step(chart, state.chart.inside, heard, outside(state), stamp(given.at))
+    if not moved.handled:
+        here = ", ".join(state.chart.inside.configuration)
+        raise NotAwaited(f"{command.name} is not possible in: {here}", rule="no_transition")
+    return [_told(chart, after, moved, command.name, by=command.by, data=command.data)]
+
+
+def wound(command: Wind, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What the timers that are due do. Raises Outdated when none is."""
+    must_live(state)
+    at = stamp(given.at)
+    if not state.chart.due or state.chart.due > at:
+        raise Outdated("no timer of the chart is due")
+    chart = _chart_of(state, given)
+    if chart is None or state.chart.inside is None:
+        return [_stopped(state, "timer", "its version is not here any more")]
+    try:
+        after, moved = tick(chart, state.chart.inside, outside(state), at)
+    except Refused as error:
+        return [_stopped(state, "timer", str(error))]
+    return [_told(chart, after, moved, "timer")]
+
+
+def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """`events` and after them the moves of the chart that they lead to."""
+    if not events or (given.chart is None and state.chart.inside is None):
+        return list(events)
+    at = stamp(given.at)
+    then = state
+    for event in events:
+        then = evolve(then, event, at)
+    if then.opened is None or (then.ended and state.ended):
+        return list(events)
+    return [*events, *_moves(_since_put_back(events), then, given)]
+
+
+def _moves(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    moves: list[ev.AnyEvent] = []
+    at = stamp(given.at)
+    if state.chart.inside is None and given.chart is not None:
+        moves.append(_begun(given.chart, state, at))
+        state = evolve(state, moves[-1], at)
+    for event in events:
+        heard = happening(event, state)
+        if heard is not None and state.chart.moves:
+            moved = _heard(heard, state, given, at)
+            if moved is not None:
+                moves.append(moved)
+                state = evolve(state, moved, at)
+    return moves
+
+
+def _since_put_back(events: Sequence[ev.AnyEvent]) -> Sequence[ev.AnyEvent]:
+    """What happened before the session was put back is none of the chart's that stands there again."""
+    back = [n for n, event in enumerate(events) if isinstance(event, ev.SessionRolledBack | ev.SessionForked)]
+    return events[back[-1] + 1 :] if back else events
+
+
+def _begun(chart: Chart, state: SessionState, at: str) -> ev.ChartMoved:
+    try:
+        after, moved = start(chart, outside(state), at, "session")
+    except Refused as error:
+        return ev.ChartMoved(chart.reference, "", ev.Shift(), ChartState(chart.reference), stopped=str(error))
+    return _told(chart, after, moved, "")
+
+
+def _heard(heard: Happening, state: SessionState, given: Given, at: str) -> ev.ChartMoved | None:
+    """The move on one happening, or None when it changes nothing."""
+    chart = _chart_of(state, given)
+    if chart is None or state.chart.inside is None:
+        return _stopped(state, heard.name, "its version is not here any more")
+    try:
+        after, moved = step(chart, state.chart.inside, heard, outside(state), at)
+    except (BadEvent, ChartOverrun) as error:
+        return _stopped(state, heard.name, str(error))
+    return _told(chart, after, moved, heard.name) if moved.anything or moved.errors else None
+
+
+def _chart_of(state: SessionState, given: Given) -> Chart | None:
+    """The chart that the session runs, in the version that it was begun with."""
+    return given.charts.get(state.chart.inside.chart) if state.chart.moves and state.chart.inside else None
+
+
+def _told(
+    chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "", data: Any = None
+) -> ev.ChartMoved:
+    return ev.ChartMoved(
+        chart=chart.reference,
+        event=event,
+        shift=ev.Shift(
+            exited=moved.exited,
+            entered=moved.entered,
+            taken=moved.taken,
+            timers_set=moved.timers_set,
+            timers_cancelled=moved.timers_cancelled,
+            logs=moved.logs,
+            errors=moved.errors,
+        ),
+        after=replace(after, data={}),
+        changed=moved.changed,
+        instructions=instructions_in(chart, after.configuration),
+        tools=tools_in(chart, after.configuration),
+        prompt=prompts(chart, moved.entered),
+        by=by,
+        data=data,
+    )
+
+
+def _stopped(state: SessionState, event: str, why: str) -> ev.ChartMoved:
+    """The chart stays where it is and runs no more."""
+    inside = state.chart.inside
+    assert inside is not None
+    return ev.ChartMoved(inside.chart, event, ev.Shift(), replace(inside, data={}, timers=()), stopped=why[:500])
+
+
+def outside(state: SessionState) -> dict[str, Any]:
+    """What a chart may read of its session, if it declares so."""
+    opened = state.opened
+    return {
+        "state": state.pad,
+        "history": {"refusals": state.refusals, "calls": state.proposed, "messages": state.messages},
+        "session": {"agent": opened.agent, "channel": opened.channel} if opened else {},
+    }
+
+
+def happening(event: ev.AnyEvent, state: SessionState) -> Happening | None:
+    """What a chart hears of an event, as HEARD lists it. `state` is the one after the event."""
+    match event:
+        case ev.MessageAdded(role="customer" | "agent" | "staff" as role, text=text):
+            return Happening(f"{role}.said", {"text": text[:MAX_WORDS]})
+        case ev.ModelFailed(retry_at=retry_at):
+            return Happening("model.failed", {"again": bool(retry_at)})
+        case ev.RunRested(waiting_for=waiting_for):
+            return Happening("run.rested", {"waiting_for": waiting_for})
+        case ev.SessionFailed():
+            return Happening("session.failed")
+        case ev.SessionEnded():
+            return Happening("session.ended")
+        case ev.DecisionMade(request=request, decision=decision):
+            return _of_request(state, request, f"decision.{decision}", {"tier": event.tier})
+        case ev.RequestEnded(request=request, outcome=outcome):
+            return _of_request(state, request, f"request.{outcome}", {})
+    return _of_call(event, state)
+
+
+def _of_request(state: SessionState, request: str, name: str, data: Mapping[str, Any]) -> Happening | None:
+    found = state.requests.get(request)
+    return Happening(f"{name}.{found.asked.tool}", {"request": request, **data}) if found is not None else None
+
+
+def _of_call(event: ev.AnyEvent, state: SessionState) -> Happening | None:
+    match event:
+        case ev.CallAllowed(tier=tier, rule=rule):
+            what, data = "allowed", {"tier": tier, "rule": rule}
+        case ev.ApprovalRequested(tier=tier, rule=rule):
+            what, data = "waiting", {"tier": tier, "rule": rule}
+        case ev.CallRefused(code=code):
+            what, data = "refused", {"code": code}
+        case ev.ToolIntended(attempt=attempt):
+            what, data = "begun", {"attempt": attempt}
+        case ev.ToolReturned(attempt=attempt):
+            what, data = "returned", {"attempt": attempt}
+        case ev.ToolFailed(attempt=attempt, retry_at=retry_at):
+            what, data = "retried" if retry_at else "failed", {"attempt": attempt}
+        case _:
+            return None
+    call = state.calls.get(event.call)
+    return Happening(f"call.{what}.{call.tool}", {"call": event.call, **data}) if call is not None else None
