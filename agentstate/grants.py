@@ -21,6 +21,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_payload": ("SELECT", "INSERT"),
     "audit_receipt": ("SELECT", "INSERT"),
     "audit_subjectkey": ("SELECT", "INSERT"),
+    "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
     "django_migrations": ("SELECT",),
 }
 

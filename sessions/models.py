@@ -116,3 +116,12 @@ class Taught(models.Model):
 
     session = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField()
+
+
+class AgentDefinition(models.Model):
+    """Instructions and tools of an agent as requests were made with them, under the digest of their bytes. Rows are only
+    added: old steps are rebuilt with the definition that they name. Configuration, nothing personal.
+    """
+
+    digest = models.CharField(max_length=64, primary_key=True)
+    body = models.BinaryField()

@@ -78,8 +78,8 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
     ready = calls_in(state, CallStatus.READY)
     if ready:
         return Nothing("retry", _first(state, min(call.retry_at for call in ready)))
-    if state.asking:
-        return AskModel(again=True)
+    if state.asking or state.memory.wanted is not None:
+        return AskModel(again=bool(state.asking))
     if state.owes:
         if state.model_retry_at > at:
             return Nothing("retry", _first(state, state.model_retry_at))

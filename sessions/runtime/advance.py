@@ -18,14 +18,14 @@ from django.conf import settings
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Ask, Begin, Command, Given, Outdated, Rest, SessionOver, decide
+from agentstate.engine.decide import Begin, Command, Given, GiveUp, Outdated, Rest, SessionOver, decide
 from agentstate.engine.instants import stamp
+from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
-from agentstate.ids import new_id
-from sessions.agents import context, registry
+from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands
 from sessions.profiles import using
-from sessions.runtime import crash, execute, leases
+from sessions.runtime import asking, crash, execute, leases
 from sessions.runtime.flights import Flights
 
 log = logging.getLogger(__name__)
@@ -120,45 +120,42 @@ def intend(session: UUID, flying: Set[str]) -> Step:
         for wanted in _commands(session, actions, at):
             for event in latest:
                 state = evolve(state, event, at)
-            latest = decide(wanted(state), state, given)
+            command = wanted(state)
+            latest = _decided(command, state, given) if command is not None else ()
             events += latest
         return events
 
     return decided
 
 
-def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Callable[[SessionState], Command]]:
+def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    """What the command amounts to. A context that cannot be made to fit is a failure that people see."""
+    try:
+        return decide(command, state, given)
+    except ContextTooSmall as refused:
+        return decide(GiveUp(str(refused)), state, given)
+
+
+Wanted = Callable[[SessionState], Command | None]
+
+
+def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Wanted]:
     """What carries out the actions, each a function of the state that those before it led to."""
     if not all(isinstance(action, core.Nothing) for action in actions):
         yield lambda state: using.adapting(session, state, at)
     for action in actions:
-        yield partial(_command, action)
+        if isinstance(action, core.AskModel):
+            yield from (asking.fitting, asking.asking)
+        else:
+            yield partial(_command, action)
 
 
-def _command(action: core.Action, state: SessionState) -> Command:
+def _command(action: core.RunCall | core.Nothing, state: SessionState) -> Command:
     match action:
         case core.RunCall(call=call):
             return Begin(call)
-        case core.AskModel():
-            return _ask(state)
         case core.Nothing(waiting_for=waiting_for):
             return Rest(waiting_for)
-
-
-def _ask(state: SessionState) -> Ask:
-    assert state.opened is not None
-    agent = registry.find(state.opened.agent)
-    model = execute.model_name(agent)
-    request = context.build(agent, model, state)
-    return Ask(
-        step=str(new_id()),
-        model=model,
-        first=state.items[0].seq if state.items else state.seq,
-        last=state.seq - 1,
-        tools=agent.tools,
-        digest=context.digest(request),
-        trigger=state.items[-1].role if state.items else "opened",
-    )
 
 
 def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
@@ -171,6 +168,8 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
         elif isinstance(event, ev.ModelRequested):
             assert state.opened is not None
             return [execute.ask_model(registry.find(state.opened.agent), state, event.step)]
+        elif isinstance(event, ev.SummaryRequested):
+            return [asking.summarise(state, event.step)]
         elif isinstance(event, ev.ToolReturned):
-            crash.point("after_result", state.calls[event.call].tool)
+            crash.point("after_result", state.calls[event.call].tool if event.call in state.calls else "")
     return list(flights.landed(LOOK_SECONDS)) if flights.calls else []

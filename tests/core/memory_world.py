@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from msgspec import structs
@@ -77,13 +78,17 @@ def said_in(history: Iterable[tuple[ev.AnyEvent, str]]) -> dict[int, str]:
             found[seq] = "said"
         elif isinstance(event, ev.ModelAnswered) and event.calls:
             found[seq] = "calls"
-        elif isinstance(event, ev.ToolReturned | ev.CallRefused):
-            found[seq] = "result"
-        elif isinstance(event, ev.ToolFailed) and not event.retry_at:
-            found[seq] = "result"
-        elif isinstance(event, ev.RequestEnded) and event.outcome not in ("approved", "edited", "superseded", "failed"):
+        elif _is_result(event):
             found[seq] = "result"
     return found
+
+
+def _is_result(event: ev.AnyEvent) -> bool:
+    if isinstance(event, ev.RequestEnded):
+        return event.outcome not in ("approved", "edited", "superseded", "failed")
+    if isinstance(event, ev.ToolFailed):
+        return not event.retry_at
+    return isinstance(event, ev.ToolReturned | ev.CallRefused)
 
 
 def every_entry_is_raw_or_in_one_summary(world: World) -> None:
@@ -96,7 +101,7 @@ def every_entry_is_raw_or_in_one_summary(world: World) -> None:
 def summaries_are_apart_and_count_what_they_cover(world: World) -> None:
     said = said_in(world.history)
     summaries = world.state.memory.summaries
-    for earlier, later in zip(summaries, summaries[1:], strict=False):
+    for earlier, later in pairwise(summaries):
         assert earlier.last < later.first
     for summary in summaries:
         assert summary.count == sum(summary.covers_item(seq) for seq in said)
@@ -161,5 +166,3 @@ def lawful(world: World) -> None:
 def bytes_of(state: SessionState) -> int:
     """How much is stored of a state."""
     return len(to_snapshot(state))
-
-

@@ -1,9 +1,10 @@
-"""Random conversations under small and large budgets: the laws of memory hold after every step, and what is asked fits."""
+"""Random conversations under small and large budgets: the laws of memory hold after every step, each request fits."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -19,7 +20,7 @@ from tests.core import memory_world, worlds
 from tests.core.memory_world import LAWS, about_to_ask, agent, least_tokens, remembering, tokens
 from tests.core.worlds import MAY, World, proposed, transfer
 
-words = st.sampled_from(["Yes.", "Move $4,300.00 from savings to checking, please.", "Never call me before ten.", "x " * 400])
+words = st.sampled_from(["Yes.", "Move $4,300.00 to checking, please.", "Never call me before ten.", "x " * 400])
 WISHES = (
     proposed("authorize", "state.authorization", customer="C-1"),
     proposed("load_customer", "state.customer"),
@@ -134,9 +135,5 @@ def test_nobody_is_asked_when_what_must_be_shown_does_not_fit():
     of = agent(400)
     world = remembering(worlds.opened(), of).after(core.Say("customer", "word " * 2_000, "customer"))
     world = world.after(core.Pin(world.state.items[-1].seq, "sue"))
-    try:
+    with pytest.raises(ContextTooSmall, match=rf"entry {world.state.items[-1].seq} \(pinned\)"):
         world.after(core.Fit("model", Frame(10, 10, 10)))
-    except ContextTooSmall as refused:
-        assert f"entry {world.state.items[-1].seq} (pinned)" in refused.detail
-    else:
-        raise AssertionError("it was asked")

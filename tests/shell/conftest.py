@@ -14,7 +14,7 @@ from django.conf import settings as django_settings
 from demo.authorization import Desk, Server, Timetable
 from demo.bank.people import everybody
 from demo.bank.seed import seed
-from sessions import states
+from sessions import definitions, states
 
 
 class Bank:
@@ -73,5 +73,7 @@ def bank(_authorization, settings) -> Bank:
 def _no_hot_states() -> Iterator[None]:
     """A rolled-back database must not be met by a state remembered from before."""
     states.forget_all()
+    definitions.forget_all()
     yield
     states.forget_all()
+    definitions.forget_all()

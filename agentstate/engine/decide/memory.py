@@ -145,9 +145,7 @@ def _wanted(cover: Cover, command: Fit) -> Wanted:
 
 def _request(state: SessionState, given: Given, command: Fit, wanted: Wanted) -> ev.SummaryRequested:
     replaced = named(state.memory, wanted.replaces)
-    request = summary_request(
-        command.model, wanted_items(state, wanted), replaced, given.memory.private, wanted.limit
-    )
+    request = summary_request(command.model, wanted_items(state, wanted), replaced, given.memory.private, wanted.limit)
     return ev.SummaryRequested(
         command.step,
         command.model,

@@ -28,9 +28,7 @@ def factor_for(corrections: tuple[Correction, ...], model: str) -> int:
     return next((each.factor for each in corrections if each.model == model), ONE)
 
 
-def learned(
-    corrections: tuple[Correction, ...], model: str, estimated: int, counted: int
-) -> tuple[Correction, ...]:
+def learned(corrections: tuple[Correction, ...], model: str, estimated: int, counted: int) -> tuple[Correction, ...]:
     """With one more answer: `estimated` tokens before correction, `counted` by the provider."""
     if estimated < SMALL or counted <= 0:
         return corrections

@@ -27,7 +27,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """`turn` counts the customer's messages. `estimated` is what the open request to `asked_model` takes, uncorrected."""
+    """`turn` counts the customer's messages; `estimated` is what the request to `asked_model` takes, uncorrected."""
 
     turn: int = 0
     summaries: tuple[Summary, ...] = ()

@@ -62,7 +62,7 @@ DEFAULT_RULES: tuple[Rule, ...] = (
         "constraint",
         160,
         roles=("customer", "staff", "note"),
-        says=("never", "only", "must", "must not", "do not", "don't", "at most", "no more than", "not before", "unless"),
+        says=("never", "only", "must", "do not", "don't", "at most", "no more than", "not before", "unless"),
     ),
     Rule("remembered", 120, tools=("remember",), pin="agent"),
 )

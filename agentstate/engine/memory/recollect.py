@@ -67,5 +67,3 @@ def rated(memory: Memory, seq: int, rating: int) -> Memory:
 def named(memory: Memory, seqs: tuple[int, ...]) -> tuple[Summary, ...]:
     """The summaries that the entries `seqs` made."""
     return tuple(each for each in memory.summaries if each.seq in seqs)
-
-

@@ -1,7 +1,7 @@
 """How an agent remembers: the settings of its memory, as data.
 
-Half-lives are in turns of the customer and in seconds; 0 means that nothing decays by it. Paths in `private` never reach
-a model: neither in the scratchpad nor in the result of the call that wrote them.
+Half-lives are in turns of the customer and in seconds; 0 means that nothing decays by it. Paths in `private` never
+reach a model: neither in the scratchpad nor in the result of the call that wrote them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A session's conversation at the moment when a model is to be asked: what is held, what is needed, how much room is."""
+"""A session's conversation at the moment when a model is to be asked: what is held, what is needed, what room is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A request as a model is given it, in no provider's form: its messages, its exact bytes, and how many tokens they take."""
+"""A request as a model is given it, in no provider's form: its messages, its exact bytes, and the tokens they take."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Summaries: what stands for older items, and the text that the engine itself writes for them.
 
-A summary names its range of entries and what of it is still held raw (`kept`); it covers every other item of that range,
-and no other summary does. Its digest binds what it covers, so that anybody with the ledger can check it. A summary of
-summaries replaces them and names the whole range.
+A summary names its range of entries and what of it is still held raw (`kept`); it covers every other item of that
+range, and no other summary does. Its digest binds what it covers, so that anybody with the ledger can check it. A
+summary of summaries replaces them and names the whole range.
 """
 
 from __future__ import annotations

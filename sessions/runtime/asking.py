@@ -1,0 +1,78 @@
+"""Asking a model within its budget: what is shown is made to fit, what is asked is recorded, and then it is asked.
+
+Where a model writes the summaries, that is a request of its own, recorded like any other; a summary that it does not
+give is written by rules, so a model that is away delays nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from agentstate.engine.decide import Ask, Fit, Summarise
+from agentstate.engine.decide.memory import wanted_items
+from agentstate.engine.memory.asking import summary_request
+from agentstate.engine.memory.recollect import named
+from agentstate.engine.state import SessionState
+from agentstate.ids import new_id
+from sessions import definitions
+from sessions.agents import choice, context, counters, registry
+from sessions.agents.model import ModelFailed
+from sessions.agents.registry import Agent
+
+log = logging.getLogger(__name__)
+
+
+def fitting(state: SessionState) -> Fit:
+    """Make what the model is shown fit, before it is asked."""
+    agent = _agent(state)
+    model = choice.model_for(agent)
+    frame = context.frame(context.build(agent, model.name, state), counters.named(agent.memory.counter))
+    speaks = model is not agent.script  # a script has no words for a summary
+    return Fit(model.name, frame, str(new_id()) if speaks else "")
+
+
+def asking(state: SessionState) -> Ask | None:
+    """Ask the model; None while a summary is awaited, or when the agent had to give up.
+
+    The agent's definition is stored before the request that names it is committed.
+    """
+    if state.memory.wanted is not None or state.failure:
+        return None
+    agent = _agent(state)
+    model = choice.model_for(agent).name
+    request = context.build(agent, model, state)
+    counter = counters.named(agent.memory.counter)
+    return Ask(
+        step=str(new_id()),
+        model=model,
+        first=state.items[0].seq if state.items else state.seq,
+        last=state.seq - 1,
+        tools=agent.tools,
+        digest=context.digest(request),
+        trigger=state.items[-1].role if state.items else "opened",
+        shown=context.shown(request, definitions.keep(agent), state, counter, agent.memory.budget),
+    )
+
+
+def summarise(state: SessionState, step: str) -> Summarise:
+    """Ask the model for the summary that `summary.requested` recorded."""
+    agent, wanted = _agent(state), state.memory.wanted
+    if wanted is None or wanted.step != step:
+        return Summarise(step, "", "it is not wanted any more")
+    model = choice.model_for(agent)
+    replaced = named(state.memory, wanted.replaces)
+    request = summary_request(wanted.model, wanted_items(state, wanted), replaced, agent.memory.private, wanted.limit)
+    try:
+        answer = model.answer(request)
+    except ModelFailed as error:
+        return Summarise(step, "", str(error)[:500])
+    except Exception as error:  # the session goes on all the same; the error's words may quote a customer
+        log.error("model %s broke over a summary: %s", model.name, type(error).__name__)
+        return Summarise(step, "", f"the model's adapter broke: {type(error).__name__}")
+    usage = answer.usage
+    return Summarise(step, answer.text, "", usage.input_tokens, usage.output_tokens)
+
+
+def _agent(state: SessionState) -> Agent:
+    assert state.opened is not None
+    return registry.find(state.opened.agent)
