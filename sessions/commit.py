@@ -7,7 +7,8 @@ head first, because against a busy worker it would lose for ever. Neither writes
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -141,9 +142,17 @@ def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step]) -> Committ
     )
 
 
+# A command that rests on what is read from the log is made once nobody else can append.
+Wish = Command | Callable[[Loaded], Command]
+
+
+def _made(wish: Wish, loaded: Loaded) -> Command:
+    return wish if isinstance(wish, Command) else wish(loaded)
+
+
 def person_command(
     session: UUID,
-    command: Command,
+    wish: Wish,
     author: Author,
     *,
     guard: ledger.Fragment | None = None,
@@ -159,6 +168,7 @@ def person_command(
         loaded = states.load(session, lock=True)
         if still is not None:
             still()
+        command = _made(wish, loaded)
         if author.key and (earlier := _answered_before(loaded, command, author)):
             return earlier
         committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded.place.kid, command))
@@ -168,16 +178,47 @@ def person_command(
     return committed
 
 
+def together(
+    main: UUID, wishes: Mapping[UUID, Callable[[Mapping[UUID, Loaded]], Command]], author: Author
+) -> Committed:
+    """One command a session, all in one transaction and under one command id; the answer and the idempotency key are
+    those of `main`. All heads are locked first, in the order of their ids, so two of these cannot wait for each other.
+    """
+    with transaction.atomic(durable=True):
+        loaded = {session: states.load(session, lock=True) for session in sorted(wishes)}
+        wish = wishes[main](loaded)
+        if author.key and (earlier := _answered_before(loaded[main], wish, author)):
+            return earlier
+        digest = _digest(loaded[main].place.kid, wish)
+        key = ledger.receipt_key(author.actor, author.key) if author.key else b""
+        link = ledger.keyed_command(key, digest) if key else new_id()
+        written = {
+            session: _linked(
+                each, wishes[session](loaded), author if session == main else Author(author.actor), digest, link
+            )
+            for session, each in loaded.items()
+        }
+        for committed in written.values():
+            transaction.on_commit(partial(live.announce, committed, wake=True))
+    return written[main]
+
+
+def _linked(loaded: Loaded, command: Command, author: Author, digest: bytes, link: UUID) -> Committed:
+    committed = _append(loaded, [step(command)], author, digest=digest, command=link)
+    if committed is None:
+        raise Broken(f"session {loaded.place.id}: the head moved although it was locked")
+    return committed
+
+
 def _digest(kid: UUID, command: Command) -> bytes:
     """By what a repeated command is known: a keyed token, because short sentences could be guessed from a hash."""
     return keys.token(kid, "command", bytes.fromhex(ev.digest(type(command).__name__, _plain(command))))
 
 
 def _plain(command: Command) -> dict[str, Any]:
-    """The command without what is no part of its wish: the permissions its author held at that moment."""
+    """The command without what is no part of its wish: what its author held at that moment, or was found for it."""
     fields = msgspec.structs.asdict(command)
-    fields.pop("may", None)
-    return fields
+    return {name: value for name, value in fields.items() if name != "may" and name not in command.beside_the_wish}
 
 
 def _answered_before(loaded: Loaded, command: Command, author: Author) -> Committed | None:
@@ -197,6 +238,7 @@ def _append(
     guard: ledger.Fragment | None = None,
     digest: bytes = b"",
     lease: float | None = None,
+    command: UUID | None = None,
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
     at = stamp(given.at)
@@ -209,7 +251,7 @@ def _append(
         kid=loaded.place.kid,
         actor=author.actor,
         at=at,
-        command=ledger.keyed_command(key, digest) if key else new_id(),
+        command=command or (ledger.keyed_command(key, digest) if key else new_id()),
         epoch=state.epoch,
         key=key,
         digest=digest,
@@ -243,6 +285,8 @@ def _drafts(events: list[ev.AnyEvent], refs: list[int]) -> list[ledger.Draft]:
 def answers(state: SessionState, event: ev.AnyEvent) -> int:
     """The seq of the entry that `event` answers: a result its intent, a decision its request; -1 for none."""
     match event:
+        case ev.ToolReturned() | ev.ToolFailed() if event.call in state.versions.late:
+            return state.versions.late[event.call].intent
         case ev.ToolReturned() | ev.ToolFailed():
             return state.calls[event.call].intent
         case ev.DecisionMade() | ev.RequestEnded():

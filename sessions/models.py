@@ -33,6 +33,7 @@ class AgentSession(models.Model):
     opened_at = models.DateTimeField()
     last_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    fork_of = models.UUIDField(null=True)  # the session that this one is a fork of, while it is not promoted
     card = models.BinaryField()
 
     # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
@@ -46,6 +47,7 @@ class AgentSession(models.Model):
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
             models.Index(fields=["kid"], name="session_customer"),
+            models.Index(fields=["fork_of"], name="session_forks", condition=models.Q(fork_of__isnull=False)),
         ]
 
 

@@ -54,6 +54,7 @@ def session_row(state: SessionState) -> dict[str, Any]:
     """The plain columns of a session's row (without ids, key and lease)."""
     action = next_action(state, state.last_at)
     waits = pending(state)
+    origin = state.versions.origin
     return {
         "status": state.status.value,
         "waiting_for": action.waiting_for if isinstance(action, Nothing) else "agent",
@@ -64,6 +65,7 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "opened_at": state.opened_at,
         "last_at": state.last_at,
         "ended_at": state.last_at if state.ended else None,
+        "fork_of": UUID(origin.parent) if origin is not None and not origin.promoted else None,
     }
 
 
@@ -144,16 +146,16 @@ def open_request_card(kid: UUID, row_id: UUID, card: bytes) -> RequestCard:
 
 _OPEN = """INSERT INTO agent_sessions_agentsession
   (id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests,
-   opened_at, last_at, ended_at, card, ready_at, fence)
+   opened_at, last_at, ended_at, fork_of, card, ready_at, fence)
   SELECT head.log, %(s_tenant)s, %(s_team)s, %(s_kid)s, %(s_agent)s, %(s_channel)s, %(s_alias)s, %(s_status)s,
    %(s_waiting_for)s, %(s_seq)s, %(s_epoch)s, %(s_tier)s, %(s_open_requests)s, %(s_opened_at)s::timestamptz,
-   %(s_last_at)s::timestamptz, %(s_ended_at)s::timestamptz, %(s_card)s, NULL, 0 FROM head"""
+   %(s_last_at)s::timestamptz, %(s_ended_at)s::timestamptz, %(s_fork_of)s, %(s_card)s, NULL, 0 FROM head"""
 
 # ready_at: while there is work it keeps its first value, so a busy session's updates touch no index.
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
    open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
-   card = coalesce(%(s_card)s, s.card),
+   fork_of = %(s_fork_of)s, card = coalesce(%(s_card)s, s.card),
    ready_at = CASE %(s_ready)s WHEN 'now' THEN least(coalesce(s.ready_at, now()), now())
                                WHEN 'at' THEN %(s_until)s::timestamptz END{lease}
   FROM head WHERE s.id = head.log"""

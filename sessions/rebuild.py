@@ -67,6 +67,8 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     state, kid = SessionState(), ""
     requests: dict[str, tuple[Request, projections.RequestCard]] = {}
     at_snapshot = None
+    commit: list[ev.AnyEvent] = []  # the events of one command so far: its rows are made of the state after all of them
+    command = ""
     for row in ledger.read_rows(head.log, 0, head.size):
         try:
             envelope, payload = ledger.open_row(row)
@@ -76,7 +78,9 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
             raise
         except Exception as error:
             raise Unfoldable(f"entry {row.seq}: {type(error).__name__}: {error}") from error
-        for request in projections.changed_requests(state, [event]):
+        commit = [*commit, event] if envelope.cmd == command else [event]
+        command = envelope.cmd
+        for request in projections.changed_requests(state, commit):
             requests[request.asked.request] = (request, projections.request_card(request, state))
         if state.seq == snapshot_seq:
             at_snapshot = to_snapshot(state)

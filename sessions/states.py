@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
 from uuid import UUID
 
 import msgspec
 from django.conf import settings
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.versions import NoSuchPoint
 from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
@@ -145,10 +147,14 @@ def _cold(session: UUID, head: ledger.Head) -> Loaded:
     place = Place(session, tenant, team, kid)
     state = SessionState()
     if sealed is not None and seq <= head.size:
-        state = from_snapshot(keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed)))
+        state = _unsealed(session, kid, seq, sealed)
     loaded = Loaded(place, head, _caught_up(session, state, head.size))
     remember(loaded)
     return loaded
+
+
+def _unsealed(session: UUID, kid: UUID, seq: int, sealed: bytes) -> SessionState:
+    return from_snapshot(keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed)))
 
 
 def _caught_up(session: UUID, state: SessionState, size: int) -> SessionState:
@@ -157,6 +163,34 @@ def _caught_up(session: UUID, state: SessionState, size: int) -> SessionState:
     if state.seq != size:
         raise Broken(f"session {session}: the head says {size} entries, {state.seq} were found")
     return state
+
+
+def as_of(session: UUID, seq: int) -> SessionState:
+    """The state after the first `seq` entries. Raises UnknownSession, NoSuchPoint; the cost grows with what must be
+    folded: from the snapshot where it is older, else from the first entry.
+    """
+    loaded = load(session)
+    if not 0 < seq <= loaded.head.size:
+        raise NoSuchPoint(f"got {seq}, want 1 to {loaded.head.size}")
+    if loaded.state.seq == seq:
+        return loaded.state
+    return _caught_up(session, _snapshot(session, seq), seq)
+
+
+def _snapshot(session: UUID, most: int) -> SessionState:
+    """The kept snapshot if it is of `most` entries or fewer, else the state before the first entry."""
+    rows = ledger.run(
+        "SELECT s.kid, c.seq, c.sealed FROM agent_sessions_agentsession s"
+        " JOIN agent_sessions_snapshot c ON c.session = s.id WHERE s.id = %(session)s AND c.seq <= %(most)s",
+        {"session": session, "most": most},
+    )
+    return _unsealed(session, *rows[0]) if rows else SessionState()
+
+
+def events_since(session: UUID, start: int, stop: int) -> Iterator[tuple[int, ev.AnyEvent]]:
+    """The events of the entries from `start` up to `stop`, each with its seq. Raises keys.Erased."""
+    for envelope, payload in ledger.open_rows(ledger.read_rows(session, start, stop)):
+        yield envelope.seq, ev.decode(payload)
 
 
 def fold_all(session: UUID, size: int) -> SessionState:

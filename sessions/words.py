@@ -213,6 +213,16 @@ def _answered(data: Data, tool: str) -> Sentence:
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
 
 
+def _named(data: Data, tool: str) -> Sentence:
+    return Sentence("Checkpoint", f"“{data['name']}”, the state after entry {data['seq'] - 1}", "p")
+
+
+def _put_back(data: Data, tool: str) -> Sentence:
+    lasting = len(data.get("lasting", ())) + data.get("more", 0)
+    stays = f"; {lasting} effects are not undone" if lasting > 1 else "; one effect is not undone" if lasting else ""
+    return Sentence(f"Put back to entry {data['to'] - 1}", f"{data['reason']}{stays}", "p")
+
+
 _TRIGGERS = {
     "customer": "the customer spoke",
     "tool": "a result came",
@@ -241,6 +251,12 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "tool.intended": lambda data, tool: Sentence(f"{plain(data['tool'])} begins", f"attempt {data['attempt']}"),
     "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),
     "tool.failed": _failed_tool,
+    "checkpoint.named": _named,
+    "session.rolled_back": _put_back,
+    "session.forked": lambda data, tool: Sentence(f"Forked at entry {data['seq'] - 1}", data["reason"], "p"),
+    "message.drafted": lambda data, tool: Sentence("The agent would have said", f"“{_clipped(data['text'])}”"),
+    "fork.promoted": lambda data, tool: Sentence("The fork took over", data["reason"], "p"),
+    "session.superseded": lambda data, tool: Sentence("Another version goes on", data["reason"], "p"),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
     "user.adapted": _adapted,
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),

@@ -33,6 +33,7 @@ class Permission(StrEnum):
     CONFIGURE = "configure"  # people, roles, policies, settings of the team
     OPEN_SESSION = "open_session"  # begin a session
     SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
+    CHANGE_STATE = "change_state"  # a session's state and versions: change, name, put back, fork, promote
     KEEP_PROFILE = "keep_profile"  # change, on a customer's behalf, what is known of them and what they agree to
 
 
@@ -50,7 +51,7 @@ P = Permission
 ROLES: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: frozenset({P.SEE, P.READ}),
     Role.SUPERVISOR: frozenset(
-        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT, P.KEEP_PROFILE}
+        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT, P.KEEP_PROFILE, P.CHANGE_STATE}
     ),
     Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from sessions.api.views import versions
 from sessions.api.views import requests, sessions
 
 urlpatterns = [
@@ -12,6 +13,11 @@ urlpatterns = [
     path("sessions/<str:session>/messages", sessions.Messages.as_view()),
     path("sessions/<str:session>/entries", sessions.Entries.as_view()),
     path("sessions/<str:session>/end", sessions.End.as_view()),
+    path("sessions/<str:session>/checkpoints", versions.Checkpoints.as_view()),
+    path("sessions/<str:session>/rollback", versions.Rollback.as_view()),
+    path("sessions/<str:session>/fork", versions.Fork.as_view()),
+    path("sessions/<str:session>/promote", versions.Promote.as_view()),
+    path("sessions/<str:session>/diff", versions.Diff.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),

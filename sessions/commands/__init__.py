@@ -10,6 +10,7 @@ from __future__ import annotations
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
+from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 
 __all__ = [
     "CHANNELS",
@@ -19,6 +20,10 @@ __all__ = [
     "RequestExpired",
     "decide",
     "end",
+    "fork",
+    "name_checkpoint",
+    "promote",
+    "roll_back",
     "say",
     "start",
 ]

@@ -91,7 +91,9 @@ def _team(user: Person, slug: str) -> Team:
 
 def say(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
     """A message of the customer. Raises UnknownSession, PermissionDenied, Invalid, SessionOver."""
-    must_may(user, session, Permission.SPEAK_AS_CUSTOMER)
+    # To a fork nobody speaks who is the customer: what is said there is supposed, to see what would come of it.
+    draft = AgentSession.objects.filter(pk=session, fork_of__isnull=False).exists()
+    must_may(user, session, Permission.CHANGE_STATE if draft else Permission.SPEAK_AS_CUSTOMER)
     return person_command(session, core.Say("customer", text, "customer"), author_of(user, key))
 
 

@@ -26,6 +26,7 @@ from sessions.queries.session_lines import (
     visible_sessions,
     worst_first,
 )
+from sessions.queries.versions import StateDifference, VersionsLine, rollback_preview, state_difference, versions_of
 
 __all__ = [
     "ERASED_NAME",
@@ -35,6 +36,8 @@ __all__ = [
     "Person",
     "RequestLine",
     "SessionLine",
+    "StateDifference",
+    "VersionsLine",
     "WallCounts",
     "decidable",
     "decided",
@@ -46,12 +49,15 @@ __all__ = [
     "request_line",
     "request_of",
     "requests",
+    "rollback_preview",
     "session_line",
     "sessions",
+    "state_difference",
     "state_of",
     "tail_start",
     "teams_to_open_in",
     "visible_requests",
+    "versions_of",
     "visible_sessions",
     "wall_counts",
     "worst_first",

@@ -36,11 +36,12 @@ class EntryLine(msgspec.Struct, frozen=True):
 
 def state_of(user: Person, session: UUID) -> SessionState:
     """The folded state. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
-    _must_read(user, session)
+    must_read(user, session)
     return states.load(session).state
 
 
-def _must_read(user: Person, session: UUID) -> UUID:
+def must_read(user: Person, session: UUID) -> UUID:
+    """The session's team. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
     team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
     if team is None or not can(user, Permission.SEE, team):
         raise states.UnknownSession()
@@ -50,7 +51,7 @@ def _must_read(user: Person, session: UUID) -> UUID:
 
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
-    _must_read(user, session)
+    must_read(user, session)
     start = after + 1
     return list(opened(ledger.read_rows(session, start, start + limit)))
 
@@ -77,13 +78,13 @@ class LedgerLine(msgspec.Struct, frozen=True):
 
 def ledger_head(user: Person, session: UUID) -> ledger.Head:
     """The head of the session's log. Raises as `state_of`."""
-    _must_read(user, session)
+    must_read(user, session)
     return ledger.read_head(session)
 
 
 def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[LedgerLine]:
     """The entries from `start` up to `stop` with their leaf hashes, oldest first. Raises as `state_of`."""
-    _must_read(user, session)
+    must_read(user, session)
     rows = list(ledger.read_rows(session, max(0, start), stop))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
     return [LedgerLine(entry, leaf) for entry, leaf in zip(opened(iter(rows)), leaves, strict=True)]

@@ -48,6 +48,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     last_at: datetime
     ended_at: datetime | None
     team: UUID
+    fork_of: UUID | None = None  # the session that it is a fork of, while nobody has promoted it
     customer: UUID | None = None  # the id of the data subject's key; None for those who may not read
     name: str = ""
     topic: str = ""
@@ -75,7 +76,7 @@ def visible_sessions(user: Person) -> QuerySet[AgentSession]:
 
 def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
     """The sessions that have not ended, worst first: what needs a person, then the tier, then the nearest deadline."""
-    rows = visible_sessions(user).filter(ended_at__isnull=True)
+    rows = visible_sessions(user).filter(ended_at__isnull=True, fork_of__isnull=True)
     if only is not None:
         rows = rows.filter(pk__in=only)
     lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE])
@@ -182,6 +183,7 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         last_at=row.last_at,
         ended_at=row.ended_at,
         team=row.team_id,
+        fork_of=row.fork_of,
         asked_at=deadline[0],
         expires_at=deadline[1],
     )

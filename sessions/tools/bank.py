@@ -115,6 +115,7 @@ def load_customer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
         {"customer": _CUSTOMER, "purpose": {"type": "string", "minLength": 1, "maxLength": 200}}, amount=_MONEY
     ),
     preview=preview_authorize,
+    compensation="Nothing to undo: the service was only asked.",
     retry=Retry(attempts=3, base_seconds=2.0),
 )
 def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
@@ -136,6 +137,7 @@ def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
         {"from_account": _ACCOUNT, "to_account": _ACCOUNT, "amount": _MONEY}, new_payee={"type": "boolean"}
     ),
     preview=preview_transfer,
+    compensation="Move the same amount back with a new transfer, if the customer wants it.",
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{receipt, from_account, to_account, amount, from_balance, to_balance}, as the bank booked it."""

@@ -63,6 +63,7 @@ class Tool(msgspec.Struct, frozen=True):
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
     timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
+    compensation: str = ""  # what can be done about its effect afterwards: the name of a tool, or words
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
@@ -86,6 +87,7 @@ def tool(
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview,
     timeout: float = USUAL_TIMEOUT,
     retry: Retry = USUAL_RETRY,
+    compensation: str = "",
 ) -> Callable[[Callable[[Arguments, ToolContext], dict[str, Any]]], Callable[[Arguments, ToolContext], dict[str, Any]]]:
     """Register the decorated function under `name`. A name is taken once."""
     jsonschema.Draft202012Validator.check_schema(arguments)
@@ -95,7 +97,17 @@ def tool(
             raise ValueError(f"a tool called {name!r} is registered already")
         validator = jsonschema.Draft202012Validator(arguments)
         _registry[name] = Tool(
-            name, version, description, effect, arguments, run, validator, preview=preview, timeout=timeout, retry=retry
+            name,
+            version,
+            description,
+            effect,
+            arguments,
+            run,
+            validator,
+            preview=preview,
+            timeout=timeout,
+            retry=retry,
+            compensation=compensation,
         )
         return run
 

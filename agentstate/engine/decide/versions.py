@@ -40,6 +40,7 @@ class Consequences(msgspec.Struct, frozen=True):
     """What a rollback would do, as it is shown before it is done."""
 
     to: int
+    epoch: int  # that it would begin
     of: str  # digest of the state that is gone back to
     since: Since
     withdrawn: tuple[str, ...]  # requests
@@ -48,7 +49,7 @@ class Consequences(msgspec.Struct, frozen=True):
     @property
     def digest(self) -> str:
         """What a rollback names as `seen`: these consequences and no others."""
-        return ev.digest(self.to, self.of, self.since, self.withdrawn, self.running)
+        return ev.digest(self.to, self.epoch, self.of, self.since, self.withdrawn, self.running)
 
 
 def named(command: Name, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -73,7 +74,7 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
         raise NoSuchPoint(f"the session cannot go on from entry {older.seq}")
     withdrawn = tuple(request.asked.request for request in pending(state))
     running = tuple(call.id for call in calls_in(state, CallStatus.RUNNING))
-    return Consequences(older.seq, fingerprint(older), since, withdrawn, running)
+    return Consequences(older.seq, state.epoch + 1, fingerprint(older), since, withdrawn, running)
 
 
 def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -86,7 +87,7 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
     withdrawn = [ev.RequestEnded(request, "withdrawn", because) for request in found.withdrawn]
     back = ev.SessionRolledBack(
         to=command.to,
-        epoch=state.epoch + 1,
+        epoch=found.epoch,
         by=command.by,
         reason=reason,
         digest=found.of,

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
-from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, withdrawal
+from agentstate.engine.memory.held import Memory
+from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, told
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.kept import Origin, Versions
 
@@ -23,15 +24,30 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
     calls, withdrawn = ended_calls(older)
     taken = resting(replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}))
     calls = {key: replace(call, request="", approved="", intent=call.intent - event.seq) for key, call in calls.items()}
+    taken_at = replace(older, seq=state.seq)
     inherited = tuple(replace(item, seq=item.seq - event.seq) for item in older.items)
     return replace(
         taken,
         calls=calls,
-        items=(*inherited, *(withdrawal(state.seq, call) for call in withdrawn)),
+        items=(*inherited, *told(taken_at, withdrawn, at)),
+        memory=_shifted(older.memory, -event.seq),
         owes=bool(withdrawn or older.owes or older.asking),
         ended_reason="",
         versions=Versions(origin=Origin(event.parent, event.seq, event.digest, event.by)),
     )
+
+
+def _shifted(memory: Memory, by: int) -> Memory:
+    """The memory with every entry that it names numbered `by` further."""
+    summaries = tuple(
+        replace(
+            each, seq=each.seq + by, first=each.first + by, last=each.last + by, kept=tuple(n + by for n in each.kept)
+        )
+        for each in memory.summaries
+    )
+    pins = tuple(replace(pin, seq=pin.seq + by) for pin in memory.pins)
+    ratings = {str(int(seq) + by): rating for seq, rating in memory.ratings.items()}
+    return replace(memory, summaries=summaries, pins=pins, ratings=ratings, wanted=None, asked_model="", estimated=0)
 
 
 def message_drafted(state: SessionState, event: ev.MessageDrafted, at: str) -> SessionState:
@@ -48,7 +64,7 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
     unanswered = bool(event.heard) and event.heard[-1].role == "customer"
     return replace(
         state,
-        items=(*items, *noted(state, event)),
+        items=(*items, *noted(state, event, at)),
         messages=state.messages + len(event.heard),
         owes=state.owes or unanswered,
         versions=replace(state.versions, origin=replace(state.versions.origin, promoted=at)),

@@ -90,7 +90,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
     return replace(
         back,
         requests=_requests(state, calls, at),
-        items=(*_heard(state, event.to), *(withdrawal(state.seq, call) for call in withdrawn), *noted(state, event)),
+        items=(*_heard(state, event.to), *told(state, withdrawn, at), *noted(state, event, at)),
         owes=_owes(state, older, withdrawn),
         versions=_versions(state, event, at),
     )
@@ -109,14 +109,15 @@ def ended_calls(older: SessionState) -> tuple[dict[str, Call], list[Call]]:
     return {**older.calls, **ended}, open_ones
 
 
-def withdrawal(seq: int, call: Call) -> Item:
-    """What the agent is told of a call that was open then."""
-    return Item(seq, "tool", PUT_BACK, by=call.tool, call=call.id)
+def told(state: SessionState, withdrawn: list[Call], at: str) -> tuple[Item, ...]:
+    """What the agent is told of calls that were open then."""
+    turn = state.memory.turn
+    return tuple(Item(state.seq, "tool", PUT_BACK, call.tool, call.id, at=at, turn=turn) for call in withdrawn)
 
 
-def noted(state: SessionState, event: ev.SessionRolledBack | ev.ForkPromoted) -> tuple[Item, ...]:
+def noted(state: SessionState, event: ev.SessionRolledBack | ev.ForkPromoted, at: str) -> tuple[Item, ...]:
     """The note of an event to the agent, as an item."""
-    return (Item(state.seq, "note", event.note),) if event.note else ()
+    return (Item(state.seq, "note", event.note, at=at, turn=state.memory.turn),) if event.note else ()
 
 
 def _heard(state: SessionState, to: int) -> tuple[Item, ...]:

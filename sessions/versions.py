@@ -1,0 +1,50 @@
+"""What the versions of a session need of the outside: older states, what followed them, and what tools declare.
+
+Nothing here writes, and nothing checks a permission: commands and queries do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from uuid import UUID
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.versions import Consequences, consequences
+from agentstate.engine.state import SessionState
+from agentstate.engine.versions import effects
+from sessions import states
+from sessions.states import Loaded
+from sessions.tools import registry
+
+
+@lru_cache(maxsize=1)
+def declared_tools() -> Mapping[str, effects.Declared]:
+    """What every registered tool declares; the registry never changes once it is filled."""
+    found = {name: registry.find(name) for name in registry.names()}
+    return {
+        name: effects.Declared(tool.effect, tool.preview, _compensation(tool.compensation))
+        for name, tool in found.items()
+        if tool is not None
+    }
+
+
+def _compensation(declared: str) -> str:
+    """A tool's name as a sentence; words as they are."""
+    return f"Call {declared}." if registry.find(declared) else declared
+
+
+def since(session: UUID, older: SessionState, size: int) -> effects.Since:
+    """What the session did after `older` outside of itself, up to `size` entries."""
+    return effects.since(older, states.events_since(session, older.seq, size), declared_tools())
+
+
+def heard(session: UUID, start: int, size: int) -> tuple[ev.Heard, ...]:
+    """What was said aloud in the entries from `start` up to `size`."""
+    said = (event for _, event in states.events_since(session, start, size) if isinstance(event, ev.MessageAdded))
+    return tuple(ev.Heard(each.role, each.text, each.by) for each in said if each.role != "note")
+
+
+def looked_at(loaded: Loaded, older: SessionState) -> Consequences:
+    """What a rollback to `older` would do now. Raises NoSuchPoint, SessionOver."""
+    return consequences(loaded.state, older, since(loaded.place.id, older, loaded.head.size))
