@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.api.views import versions
-from sessions.api.views import requests, sessions
+from sessions.api.views import profiles, requests, sessions
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -21,4 +21,12 @@ urlpatterns = [
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),
+    path("customers/<str:customer>/profile", profiles.Profile.as_view()),
+    path("customers/<str:customer>/profile/entries", profiles.ProfileEntries.as_view()),
+    path("customers/<str:customer>/profile/consent", profiles.ProfileConsent.as_view()),
+    path("customers/<str:customer>/profile/settings", profiles.ProfileSettings.as_view()),
+    path("customers/<str:customer>/profile/feedback", profiles.ProfileFeedback.as_view()),
+    path("customers/<str:customer>/profile/corrections", profiles.ProfileCorrections.as_view()),
+    path("customers/<str:customer>/profile/refusals", profiles.ProfileRefusals.as_view()),
+    path("customers/<str:customer>/profile/forget", profiles.ProfileForget.as_view()),
 ]

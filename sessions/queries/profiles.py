@@ -21,11 +21,10 @@ from sessions.profiles import logs
 from sessions.profiles.access import Known, known, may_keep
 from sessions.projections import open_session_card
 from sessions.queries.entry_lines import EntryLine, opened
-from sessions.queries.session_lines import Person
+from sessions.queries.session_lines import PAGE, Person
 
 FEEDBACK_WHY = "The customer said so."
 RULE_GONE = "A rule that is declared no longer."
-PAGE = 50  # entries
 
 
 class SourceLine(msgspec.Struct, frozen=True):
@@ -121,15 +120,11 @@ def profile(user: Person, customer: UUID) -> ProfileLine:
     )
 
 
-def profile_entries(user: Person, customer: UUID, *, before: int | None = None, limit: int = PAGE) -> list[EntryLine]:
-    """The newest entries of the profile's log, or those before an entry, oldest first, opened."""
+def profile_entries(user: Person, customer: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
+    """Entries of the profile's log with seq above `after`, opened, oldest first. Raises as `profile`."""
     found = known(user, customer)
-    try:
-        size = ledger.read_head(found.subject.log).size
-    except ledger.UnknownLog:
-        return []
-    stop = size if before is None else max(0, min(size, before))
-    return list(opened(ledger.read_rows(found.subject.log, max(0, stop - limit), stop)))
+    start = after + 1
+    return list(opened(ledger.read_rows(found.subject.log, start, start + limit)))
 
 
 def _name(found: Known) -> str:

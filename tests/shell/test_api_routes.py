@@ -27,6 +27,14 @@ OPERATIONS = [
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
+    ("GET", "/customers/{customer}/profile"),
+    ("GET", "/customers/{customer}/profile/entries"),
+    ("POST", "/customers/{customer}/profile/consent"),
+    ("POST", "/customers/{customer}/profile/settings"),
+    ("POST", "/customers/{customer}/profile/feedback"),
+    ("POST", "/customers/{customer}/profile/corrections"),
+    ("POST", "/customers/{customer}/profile/refusals"),
+    ("POST", "/customers/{customer}/profile/forget"),
 ]
 NOT_OPERATIONS = [
     (method, path)
@@ -43,7 +51,7 @@ def body_for(path: str) -> dict[str, Any]:
 
 
 def ask(api: Api, method: str, path: str, **ids: str):
-    address = path.format(**{"session": UNKNOWN, "request_id": UNKNOWN, **ids})
+    address = path.format(**{"session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, **ids})
     return api.post(address, body_for(path)) if method == "POST" else api.get(address)
 
 
@@ -207,7 +215,7 @@ def test_who_may_see_but_not_read_gets_no_words() -> None:
 
 @pytest.mark.parametrize(("method", "path"), NOT_OPERATIONS)
 def test_a_method_that_an_address_does_not_have_is_405_and_those_it_has_are_named(method: str, path: str) -> None:
-    answer = Api(cast.alice()).ask(method, path.format(session=UNKNOWN, request_id=UNKNOWN), data=b"{}")
+    answer = Api(cast.alice()).ask(method, path.format(session=UNKNOWN, request_id=UNKNOWN, customer=UNKNOWN), data=b"{}")
     problem(answer, 405, "method_not_allowed")
     has = {own for own, address in OPERATIONS if address == path}
     assert has <= set(answer["Allow"].split(", ")) <= has | {"HEAD", "OPTIONS"}
@@ -218,7 +226,7 @@ def test_a_method_that_an_address_does_not_have_is_405_and_those_it_has_are_name
 def test_a_body_that_is_not_called_json_is_415(method: str, path: str, kind: str) -> None:
     session, cleo = new_session() if "session}" in path else UNKNOWN, Api(cast.cleo())
     with nothing_written():
-        address = path.format(session=session, request_id=UNKNOWN)
+        address = path.format(session=session, request_id=UNKNOWN, customer=UNKNOWN)
         problem(cleo.post(address, body_for(path), content_type=kind), 415, "unsupported_media_type")
 
 

@@ -62,7 +62,7 @@ class Session(serializers.Serializer[Any]):
         allow_null=True, help_text="the session that it is a fork of, while it may not speak or act"
     )
     customer = serializers.UUIDField(
-        allow_null=True, help_text="id of the customer's profile here; this and what follows is empty unless you may read"
+        allow_null=True, help_text="id of the customer's profile; this and what follows is empty unless you may read"
     )
     name = serializers.CharField(help_text="the customer's")
     topic = serializers.CharField()
