@@ -36,7 +36,7 @@ class MoveChart(msgspec.Struct, frozen=True):
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
-    waiting_for: Literal["customer", "decision", "retry", "nobody"]
+    waiting_for: Literal["customer", "decision", "retry", "delegate", "nobody"]
     until: str = ""
 
 
@@ -61,13 +61,15 @@ def next_actions(state: SessionState, at: str, flying: Set[str] = NOBODY, room: 
 
 def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]:
     """Open intents come first: an effect that may have happened is settled before anything new begins."""
-    lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in flying]
+    lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in flying and not call.delegate]
     if lost or state.ended:
         yield from (RunCall(call.id, again=True) for call in lost)
         return
     for call in calls_in(state, CallStatus.READY):
         if call.retry_at <= at:
             yield RunCall(call.id, again=False)
+    for key in state.plans.ready:
+        yield RunCall(key, again=False)
 
 
 def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
@@ -84,7 +86,9 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
         if state.model_retry_at > at:
             return Nothing("retry", _first(state, state.model_retry_at))
         return AskModel(again=False)
-    return Nothing("decision" if pending(state) else "customer", state.chart.due)
+    if pending(state):
+        return Nothing("decision", state.chart.due)
+    return Nothing("delegate" if calls_in(state, CallStatus.RUNNING) else "customer", state.chart.due)
 
 
 def _first(state: SessionState, until: str) -> str:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, memory, runs, schema
+from agentstate.engine.decide import approvals, calls, conversation, memory, plans, runs, schema
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
+from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.commands import (
     Adapt,
     Answer,
@@ -22,18 +23,22 @@ from agentstate.engine.decide.commands import (
     Begin,
     Command,
     Decide,
+    Delegated,
+    EditPlan,
     End,
     Expire,
     Fail,
     Fit,
     Fork,
     GiveUp,
+    InstanceGiven,
     Migrate,
     Name,
     NoAnswer,
     Open,
     Pin,
     Promote,
+    ProposePlan,
     Prune,
     Rate,
     Rest,
@@ -41,12 +46,11 @@ from agentstate.engine.decide.commands import (
     Rollback,
     Say,
     Signal,
-    Wind,
     Summarise,
     Supersede,
     Unpin,
+    Wind,
 )
-from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.conversation import MAX_TEXT
 from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
@@ -74,6 +78,8 @@ __all__ = [
     "Command",
     "Decide",
     "DecisionNotAllowed",
+    "Delegated",
+    "EditPlan",
     "End",
     "Expire",
     "Fail",
@@ -81,29 +87,31 @@ __all__ = [
     "Fork",
     "GiveUp",
     "Given",
+    "InstanceGiven",
     "Migrate",
     "Name",
     "NoAnswer",
     "NotAwaited",
     "Open",
-    "Promote",
-    "Prune",
-    "Rate",
     "Outdated",
     "Pin",
+    "Promote",
+    "ProposePlan",
+    "Prune",
+    "Rate",
     "Rest",
     "Return",
     "Rollback",
     "Say",
-    "Summarise",
     "SessionOver",
     "Signal",
+    "Summarise",
     "Supersede",
     "ToolFacts",
     "UnknownRequest",
     "UnknownSignal",
-    "Wind",
     "Unpin",
+    "Wind",
     "decide",
     "permit_digest",
 ]
@@ -121,12 +129,9 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fail: calls.failed,
     Decide: approvals.decided,
     Expire: approvals.expired,
-    Pin: memory.pinned,
-    Unpin: memory.unpinned,
-    Rate: memory.rated,
-    Fit: memory.fitted,
-    Summarise: memory.summarised,
-    GiveUp: memory.given_up,
+    ProposePlan: plans.proposed,
+    EditPlan: plans.edited,
+    Delegated: plans.delegated,
     Name: named,
     Rollback: rolled_back,
     Fork: forked,
@@ -137,6 +142,12 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Adapt: users.adapted,
     Migrate: schema.migrated,
     Prune: schema.pruned,
+    Pin: memory.pinned,
+    Unpin: memory.unpinned,
+    Rate: memory.rated,
+    Fit: memory.fitted,
+    Summarise: memory.summarised,
+    GiveUp: memory.given_up,
 }
 
 
@@ -152,4 +163,4 @@ def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent
         raise Broken(f"no one decides {type(command).__name__}")
     first = schema.upgrade(command, state, given)
     state = schema.after(first, state, given)
-    return [*first, *memory.attended(rule(command, state, given), state, given)]
+    return [*first, *memory.attended(plans.followed_up(rule(command, state, given), state, given), state, given)]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import Decide, Expire
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import permit_digest
@@ -15,6 +16,7 @@ from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import HIGHEST_TIER
 from agentstate.engine.state import Request, SessionState, digest_of
+from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid, Refused
 
 
@@ -48,7 +50,7 @@ def _seen(command: Decide, state: SessionState, request: Request) -> str:
 
 
 def _approve(command: Decide, state: SessionState, request: Request, seen: str, given: Given) -> list[ev.AnyEvent]:
-    asked, facts = request.asked, _facts(given, request.asked.tool)
+    asked, facts = request.asked, _facts(state, given, request.asked.tool)
     arguments = request.arguments
     bound = seen  # what may execute is what was seen, and nothing else
     if command.decision == "edit":
@@ -118,8 +120,8 @@ def _open_request(state: SessionState, request_id: str) -> Request:
     return request
 
 
-def _facts(given: Given, tool: str) -> ToolFacts:
-    facts = given.tools.get(tool)
+def _facts(state: SessionState, given: Given, tool: str) -> ToolFacts:
+    facts = plans.plan_tool(state, given) if tool == PLAN else given.tools.get(tool)
     if facts is None:
         raise Refused(f"the tool {tool!r} is not registered any more")
     return facts

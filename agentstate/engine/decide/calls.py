@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
-from agentstate.engine.decide.gates import approval_request
+from agentstate.engine.decide.gates import approval_request, gate
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import changed_since
 from agentstate.engine.decide.refusals import Outdated, SessionOver
@@ -16,7 +17,9 @@ from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import NotFound
 
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
@@ -24,12 +27,14 @@ LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a
 
 def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request."""
-    call = _call(state, command.call)
+    call = state.calls.get(command.call) or plans.next_call(state, command.call)
+    if call.status is CallStatus.PROPOSED and call.round and not state.ended:
+        return _begun_of_plan(call, state, given)
     if call.status not in (CallStatus.READY, CallStatus.RUNNING):
         raise Outdated(f"call {call.id} is {call.status.value}")
     if state.ended and call.status is CallStatus.READY:
         raise SessionOver()
-    facts = given.tools.get(call.tool)
+    facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
     if facts is None:
         return [_gone(call)]
     if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
@@ -43,24 +48,47 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
         changed = changed_since(state, call, facts, verdict)
         if changed:
             return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
-    return [
-        ev.ToolIntended(
-            call=call.id,
-            tool=call.tool,
-            tool_version=facts.version,
-            arguments=call.arguments,
-            arguments_digest=ev.digest(call.arguments),
-            effect=facts.effect,
-            key=f"{call.id}.{state.epoch}",
-            attempt=call.attempt + 1,
-            tier=verdict.tier,
-            rule=verdict.rule,
-            policy=verdict.policy,
-            request=call.request,
-            digest=call.approved,
-            adapted=verdict.adapted,
-        )
-    ]
+    if call.tool == PLAN:
+        return plans.approved(state, call, max(verdict.tier, call.tier))
+    return [_intent(state, call, facts, verdict, call.request, call.approved)]
+
+
+def _begun_of_plan(call: Call, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """A call of the plan whose turn it is, gated on its resolved arguments: it begins, unless somebody must be asked
+    or it is refused. What a person let through with the whole plan is not asked again.
+    """
+    gated = gate(state, call, given)
+    if isinstance(gated, ev.CallAllowed):
+        return [_intent(state, call, given.tools[call.tool], gated, "", "")]
+    if isinstance(gated, ev.ApprovalRequested) and (passed := plans.covering(state.plans, call, gated)):
+        return [_intent(state, call, given.tools[call.tool], gated, passed, "")]
+    return [plans.readied(call), gated]
+
+
+def _intent(
+    state: SessionState,
+    call: Call,
+    facts: ToolFacts,
+    verdict: Verdict | ev.CallAllowed | ev.ApprovalRequested,
+    request: str,
+    digest: str,
+) -> ev.ToolIntended:
+    return ev.ToolIntended(
+        call=call.id,
+        tool=call.tool,
+        tool_version=facts.version,
+        arguments=call.arguments,
+        arguments_digest=ev.digest(call.arguments),
+        effect=plans.effect_of(state.plans, call, facts),
+        key=f"{call.id}.{state.epoch}",
+        attempt=call.attempt + 1,
+        tier=verdict.tier,
+        rule=verdict.rule,
+        policy=verdict.policy,
+        request=request,
+        digest=digest,
+        adapted=verdict.adapted,
+    )
 
 
 def _gone(call: Call) -> ev.AnyEvent:
@@ -81,6 +109,8 @@ def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyE
     if (late := state.versions.late.get(command.call)) is not None:
         return late_returned(command, late)
     call = _running(state, command.call, command.attempt)
+    if call.round:
+        return [plans.output(command, call, state, given)]
     if broken := misfit(state, call, command.result, given):
         reason = f"it ran, but its result does not fit the state: {broken}"
         return [ev.ToolFailed(call.id, command.attempt, reason, False, "", "breaks_schema", command.result)]

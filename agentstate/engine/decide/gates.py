@@ -16,6 +16,7 @@ from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import data_instance, pad_of
 from agentstate.errors import Refused
 
 REQUEST_SCHEMA: dict[str, Any] = {
@@ -65,7 +66,7 @@ def approval_request(
     supersedes: str = "",
 ) -> ev.ApprovalRequested:
     """The question to a person: this call, these values, this rule, until then."""
-    basis = basis_of(state, verdict.evidence)
+    basis = basis_of(state, call.id, verdict.evidence)
     return ev.ApprovalRequested(
         request=given.new_id(),
         call=call.id,
@@ -91,6 +92,6 @@ def approval_request(
 def _preview(call: Call, state: SessionState, facts: ToolFacts) -> str:
     """The tool's own words. One that breaks must not keep the call from the person, who sees its arguments anyway."""
     try:
-        return facts.preview(call.arguments, state.pad)
+        return facts.preview(call.arguments, pad_of(state.plans, state.pad, data_instance(state.plans, call.id)))
     except Exception as error:
         return f"{facts.name} cannot say what it will do ({type(error).__name__}): read the arguments."

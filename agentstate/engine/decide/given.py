@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
+from agentstate.engine.charts.chart import Chart
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.pruning import Reads
-from agentstate.engine.charts.chart import Chart
 from agentstate.engine.policy import Policy
 
 
@@ -26,6 +26,9 @@ class ToolFacts(msgspec.Struct, frozen=True):
     base_seconds: float
     check: Callable[[object], None]
     preview: Callable[[dict[str, Any], dict[str, Any]], str]
+    schema: Any = True  # of its arguments, meta-properties included
+    result: Any = None  # schema of its result; None: not declared
+    milliseconds: int = 0  # how long it usually takes, as declared
     compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
 
 
@@ -42,3 +45,4 @@ class Given(msgspec.Struct, frozen=True):
     charts: Mapping[str, Chart] = {}  # by reference, older versions too: a session stays with its own
     schemas: Catalogue | None = None  # the versions of the state's schema
     reads: Reads = Reads()  # what rules, expressions and tools read of the state
+    follow: bool = False  # whether plans of the model are to be followed exactly

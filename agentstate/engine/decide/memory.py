@@ -158,6 +158,7 @@ def _request(state: SessionState, given: Given, command: Fit, wanted: Wanted) ->
         wanted.limit,
         request_digest(request),
         FORM,
+        command.definition,
     )
 
 

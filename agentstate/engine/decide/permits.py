@@ -10,6 +10,7 @@ from agentstate.engine import scratchpad
 from agentstate.engine.decide.given import ToolFacts
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import data_instance, pad_of
 
 
 def permit_digest(
@@ -19,9 +20,10 @@ def permit_digest(
     return ev.digest(call, epoch, tool, tool_version, arguments, basis)
 
 
-def basis_of(state: SessionState, paths: Iterable[str]) -> tuple[ev.Evidence, ...]:
-    """The values that stand at these paths of the scratchpad now."""
-    return tuple(ev.Evidence(path, scratchpad.read(state.pad, path)) for path in paths)
+def basis_of(state: SessionState, call: str, paths: Iterable[str]) -> tuple[ev.Evidence, ...]:
+    """The values that stand at these paths of the call's scratchpad now."""
+    pad = pad_of(state.plans, state.pad, data_instance(state.plans, call))
+    return tuple(ev.Evidence(path, scratchpad.read(pad, path)) for path in paths)
 
 
 def changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict) -> str:
@@ -31,7 +33,7 @@ def changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: Ve
     if not call.approved:
         return "Policy asks for a person now." if verdict.gate == "approve" else ""
     passed = state.requests[call.request]
-    basis = basis_of(state, (item.path for item in passed.asked.basis))
+    basis = basis_of(state, call.id, (item.path for item in passed.asked.basis))
     now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
     if now != call.approved:
         return "What the approval rested on has changed since."

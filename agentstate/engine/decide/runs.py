@@ -7,10 +7,10 @@ from datetime import timedelta
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
-from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import stamp
@@ -35,9 +35,9 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         command.tools,
         command.digest,
         attempt=state.model_attempt + 1,
-        shown=command.shown,
         user=state.user.digest,
         adapted=state.user.mappings,
+        shown=command.shown,
     )
     return [*started, request]
 
@@ -45,11 +45,13 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
 def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """What the model said, its calls under ids of ours, and what becomes of each."""
     _must_be_asked(state, command.step)
+    proposed = command.calls[:MAX_CALLS]
+    plan = plans.of_model(command, proposed, given.new_id)
     # Ids are ours: the idempotency key is made of the id, and models count from call_1 again and again.
     answer = ev.ModelAnswered(
         command.step,
         command.model,
-        tuple(msgspec.structs.replace(call, id=given.new_id()) for call in command.calls[:MAX_CALLS]),
+        plan[1] if plan else tuple(msgspec.structs.replace(call, id=given.new_id()) for call in proposed),
         command.finish,
         command.input_tokens,
         command.output_tokens,
@@ -59,8 +61,9 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     then = state
     for event in (*first, answer):
         then = evolve(then, event, stamp(given.at))
-    gates = [gate(then, then.calls[call.id], given) for call in answer.calls]
-    return [*first, answer, *gates]
+    gates = [plans.beside(then, then.calls[call.id], given) for call in plans.plain(plan, answer.calls)]
+    of_plan = plans.answered(then, plan, command.model, given) if plan else []
+    return [*first, answer, *gates, *of_plan]
 
 
 def unanswered(command: NoAnswer, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.policy import Verdict, evaluate
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
 
 
 def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> Verdict:
     """The strictest verdict on `call` as it would run now, made stricter by what its customer wants."""
     values = {
         "arguments": call.arguments,
-        "state": state.pad,
+        "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
         "history": {"refusals": state.refusals, "calls": state.proposed, "messages": state.messages},
         "session": {"agent": state.opened.agent, "channel": state.opened.channel} if state.opened else {},
     }
     verdict = evaluate(given.policy, call.tool, facts.effect, values)
+    if call.tool == PLAN and verdict.gate == "approve":
+        verdict = _with_calls(verdict, state, call, given)
     return tightened(verdict, state.user.tightenings, call.tool, values)
+
+
+def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given) -> Verdict:
+    """The verdict on a plan covers its calls, so it asks for as much as the strictest of them. What is not known yet
+    (a reference) cannot be read by a rule, and counts as the highest tier.
+    """
+    of_calls = [
+        verdict_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)
+        for written in plan.arguments["calls"]
+        if (tool := written.get("_tool")) in given.tools
+        if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
+    ]
+    return replace(
+        verdict,
+        tier=max((each.tier for each in of_calls), default=verdict.tier),
+        quorum=max((each.quorum for each in of_calls), default=verdict.quorum),
+    )

@@ -16,8 +16,19 @@ import msgspec
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
-from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
 from agentstate.engine.events.charts import ChartMoved, Shift
+from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
+from agentstate.engine.events.plans import (
+    CallDelegated,
+    CallReadied,
+    CallsDropped,
+    Dropped,
+    InstanceOpened,
+    PlanCommitted,
+    PlanProposed,
+    PlanSource,
+    RoundEnded,
+)
 from agentstate.engine.events.runs import (
     CallProposed,
     ModelAnswered,
@@ -30,6 +41,7 @@ from agentstate.engine.events.runs import (
 from agentstate.engine.events.schema import StateMigrated, StatePruned
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
 from agentstate.engine.events.upcast import Upcasters, Vocabulary
+from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 from agentstate.engine.events.versions import (
     CheckpointNamed,
     ForkPromoted,
@@ -40,7 +52,6 @@ from agentstate.engine.events.versions import (
     SessionRolledBack,
     SessionSuperseded,
 )
-from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 
 AnyEvent = (
     SessionOpened
@@ -63,6 +74,13 @@ AnyEvent = (
     | ItemRated
     | SummaryRequested
     | SummaryMade
+    | PlanProposed
+    | PlanCommitted
+    | InstanceOpened
+    | CallReadied
+    | CallsDropped
+    | RoundEnded
+    | CallDelegated
     | SessionEnded
     | SessionFailed
     | CheckpointNamed
@@ -102,16 +120,21 @@ __all__ = [
     "ApprovalRequested",
     "Arguments",
     "CallAllowed",
+    "CallDelegated",
     "CallProposed",
+    "CallReadied",
     "CallRefused",
+    "CallsDropped",
     "ChartMoved",
     "CheckpointNamed",
     "DecisionKind",
     "DecisionMade",
+    "Dropped",
     "Event",
     "Evidence",
     "ForkPromoted",
     "Heard",
+    "InstanceOpened",
     "ItemPinned",
     "ItemRated",
     "ItemUnpinned",
@@ -122,8 +145,12 @@ __all__ = [
     "ModelFailed",
     "ModelRequested",
     "Outcome",
+    "PlanCommitted",
+    "PlanProposed",
+    "PlanSource",
     "RequestEnded",
     "Role",
+    "RoundEnded",
     "RunRested",
     "RunStarted",
     "SessionEnded",
@@ -132,10 +159,10 @@ __all__ = [
     "SessionOpened",
     "SessionRolledBack",
     "SessionSuperseded",
-    "StateMigrated",
-    "StatePruned",
     "Shift",
     "Shown",
+    "StateMigrated",
+    "StatePruned",
     "SummaryMade",
     "SummaryRequested",
     "Tightening",

@@ -54,6 +54,7 @@ class ToolReturned(Event, frozen=True, tag="tool.returned"):
     attempt: int
     result: Any
     output_path: str | None = None
+    outcome: int = 0  # which of the alternatives of its output path
     v: int = 1
 
 

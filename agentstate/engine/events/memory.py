@@ -40,6 +40,7 @@ class SummaryRequested(Event, frozen=True, tag="summary.requested"):
     """A model was asked to summarise: all but `kept` from `first` to `last`, and the summaries of entries `replaces`.
 
     `digest` is over the exact request, `covers` over what is to be summarised; the summary may take `limit` tokens.
+    `form` and `definition` are as in `model.requested`.
     """
 
     step: str
@@ -53,6 +54,7 @@ class SummaryRequested(Event, frozen=True, tag="summary.requested"):
     limit: int
     digest: str
     form: str
+    definition: str
     v: int = 1
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, memory, requests, runs, schema
+from agentstate.engine.state import calls, conversation, memory, plans, requests, runs, schema
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.charts import chart_moved
@@ -48,17 +48,24 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.MessageAdded: conversation.message_added,
     ev.SessionEnded: conversation.session_ended,
     ev.SessionFailed: conversation.session_failed,
+    ev.ItemPinned: memory.item_pinned,
+    ev.ItemUnpinned: memory.item_unpinned,
+    ev.ItemRated: memory.item_rated,
+    ev.SummaryRequested: memory.summary_requested,
+    ev.SummaryMade: memory.summary_made,
     ev.CheckpointNamed: checkpoint_named,
     ev.SessionRolledBack: rolled_back,
     ev.SessionForked: session_forked,
     ev.MessageDrafted: message_drafted,
     ev.ForkPromoted: fork_promoted,
     ev.SessionSuperseded: session_superseded,
-    ev.ItemPinned: memory.item_pinned,
-    ev.ItemUnpinned: memory.item_unpinned,
-    ev.ItemRated: memory.item_rated,
-    ev.SummaryRequested: memory.summary_requested,
-    ev.SummaryMade: memory.summary_made,
+    ev.PlanProposed: plans.plan_proposed,
+    ev.PlanCommitted: plans.plan_committed,
+    ev.InstanceOpened: plans.instance_opened,
+    ev.CallReadied: plans.call_readied,
+    ev.CallsDropped: plans.calls_dropped,
+    ev.RoundEnded: plans.round_ended,
+    ev.CallDelegated: plans.delegated,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
     ev.ModelRequested: runs.model_requested,
@@ -93,7 +100,8 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     if change is None:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
     try:
-        changed = memory.recollected(state, change(state, event, at), event, at)
+        changed = plans.followed(state, change(state, event, at), event, at)
+        changed = memory.recollected(state, changed, event, at)
         changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:
@@ -112,7 +120,7 @@ def _status(state: SessionState, event: ev.AnyEvent) -> SessionStatus:
 def _moved(state: SessionState) -> SessionMove:
     if state.failure:
         return SessionMove.FAIL
-    if calls_in(state, CallStatus.RUNNING, CallStatus.READY):
+    if calls_in(state, CallStatus.RUNNING, CallStatus.READY) or state.plans.ready:
         return SessionMove.ACT
     if pending(state):
         return SessionMove.WAIT

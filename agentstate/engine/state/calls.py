@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
-from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, RequestStatus, move
-from agentstate.engine.state.session import SessionState
+from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, CallStatus, RequestStatus, move
+from agentstate.engine.state.rounds import is_told_later, place_of
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.state.versions import late_result
 
 KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
@@ -31,6 +32,8 @@ def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> Session
 
 
 def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
+    if event.call not in state.calls:
+        state = _taken_up(state, event)
     return moved(
         state,
         event.call,
@@ -42,12 +45,23 @@ def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> Sessi
     )
 
 
+def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
+    """A call of the plan, ready until now and let through by policy, takes its place among the calls."""
+    if event.call not in state.plans.ready:
+        raise KeyError(event.call)
+    _, instance = place_of(state.plans, event.call) or ("", "")
+    call = Call(
+        event.call, event.tool, event.arguments, None, CallStatus.READY, instance=instance, round=state.plans.round
+    )
+    return replace(state, calls={**state.calls, call.id: call})
+
+
 def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
     if event.call in state.versions.late:
         return late_result(state, event)
     edited = _was_edited(state, event.call)
     state = moved(state, event.call, CallMove.RETURN)
-    if event.output_path is not None:
+    if event.output_path is not None and not state.calls[event.call].round:  # a plan's outputs are the round's
         state = replace(state, pad=scratchpad.write(state.pad, event.output_path, event.result))
     answer: dict[str, Any] = {"status": "ok", "result": event.result}
     if edited is not None:
@@ -81,6 +95,8 @@ def moved(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) 
 
 def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionState:
     """The model learns what became of its call, and owes an answer."""
+    if is_told_later(state.plans, call_id):
+        return state
     text = _json.encode(answer).decode()
     item = Item(seq=state.seq, role="tool", text=text, by=state.calls[call_id].tool, call=call_id)
     return replace(state, items=added(state.items, item), owes=not state.ended)

@@ -18,6 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.kept import (
@@ -58,6 +59,7 @@ MADE_ANEW: Mapping[str, str] = {
     "model_attempt": "nothing is asked",
     "model_retry_at": "nothing is asked",
     "failure": "that was then",
+    "plans": "versions stay counted, what instances remember holds again, the round is over",
     "chart": "where it stood then, with nothing timed",
 }
 GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory", "schema": "the form that the pad has"}
@@ -99,7 +101,18 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
 def resting(state: SessionState) -> SessionState:
     """The state with no run, no open model request and no timer."""
     chart = without_timers(state.chart)
-    return replace(state, run="", steps_in_run=0, asking="", model_attempt=0, model_retry_at="", failure="", chart=chart)
+    plans = put_back(state.plans)
+    return replace(
+        state,
+        run="",
+        steps_in_run=0,
+        asking="",
+        model_attempt=0,
+        model_retry_at="",
+        failure="",
+        plans=plans,
+        chart=chart,
+    )
 
 
 def ended_calls(older: SessionState) -> tuple[dict[str, Call], list[Call]]:

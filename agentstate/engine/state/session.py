@@ -10,8 +10,9 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
-from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.memory.held import Memory
+from agentstate.engine.migrating.in_force import InForce
+from agentstate.engine.state.rounds import Plans
 from agentstate.engine.versions.kept import Versions
 
 
@@ -31,6 +32,9 @@ class Call(msgspec.Struct, frozen=True):
     attempt: int = 0
     intent: int = -1  # seq of the latest tool.intended
     retry_at: str = ""
+    instance: str = ""  # of the round that it is carried out for
+    round: str = ""  # the round of the plan that it belongs to
+    delegate: str = ""  # the session that does it
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -72,6 +76,7 @@ class SessionState(msgspec.Struct, frozen=True):
     calls: dict[str, Call] = {}
     requests: dict[str, Request] = {}
     pad: dict[str, Any] = {}
+    plans: Plans = Plans()
     run: str = ""
     runs: int = 0
     steps_in_run: int = 0

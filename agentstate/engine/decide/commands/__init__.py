@@ -7,11 +7,12 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
+from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.session import End, Open, Say
-from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 from agentstate.engine.decide.commands.user import Adapt
+from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
 __all__ = [
     "Adapt",
@@ -20,18 +21,22 @@ __all__ = [
     "Begin",
     "Command",
     "Decide",
+    "Delegated",
+    "EditPlan",
     "End",
     "Expire",
     "Fail",
     "Fit",
     "Fork",
     "GiveUp",
+    "InstanceGiven",
     "Migrate",
     "Name",
     "NoAnswer",
     "Open",
     "Pin",
     "Promote",
+    "ProposePlan",
     "Prune",
     "Rate",
     "Rest",
@@ -41,6 +46,6 @@ __all__ = [
     "Signal",
     "Summarise",
     "Supersede",
-    "Wind",
     "Unpin",
+    "Wind",
 ]

@@ -19,6 +19,7 @@ class Return(Command, frozen=True):
     call: str
     attempt: int
     result: Any
+    outcome: int = 0  # which of the alternatives of its output path
 
 
 class Fail(Command, frozen=True):

@@ -33,12 +33,13 @@ class Rate(Command, frozen=True):
 
 class Fit(Command, frozen=True):
     """The runtime is about to ask `model`, and `frame` is what the request holds beside the conversation. Where a model
-    is to write the summary, `step` names its request.
+    is to write the summary, `step` names its request and `definition` the agent's.
     """
 
     model: str
     frame: Frame
     step: str = ""
+    definition: str = ""
 
 
 class Summarise(Command, frozen=True):

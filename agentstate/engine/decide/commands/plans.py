@@ -1,0 +1,47 @@
+"""Commands about plans: people and callers propose and edit them; the runtime hands a call to a session of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.base import Command
+
+
+class InstanceGiven(msgspec.Struct, frozen=True):
+    """One instance that a plan is to be carried out for. `subject` is whose data it is; empty: the customer's."""
+
+    name: str
+    inputs: dict[str, Any] = {}
+    subject: str = ""
+
+
+class ProposePlan(Command, frozen=True):
+    """Somebody hands the session a plan, in the protocol's notation, and what it is given. With `instances` it is
+    carried out for each of them.
+    """
+
+    calls: tuple[dict[str, Any], ...]
+    by: str
+    follow: bool = False
+    inputs: dict[str, Any] = {}
+    instances: tuple[InstanceGiven, ...] = ()
+    saved: str = ""
+    source: ev.PlanSource = "person"
+
+
+class EditPlan(Command, frozen=True):
+    """A person changes the plan that is being carried out. `version` is the one that they saw."""
+
+    calls: tuple[dict[str, Any], ...]
+    by: str
+    version: int
+
+
+class Delegated(Command, frozen=True):
+    """The runtime has handed a running call to a session of its own."""
+
+    call: str
+    session: str

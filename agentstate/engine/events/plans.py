@@ -1,0 +1,109 @@
+"""What happens to plans: proposed, committed, carried out call by call, and ended; and the instances they run over.
+
+A plan is kept in the protocol's notation, every call under its `_id`. Each version is whole, so that any two can be
+compared. What happens to an instance is an entry of that instance's own data subject.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from agentstate.engine.events.base import Arguments, Event
+
+PlanSource = Literal["model", "person", "saved", "delegate"]
+
+
+class PlanProposed(Event, frozen=True, tag="plan.proposed"):
+    """A plan that waits for a person as a whole. `round` is also the id of the call that the person decides."""
+
+    round: str
+    calls: tuple[dict[str, Any], ...]
+    by: str
+    source: PlanSource
+    follow: bool
+    inputs: dict[str, Any] = {}
+    instances: int = 0
+    v: int = 1
+
+
+class PlanCommitted(Event, frozen=True, tag="plan.committed"):
+    """The plan in force from now on, as version `version`. The same `round` goes on when a person edits a plan that is
+    being carried out: what has begun stays as it is. `request` names the approval of the whole plan, if there was one,
+    `tier` and `quorum` what it covers. With `follow` the agent may not deviate from it.
+    """
+
+    version: int
+    round: str
+    calls: tuple[dict[str, Any], ...]
+    by: str
+    source: PlanSource
+    follow: bool
+    inputs: dict[str, Any] = {}
+    instances: int = 0  # how many instances follow, each an entry of its own; 0: the session itself
+    request: str = ""
+    tier: int = 0
+    quorum: int = 0
+    saved: str = ""  # name@version of the saved plan it was made from
+    v: int = 1
+
+
+class InstanceOpened(Event, frozen=True, tag="plan.instance_opened"):
+    """One of the instances that the round is carried out for. `subject` is whose data it is; empty: the session's
+    customer's.
+    """
+
+    round: str
+    instance: str
+    inputs: dict[str, Any] = {}
+    subject: str = ""
+    v: int = 1
+
+
+class CallReadied(Event, frozen=True, tag="call.readied"):
+    """A call of the plan has all its inputs and does not go on by itself: these are its resolved arguments."""
+
+    call: str
+    tool: str
+    arguments: Arguments
+    instance: str = ""
+    v: int = 1
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A call of a plan that will never run. `kept`: its guard said no, so what stood at its output path stands."""
+
+    name: str
+    status: Literal["skipped", "blocked"]
+    reason: str
+    kept: bool = False
+
+
+class CallsDropped(Event, frozen=True, tag="plan.calls_dropped"):
+    """Calls that will never run: a branch was not taken, or what they depend on did not go well."""
+
+    round: str
+    instance: str
+    calls: tuple[Dropped, ...]
+    v: int = 1
+
+
+class RoundEnded(Event, frozen=True, tag="plan.round_ended"):
+    """Nothing of the round can happen any more. `counts` says how many calls ended how, `instances` how many instances
+    ended well and how many did not; `because` is empty when it came to its end by itself.
+    """
+
+    round: str
+    counts: dict[str, int]
+    instances: dict[str, int] = {}
+    because: str = ""
+    v: int = 1
+
+
+class CallDelegated(Event, frozen=True, tag="call.delegated"):
+    """A session of its own does what the call asks; its output will be the call's result."""
+
+    call: str
+    session: str
+    v: int = 1

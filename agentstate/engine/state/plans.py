@@ -1,0 +1,333 @@
+"""What events change in plans: one is proposed or committed, instances are opened, calls are dropped, the round ends.
+
+A function an event, named like it. What happens to a call of the plan otherwise (it runs, returns, is refused by a
+person ...) reaches the plan through `followed`: the call keeps its lifecycle, the round learns of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item, added
+from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
+from agentstate.engine.plan import model, ready, rounds
+from agentstate.engine.plan.model import Plan
+from agentstate.engine.plan.rounds import Round
+from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
+from agentstate.engine.state.rounds import (
+    PLAN,
+    Approval,
+    Instance,
+    Plans,
+    call_id,
+    data_instance,
+    others_of,
+    pad_of,
+    place_of,
+    round_of,
+    views_of,
+    with_part,
+)
+from agentstate.engine.state.session import Call, SessionState
+
+_json = msgspec.json.Encoder(decimal_format="number")
+FEW = 50  # calls whose results the agent is told one by one at the end of a round
+
+_CALL_EVENTS = (
+    ev.ApprovalRequested,
+    ev.RequestEnded,
+    ev.ToolIntended,
+    ev.ToolReturned,
+    ev.ToolFailed,
+    ev.CallRefused,
+)
+
+
+def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> SessionState:
+    arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
+    arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances}
+    waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED)
+    calls = {**state.calls, event.round: waits}
+    return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round))
+
+
+def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> SessionState:
+    plan = model.read(list(event.calls))
+    before, again = state.plans, event.round == state.plans.round
+    approved = _approval(before, event, plan) if again else _new_approval(event, plan)
+    plans = replace(
+        before,
+        version=event.version,
+        rounds=before.rounds + (not again),
+        round=event.round,
+        is_open=True,
+        plan=plan,
+        by=event.by,
+        source=event.source,
+        saved=event.saved,
+        follow=event.follow,
+        run=state.run,
+        told=_told(state, event),
+        approved=approved,
+        inputs=event.inputs,
+        many=event.instances > 0,
+        proposed="" if before.proposed == event.round else before.proposed,
+        own=_kept(before.own, plan, again, event.round),
+        instances={
+            name: _kept(part, plan, again, event.round) if part.round == event.round else part
+            for name, part in before.instances.items()
+        },
+        ready=(),
+    )
+    return _begun(_without_proposal(replace(state, plans=plans), event.round))
+
+
+def _new_approval(event: ev.PlanCommitted, plan: Plan) -> Approval | None:
+    return Approval(event.request, event.tier, event.quorum, tuple(plan.by_id)) if event.request else None
+
+
+def _approval(before: Plans, event: ev.PlanCommitted, plan: Plan) -> Approval | None:
+    """After an edit the approval covers what was left as it was approved."""
+    if before.approved is None:
+        return None
+    same = (name for name in before.approved.calls if plan.by_id.get(name) == before.plan.by_id.get(name))
+    return replace(before.approved, calls=tuple(same))
+
+
+def _told(state: SessionState, event: ev.PlanCommitted) -> Any:
+    """How the agent is told: result by result when it proposed call by call, at the end when it proposed a plan."""
+    if event.source != "model":
+        return "note"
+    if event.round == state.plans.round:
+        return state.plans.told
+    asked = any(call.id == event.round for item in state.items for call in item.calls)
+    return "whole" if asked else "each"
+
+
+def _kept(part: Instance, plan: Plan, again: bool, round_id: str) -> Instance:
+    """What a part brings into the round: nothing, but what has begun already when a plan is edited on the way."""
+    if not again:
+        return replace(part, round=round_id, outcomes={}, marks={})
+    kept = {
+        name: outcome
+        for name, outcome in part.outcomes.items()
+        if name in plan.by_id and (outcome.began or outcome.status not in ("skipped", "blocked"))
+    }
+    return replace(part, outcomes=kept)
+
+
+def _without_proposal(state: SessionState, round_id: str) -> SessionState:
+    """The calls as the model wrote them make room for those of the plan; the call that was approved is done."""
+    calls = {
+        key: call
+        for key, call in state.calls.items()
+        if not (call.status is CallStatus.PROPOSED and (key == round_id or key.startswith(round_id + ".")))
+    }
+    proposal = calls.get(round_id)
+    if proposal is not None and proposal.status is CallStatus.READY:
+        calls[round_id] = replace(proposal, status=CallStatus.DONE)
+    return replace(state, calls=calls)
+
+
+def _begun(state: SessionState) -> SessionState:
+    """Every call of every instance counted, and those that may begin at once in the queue."""
+    plans = state.plans
+    others = others_of(plans, state.pad)
+    queue: list[str] = []
+    left = 0
+    for instance in plans.members:
+        now, views = round_of(plans, instance), views_of(plans, state.pad, instance)
+        left += sum(name not in now.outcomes or now.outcomes[name].status in rounds.OPEN for name in plans.plan.by_id)
+        for name, standing in ready.standings(now, views, others).items():
+            if standing.status == "ready":
+                queue.append(call_id(plans.round, name, instance))
+    return replace(state, plans=replace(plans, ready=tuple(queue), left=left))
+
+
+def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> SessionState:
+    before = state.plans.instances.get(event.instance, Instance())
+    opened = replace(before, inputs=event.inputs, subject=event.subject, round=event.round, seq=state.seq)
+    instances = {**state.plans.instances, event.instance: opened}
+    return replace(state, plans=replace(state.plans, instances=instances))
+
+
+def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> SessionState:
+    call = Call(
+        event.call,
+        event.tool,
+        event.arguments,
+        None,
+        CallStatus.PROPOSED,
+        instance=event.instance,
+        round=state.plans.round,
+    )
+    plans = replace(state.plans, ready=_without(state.plans.ready, event.call))
+    return replace(state, calls={**state.calls, event.call: call}, plans=plans)
+
+
+def calls_dropped(state: SessionState, event: ev.CallsDropped, at: str) -> SessionState:
+    now = round_of(state.plans, event.instance)
+    for each in event.calls:
+        if each.status == "skipped":
+            now = rounds.skipped(now, each.name, each.reason, at, kept=each.kept)
+        else:
+            now = rounds.blocked(now, each.name, each.reason, at)
+    state = _with_round(state, event.instance, now, [each.name for each in event.calls])
+    for each in event.calls:
+        state = _tell(state, call_id(event.round, each.name), each)
+    return state
+
+
+def _tell(state: SessionState, call: str, dropped: ev.Dropped) -> SessionState:
+    """The agent, which asked call by call, learns that this one will not run."""
+    if state.plans.told != "each":
+        return state
+    text = _json.encode({"status": dropped.status, "reason": dropped.reason}).decode()
+    item = Item(seq=state.seq, role="tool", text=text, by=state.plans.plan.by_id[dropped.name].tool, call=call)
+    return replace(state, items=added(state.items, item), owes=not state.ended)
+
+
+def round_ended(state: SessionState, event: ev.RoundEnded, at: str) -> SessionState:
+    if event.because:
+        state = _withdrawn(state)
+    plans = replace(state.plans, is_open=False, ready=(), left=0, counts=event.counts)
+    state = replace(state, plans=plans)
+    if plans.told == "each":
+        return replace(state, owes=not state.ended)
+    text = _json.encode(_report(state, event)).decode()
+    if plans.told == "whole":
+        item = Item(seq=state.seq, role="tool", text=text, by=PLAN, call=plans.round)
+    else:
+        item = Item(seq=state.seq, role="note", text=text, by=PLAN)
+    return replace(state, items=added(state.items, item), owes=not state.ended)
+
+
+def _report(state: SessionState, event: ev.RoundEnded) -> dict[str, Any]:
+    """What the agent is told of a round that has ended: the counts, and what did not go well."""
+    report: dict[str, Any] = {"status": "ended", "plan": state.plans.version, "calls": event.counts}
+    if event.instances:
+        report["instances"] = event.instances
+    if event.because:
+        report["because"] = event.because
+    wrong: dict[str, str] = {}
+    for instance in state.plans.members:
+        for name, outcome in state.plans.part(instance).outcomes.items():
+            if outcome.status != "done" and len(wrong) < FEW:
+                label = f"{instance}: {name}" if instance else name
+                wrong[label] = f"{outcome.status}: {outcome.reason}"[:200]
+    if wrong:
+        report["not_done"] = wrong
+    return report
+
+
+def _withdrawn(state: SessionState) -> SessionState:
+    """What could still have run of a round that is ended from outside will not."""
+    for call in list(state.calls.values()):
+        if place_of(state.plans, call.id) is None:
+            continue
+        if call.status is CallStatus.READY:
+            state = moved(state, call.id, CallMove.WITHDRAW)
+    return state
+
+
+def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionState:
+    call = replace(state.calls[event.call], delegate=event.session)
+    return replace(state, calls={**state.calls, call.id: call})
+
+
+def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """The plan's part in what happened to one of its calls."""
+    if not state.plans.round or not isinstance(event, _CALL_EVENTS):
+        return state
+    key = before.requests[event.request].asked.call if isinstance(event, ev.RequestEnded) else event.call
+    place = place_of(state.plans, key)
+    call = state.calls.get(key)
+    if place is None or call is None or not _concerns(state, place):
+        return state
+    name, instance = place
+    now = round_of(state.plans, instance)
+    match event:
+        case ev.ToolIntended() | ev.ApprovalRequested():
+            began = rounds.asked if isinstance(event, ev.ApprovalRequested) else rounds.began
+            state = _with_round(state, instance, began(now, name, at), ())
+            return replace(state, plans=replace(state.plans, ready=_without(state.plans.ready, key)))
+        case ev.ToolReturned():
+            return _wrote(state, instance, name, call, *_done(state, now, key, event.result, at, event.outcome))
+        case ev.ToolFailed() if call.status is CallStatus.FAILED:
+            error = {"error": event.reason}
+            failed = rounds.failed(now, _pad(state, key), name, error, at, event.reason)
+            return _wrote(state, instance, name, call, failed[0], failed[1])
+        case ev.CallRefused():
+            return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
+        case ev.RequestEnded() if call.status is CallStatus.RESPONDED:
+            answer = state.requests[event.request].response if event.request in state.requests else ""
+            return _wrote(state, instance, name, call, *_done(state, now, key, answer, at, 0))
+        case ev.RequestEnded() if call.status in CALL_ENDED:
+            reason = _why(state, event)
+            return _with_round(state, instance, rounds.rejected(now, name, reason, at), (name,))
+        case _:
+            return state
+
+
+def _concerns(state: SessionState, place: tuple[str, str]) -> bool:
+    name, instance = place
+    if name not in state.plans.plan.by_id:
+        return False
+    return not state.plans.many or instance in state.plans.instances
+
+
+def _why(state: SessionState, event: ev.RequestEnded) -> str:
+    request = state.requests.get(event.request)
+    said = request.reason if request is not None else ""
+    return said or event.because or event.outcome
+
+
+def _done(
+    state: SessionState, now: Round, key: str, result: Any, at: str, outcome: int
+) -> tuple[Round, dict[str, Any]]:
+    name, _ = place_of(state.plans, key) or ("", "")
+    done = rounds.done(now, _pad(state, key), name, result, at, outcome)
+    return done[0], done[1]
+
+
+def _pad(state: SessionState, key: str) -> dict[str, Any]:
+    return pad_of(state.plans, state.pad, data_instance(state.plans, key))
+
+
+def _wrote(state: SessionState, instance: str, name: str, call: Call, now: Round, pad: dict[str, Any]) -> SessionState:
+    """The round and the scratchpad after an output, and what may begin through it."""
+    target = data_instance(state.plans, call.id)
+    if not target:
+        state = replace(state, pad=pad)
+    else:
+        part = replace(state.plans.instances.get(target, Instance()), pad=pad, seq=state.seq)
+        state = replace(state, plans=replace(state.plans, instances={**state.plans.instances, target: part}))
+    return _with_round(state, instance, now, (name,))
+
+
+def _with_round(state: SessionState, instance: str, now: Round, ended: Iterable[str]) -> SessionState:
+    """The state with what has become of the round; the calls of `ended` have ended, and others may begin."""
+    plans, names = state.plans, tuple(ended)
+    part = replace(plans.part(instance), outcomes=dict(now.outcomes), marks=dict(now.marks), seq=state.seq)
+    plans = with_part(plans, instance, part)
+    if names and plans.is_open:
+        plans = replace(plans, left=plans.left - len(names), ready=_longer(state, plans, instance, now, names))
+    state = replace(state, plans=plans)
+    return trimmed(state) if len(state.calls) > 2 * KEPT_CALLS else state
+
+
+def _longer(state: SessionState, plans: Plans, instance: str, now: Round, ended: tuple[str, ...]) -> tuple[str, ...]:
+    views, others = views_of(plans, state.pad, instance), others_of(plans, state.pad)
+    found = ready.following(now, views, ended, others)
+    fresh = (call_id(plans.round, each.call, instance) for each in found if each.status == "ready")
+    queued = set(plans.ready)
+    return (*plans.ready, *(key for key in fresh if key not in queued and key not in state.calls))
+
+
+def _without(queue: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return tuple(each for each in queue if each != key) if key in queue else queue

@@ -1,0 +1,164 @@
+"""What a session remembers of its plan: the plan in force, the round that carries it out, and the instances.
+
+One round at a time. Its calls have ids made of the round, their name in the plan and their instance, so that a result
+finds its place without an index. Bounded: a plan of at most `MAX_PLAN` calls in all instances together, at most
+`MAX_INSTANCES` instances; larger batches are shared out to other sessions before they come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from agentstate.engine.plan.model import Call as Planned
+from agentstate.engine.plan.model import Plan
+from agentstate.engine.plan.rounds import Outcome, Round
+from agentstate.engine.references import Views
+from agentstate.engine.scratchpad.marks import Marks
+
+MAX_INSTANCES = 1_000
+MAX_PLAN = 10_000  # calls of one round, those of all instances together
+PLAN = "plan"  # the tool by which a plan is proposed as a whole, and approved
+Told = Literal["each", "whole", "note"]
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One data context: its scratchpad, what it was given, and how far the round is with it. `subject` is whose data it
+    is, empty for the session's customer's; `seq` the entry after which it stands as it does.
+    """
+
+    pad: dict[str, Any] = {}
+    inputs: dict[str, Any] = {}
+    subject: str = ""
+    round: str = ""
+    outcomes: dict[str, Outcome] = {}
+    marks: dict[str, Marks] = {}
+    seq: int = 0
+
+
+class Approval(msgspec.Struct, frozen=True):
+    """What a person let through with the whole plan."""
+
+    request: str
+    tier: int
+    quorum: int
+    calls: tuple[str, ...] = ()  # the names of those that still stand as they were approved
+
+
+class Plans(msgspec.Struct, frozen=True):
+    """The plan in force and its round. `ready` are ids of calls that may begin, oldest first; `left` counts the calls
+    that have not ended; `told` says how the agent learns of results; `own` is the round's part of the session itself,
+    whose scratchpad is the session's.
+    """
+
+    version: int = 0
+    rounds: int = 0
+    round: str = ""
+    is_open: bool = False
+    plan: Plan = Plan()
+    by: str = ""
+    source: str = ""
+    saved: str = ""
+    follow: bool = False
+    run: str = ""
+    told: Told = "note"
+    approved: Approval | None = None
+    inputs: dict[str, Any] = {}
+    ready: tuple[str, ...] = ()
+    left: int = 0
+    counts: dict[str, int] = {}
+    own: Instance = Instance()
+    instances: dict[str, Instance] = {}
+    many: bool = False
+    proposed: str = ""  # the round of a plan that waits for a person
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The instances of the round; the session itself is the one without a name."""
+        if not self.many:
+            return ("",)
+        return tuple(name for name, instance in self.instances.items() if instance.round == self.round)
+
+    def part(self, instance: str) -> Instance:
+        """The round's part of that instance."""
+        return self.instances[instance] if self.many else self.own
+
+
+def call_id(round_id: str, name: str, instance: str = "") -> str:
+    """The id under which a call of a plan is known in the session."""
+    return f"{round_id}.{name}@{instance}" if instance else f"{round_id}.{name}"
+
+
+def place_of(plans: Plans, call: str) -> tuple[str, str] | None:
+    """(name, instance of the round) of a call's id; None when it is no call of the round."""
+    if not plans.round or not call.startswith(plans.round + "."):
+        return None
+    name, _, instance = call[len(plans.round) + 1 :].partition("@")
+    return name, instance
+
+
+def is_told_later(plans: Plans, call: str) -> bool:
+    """Whether the agent learns of this call's result only when the round has ended."""
+    return plans.told != "each" and place_of(plans, call) is not None
+
+
+def planned(plans: Plans, call: str) -> Planned | None:
+    """The call as it stands in the plan; None when it is no call of the round."""
+    place = place_of(plans, call)
+    return plans.plan.by_id.get(place[0]) if place else None
+
+
+def data_instance(plans: Plans, call: str) -> str:
+    """The instance whose scratchpad a call reads and writes: its own, else that of the round; empty: the session."""
+    place = place_of(plans, call)
+    if place is None:
+        return ""
+    found = plans.plan.by_id.get(place[0])
+    return (found.instance if found else "") or place[1]
+
+
+def pad_of(plans: Plans, pad: dict[str, Any], instance: str) -> dict[str, Any]:
+    """The scratchpad of an instance; `pad` is the session's."""
+    if not instance:
+        return pad
+    found = plans.instances.get(instance)
+    return found.pad if found else {}
+
+
+def views_of(plans: Plans, pad: dict[str, Any], instance: str) -> Views:
+    """What references of that instance may read. Its own input stands over the round's."""
+    found = plans.instances.get(instance) if instance else None
+    inputs = {**plans.inputs, **found.inputs} if found else plans.inputs
+    return {"state": pad_of(plans, pad, instance), "input": inputs}
+
+
+def others_of(plans: Plans, pad: dict[str, Any]) -> Mapping[str, Views]:
+    """The views of the instances that calls of the plan name."""
+    return {name: views_of(plans, pad, name) for name in _named(plans.plan)}
+
+
+@lru_cache(maxsize=256)
+def _named(plan: Plan) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(call.instance for call in plan.calls if call.instance))
+
+
+def round_of(plans: Plans, instance: str) -> Round:
+    """The round as the plan's own functions know it, of one instance."""
+    part = plans.part(instance)
+    return Round(plans.plan, plans.rounds, instance, part.outcomes, part.marks)
+
+
+def with_part(plans: Plans, instance: str, part: Instance) -> Plans:
+    """The plans with another part of one instance."""
+    if not plans.many:
+        return replace(plans, own=part)
+    return replace(plans, instances={**plans.instances, instance: part})
+
+
+def put_back(plans: Plans) -> Plans:
+    """The plans after a rollback or in a fork: versions stay counted, instances as they were, the round is over."""
+    return replace(plans, is_open=False, ready=(), left=0, proposed="", approved=None)
