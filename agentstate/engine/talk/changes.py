@@ -37,7 +37,7 @@ def introduced(talk: Talk, found: Sequence[Entity]) -> Talk:
     by_type: dict[str, list[str]] = {}
     for entity in found:
         by_type.setdefault(entity.type, []).append(entity.id)
-    lists = tuple(Group(type, tuple(dict.fromkeys(ids)), talk.turn, False) for type, ids in by_type.items())
+    lists = tuple(Group(kind, tuple(dict.fromkeys(ids)), talk.turn, False) for kind, ids in by_type.items())
     return replace(known(talk, found), groups=_newest((*talk.groups, *lists)))
 
 
@@ -81,7 +81,7 @@ def mentioned(talk: Talk, by: str, sets: Sequence[tuple[str, ...]]) -> Talk:
     for entity in ordered:
         by_type.setdefault(entities[entity].type, []).append(entity)
     mentions = tuple(Mention(e, talk.turn, len(by_type[entities[e].type]) == 1, by) for e in ordered)
-    lists = tuple(Group(type, tuple(ids), talk.turn, True) for type, ids in by_type.items() if len(ids) > 1)
+    lists = tuple(Group(kind, tuple(ids), talk.turn, True) for kind, ids in by_type.items() if len(ids) > 1)
     return replace(
         talk,
         mentions=(*talk.mentions, *mentions)[-KEPT_MENTIONS:],
@@ -93,7 +93,8 @@ def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Tal
     """The talk after somebody said what a reference of entry `seq` means: what was heard is put right."""
     wrong = {e for found in talk.heard if found.mention == mention and talk.heard_seq == seq for e in found.entities}
     heard = tuple(
-        _put_right(found, meant) if found.mention == mention and talk.heard_seq == seq else found for found in talk.heard
+        _put_right(found, meant) if found.mention == mention and talk.heard_seq == seq else found
+        for found in talk.heard
     )
     kept = tuple(m for m in talk.mentions if not (m.turn == talk.turn and m.entity in wrong - set(meant)))
     added = tuple(Mention(entity, talk.turn, len(meant) == 1, "staff", weight=2) for entity in meant)

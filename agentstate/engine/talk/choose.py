@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine.talk import narrow, region
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.region import Narrowed
 from agentstate.engine.talk.scene import Scene, focus, groups
-from agentstate.engine.talk.words import PLURAL
+from agentstate.engine.talk.words import PLURAL, RELATIVES
 
 MARGIN = 12  # by how much one must stand out beside the next to be meant
 _SETS = frozenset({"both", "all", "everything", "either", "neither", "none", "each", "every"})
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """`ids` are what is meant when `sure`, else the candidates; none: nothing known is. `last` ends the phrase."""
 
     ids: tuple[str, ...]
@@ -43,6 +43,7 @@ def _bases(scene: Scene, phrase: Phrase) -> list[tuple[list[str], str]]:
     lists = [([e for e in group.entities if e in scene.entities], "the last list") for group in groups(scene)]
     near = focus(scene)
     every = list(scene.entities)
+    lists.sort(key=lambda entry: all(scene.type(e).category == "person" for e in entry[0]))
     if near:
         alike = [e for e in every if scene.entities[e].type == scene.entities[near].type]
         lists = _focus_first(lists, near, (alike, "what is spoken of"))
@@ -91,7 +92,10 @@ def _decided(scene: Scene, phrase: Phrase, after: Narrowed, base: list[str], whe
         return _counted(scene, phrase, ids, after, why)
     if phrase.quantity in _SETS or phrase.many or phrase.count:
         return _several(scene, phrase, ids, after, why)
-    return one_of(scene, ids, after.last, why, narrowed=bool(phrase.means or phrase.filters or after.why))
+    choice = one_of(scene, ids, after.last, why, narrowed=bool(phrase.means or phrase.filters or after.why))
+    if len(ids) > 1 and not after.why and scene.word(phrase.last) in RELATIVES:
+        return replace(choice, ids=tuple(ids), sure=False)  # a clause says which, and it was not understood
+    return choice
 
 
 def one_of(scene: Scene, ids: list[str], last: int, why: tuple[str, ...], *, narrowed: bool) -> Choice:
@@ -153,9 +157,7 @@ def _past(scene: Scene, line: list[str]) -> list[str]:
     ]
 
 
-def _extreme(
-    scene: Scene, phrase: Phrase, ids: list[str], rank: Rank, last: int, why: tuple[str, ...]
-) -> Choice:
+def _extreme(scene: Scene, phrase: Phrase, ids: list[str], rank: Rank, last: int, why: tuple[str, ...]) -> Choice:
     """The cheapest, the larger, the second largest, the two smallest. Equal values are ambiguous."""
     line = narrow.ordered(scene, ids, rank)
     why = (*why, f"compared by {rank.attribute or rank.scale}")
@@ -219,6 +221,8 @@ def _several(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why:
     if phrase.quantity == "either" and phrase.head == "noun":
         return Choice(tuple(ids), True, 70, why, after.last)
     known = any(entity in scene.salience for entity in ids)
+    if free and len(ids) > 1 and phrase.det and scene.word(phrase.last) in RELATIVES - {"that"}:
+        return Choice(tuple(ids), False, 0, why, after.last)
     return Choice(tuple(ids), True, (88 if known or not free else 76), (*why, "all of them"), after.last)
 
 

@@ -36,8 +36,8 @@ Question = Callable[[datetime], bool]
 
 
 class When(msgspec.Struct, frozen=True):
-    """A phrase of time: `asks` says whether an instant is meant, `length` how many tokens it took. `nearest`: of several
-    days that answer, the one nearest to now is meant, the past first.
+    """A phrase of time: `asks` says whether an instant is meant, `length` how many tokens it took. `nearest`: of
+    several days that answer, the one nearest to now is meant, the past first.
     """
 
     asks: Question
@@ -63,11 +63,23 @@ def instant(value: object) -> datetime | None:
 
 def when(tokens: Sequence[Token], index: int, now: datetime) -> When | None:
     """The phrase of time that begins at `index`, if one does."""
+    if index >= len(tokens) or (tokens[index].kind == "word" and not _may_begin(tokens[index].text)):
+        return None
     for read in (_bounded, _relative, _weekday, _month, _ago, _clock, _part, _figures):
         found = read(tokens, index, now)
         if found is not None:
             return found
     return None
+
+
+_BEGINS = frozenset(
+    {*WEEKDAYS, *MONTHS, *PARTS, *NUMBERS, "a", "an", "before", "after", "since", "until", "by", "today", "tonight"}
+    | {"yesterday", "tomorrow", "day", "this", "last", "next", "past", "coming"}
+)
+
+
+def _may_begin(word: str) -> bool:
+    return word in _BEGINS or word[0].isdecimal() or (word.endswith("s") and word[:-1] in WEEKDAYS)
 
 
 def day_of_month(tokens: Sequence[Token], index: int) -> When | None:
@@ -90,26 +102,26 @@ def _bounded(tokens: Sequence[Token], index: int, now: datetime) -> When | None:
     word = _text(tokens, index)
     if word not in ("before", "after", "since", "until", "by"):
         return None
-    skip = 2 if _text(tokens, index + 1) in ("the", "around") else 1
-    for read in (_clock, _part):
-        inner = read(tokens, index + skip, now)
-        if inner is not None:
-            border = _border(tokens, index + skip)
-            later = word in ("after", "since")
-            return When(lambda at: at.time() >= border if later else at.time() < border, skip + inner.length)
-    inner_day = _relative(tokens, index + skip, now) or _weekday(tokens, index + skip, now) or _month(
-        tokens, index + skip, now
-    )
-    if inner_day is None:
+    later = word in ("after", "since")
+    start = index + (2 if _text(tokens, index + 1) in ("the", "around") else 1)
+    inner = _clock(tokens, start, now) or _part(tokens, start, now)
+    if inner is not None:
+        border = _border(tokens, start)
+        return When(lambda at: (at.time() >= border) if later else (at.time() < border), start - index + inner.length)
+    day = _relative(tokens, start, now) or _weekday(tokens, start, now) or _month(tokens, start, now)
+    nearest = _nearest_day(day.asks, now) if day is not None else None
+    if day is None or nearest is None:
         return None
-    asks = inner_day.asks
-    edges = [now.date() + timedelta(days=step) for step in range(-370, 370)]
-    inside = [day for day in edges if asks(datetime.combine(day, time(12), now.tzinfo))]
-    if not inside:
-        return None
-    nearest = min(inside, key=lambda day: (abs(day - now.date()), day))
-    after = word in ("after", "since")
-    return When(lambda at: at.date() > nearest if after else at.date() < nearest, skip + inner_day.length)
+    return When(lambda at: (at.date() > nearest) if later else (at.date() < nearest), start - index + day.length)
+
+
+def _nearest_day(asks: Question, now: datetime) -> date | None:
+    """The day nearest to now that is meant, within a year."""
+    for away in range(370):
+        for day in (now.date() - timedelta(days=away), now.date() + timedelta(days=away)):
+            if asks(datetime.combine(day, time(12), now.tzinfo)):
+                return day
+    return None
 
 
 def _border(tokens: Sequence[Token], index: int) -> time:
@@ -144,8 +156,7 @@ def _span(unit: str, away: int, today: date) -> Question:
     if unit == "week":
         return _days(monday + timedelta(weeks=away), 7)
     if unit == "weekend":
-        passed = timedelta(days=5) if away >= 0 or today.weekday() >= 5 else timedelta(days=5)
-        return _days(monday + passed + timedelta(weeks=away), 2)
+        return _days(monday + timedelta(days=5, weeks=away), 2)
     if unit == "year":
         return lambda at: at.year == today.year + away
     months = today.year * 12 + today.month - 1 + away

@@ -20,6 +20,7 @@ MOST_WORDS = 24  # by which one entity may be called
 MOST_TEXT = 120  # characters of a label or a value
 MOST_FOUND = 40  # entities taken from one result
 MOST_ATTRIBUTES = 24
+MOST_NUMBER = 2**63
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
@@ -47,15 +48,15 @@ def types_of(ontology: Ontology) -> Mapping[str, EntityType]:
 
 def entity(
     ontology: Ontology,
-    id: str,
-    type: str,
+    identifier: str,
+    type_name: str,
     label: str,
     attributes: Mapping[str, Any] | None = None,
     gender: str = "",
     names: tuple[str, ...] = (),
 ) -> Entity:
     """An entity with its words worked out and everything cut to size."""
-    kind = types_of(ontology).get(type, EntityType(type))
+    kind = types_of(ontology).get(type_name, EntityType(type_name))
     kept = {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]}
     label = label[:MOST_TEXT]
     core = _core(kind, (label, *names[:8]))
@@ -67,8 +68,8 @@ def entity(
         elif attribute.kind == "flag" and value is True:
             found.update(dict.fromkeys((attribute.name.lower(), *attribute.words)))
     return Entity(
-        id[:MOST_TEXT],
-        type,
+        identifier[:MOST_TEXT],
+        type_name,
         label,
         kept,
         gender or _gender_of(kind, label),
@@ -93,9 +94,13 @@ def _plain(value: Any) -> Any:
     """A value that may be kept: scalars and money; anything else is no attribute."""
     if isinstance(value, str):
         return value[:MOST_TEXT]
+    if isinstance(value, int) and not -MOST_NUMBER < value < MOST_NUMBER:
+        return None
     if value is None or isinstance(value, bool | int | Decimal):
         return value
     if isinstance(value, dict) and type(value.get("minor")) is int:
+        if not -MOST_NUMBER < value["minor"] < MOST_NUMBER:
+            return None
         return {"minor": value["minor"], "currency": str(value.get("currency", ""))[:8]}
     return None
 
@@ -156,7 +161,9 @@ def filled(template: str, place: dict[str, Any]) -> str:
 
 def said(value: Any) -> str:
     """A value as it is said: money with its sign, anything else as text."""
-    if isinstance(value, dict) and type(value.get("minor")) is int:
+    if isinstance(value, int) and not -MOST_NUMBER < value < MOST_NUMBER:
+        return ""
+    if isinstance(value, dict) and type(value.get("minor")) is int and -MOST_NUMBER < value["minor"] < MOST_NUMBER:
         minor, currency = value["minor"], str(value.get("currency", ""))
         text = f"{abs(minor) // 100:,}.{abs(minor) % 100:02d}"
         sign = _SIGNS.get(currency, "")

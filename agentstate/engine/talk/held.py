@@ -43,7 +43,7 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Turn(msgspec.Struct, frozen=True):
-    """One speaker's stretch of messages: `first` to `last` are seqs. `asks` are its questions nobody has answered yet."""
+    """One speaker's stretch of messages: `first` to `last` are seqs; `asks` its questions nobody has answered yet."""
 
     number: int
     by: str

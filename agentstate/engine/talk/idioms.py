@@ -4,32 +4,82 @@ from __future__ import annotations
 
 from agentstate.engine.talk.scene import Scene
 from agentstate.engine.talk.words import (
-    ADVERBS, BE, CONJUNCTIONS, EMPTY_IT, GRADED, IDIOM_VERBS, IT_VERBS, MODAL, PLAIN_SCALES,
-    PREPOSITIONS, PRONOUNS, VERBS, VERBS_OF_ACTION,
+    ADVERBS,
+    BE,
+    CONJUNCTIONS,
+    EMPTY_IT,
+    GRADED,
+    IDIOM_VERBS,
+    IT_VERBS,
+    MODAL,
+    PLAIN_SCALES,
+    PREPOSITIONS,
+    PRONOUNS,
+    VERBS,
+    VERBS_OF_ACTION,
 )  # fmt: skip
 
-_SKIPPED = frozenset("so too really very quite pretty just only not 't been be getting all still already also have n't rather".split())
+_SKIPPED = frozenset(
+    [
+        "so",
+        "too",
+        "really",
+        "very",
+        "quite",
+        "pretty",
+        "just",
+        "only",
+        "not",
+        "'t",
+        "been",
+        "be",
+        "getting",
+        "all",
+        "still",
+        "already",
+        "also",
+        "have",
+        "n't",
+        "rather",
+    ]
+)
 _COMPARABLE = frozenset({"price", "amount", "weight", "distance"})
-_ASKED = frozenset("how what when where why who which".split())
-_AFTER = frozenset("like after at of than by given besides".split())
+_ASKED = frozenset(["how", "what", "when", "where", "why", "who", "which"])
+_AFTER = frozenset(["like", "after", "at", "of", "than", "by", "given", "besides"])
 
 
 def empty_it(scene: Scene, at: int) -> bool:
     """Whether the "it" at `at` is about nothing that was spoken of."""
     before, after = scene.word(at - 1), scene.word(at + 1)
-    if _idiom(scene, at) or _tag(scene, at):
+    if _idiom(scene, at) or _tag(scene, at) or before == "be":
         return True
+    if after in ("took", "takes", "take") and scene.word(at + 2) in (
+        "me",
+        "us",
+        "a",
+        "ages",
+        "forever",
+        "time",
+        "long",
+    ):
+        return True
+    if after in ("has", "had") and scene.word(at + 2) == "been":
+        return _empty_complement(scene, at + 3, "it")
     if after in BE and not scene.ends(at + 1):
         return _empty_complement(scene, at + 2, "it")
     if after in MODAL:
         return _empty_after_modal(scene, at + 1)
     if after in IT_VERBS:
-        return after in ("depends", "happens", "hurts") or _empty_complement(scene, at + 2, "it") or scene.word(
-            at + 2
-        ) in ("that", "like", "as", "i", "you", "we", "to")
+        return (
+            after in ("depends", "happens", "hurts")
+            or _empty_complement(scene, at + 2, "it")
+            or scene.word(at + 2) in ("that", "like", "as", "i", "you", "we", "to")
+        )
     if before in BE | MODAL:  # a question: is it possible, does it matter
         if after in ("matter", "hurt", "happen") or scene.word(at - 2) in ("time", "day", "date"):
             return True
+        if before in BE and after == "going":
+            return scene.ends(at + 2)
         return before in BE and not scene.ends(at + 1) and _empty_complement(scene, at + 1, "it")
     return after in ("matters", "helps") or (before in ("when", "if") and after in ("comes", "helps"))
 
@@ -62,10 +112,14 @@ def _idiom(scene: Scene, at: int) -> bool:
     """`got it`, `do that`, `forget it`, `make it there`, `take it easy`."""
     before, after = scene.word(at - 1), scene.word(at + 1)
     if before in VERBS_OF_ACTION:
-        return after not in ("cost",) and not (before in ("do", "does", "did") and after not in ADVERBS and _asks(scene, at))
+        return after != "cost" and not (before in ("do", "does", "did") and after not in ADVERBS and _asks(scene, at))
     if before in IDIOM_VERBS and (scene.ends(at + 1) or after in ADVERBS | PREPOSITIONS | CONJUNCTIONS):
         return before != "got" or scene.ends(at + 1) or after in ("thanks", "thank", "now")
-    return (before == "take" and after == "easy") or (before == "worth" or after in ("goes",))
+    if before == "about" and scene.word(at - 2) in ("think", "thinking", "thought", "sorry", "worry", "wondering"):
+        return True
+    if before in ("make", "call", "say") and scene.kind(at + 1) in ("number", "money", "clock"):
+        return True
+    return (before == "take" and after == "easy") or (before == "worth" or after == "goes")
 
 
 def _asks(scene: Scene, at: int) -> bool:
@@ -75,7 +129,11 @@ def _asks(scene: Scene, at: int) -> bool:
 
 def _tag(scene: Scene, at: int) -> bool:
     """`..., isn't it?`"""
-    return scene.ends(at + 1) and scene.word(at - 1) == "'t" and scene.word(at - 2)[:-1] in ("is", "was", "does", "did", "ca")
+    return (
+        scene.ends(at + 1)
+        and scene.word(at - 1) == "'t"
+        and scene.word(at - 2)[:-1] in ("is", "was", "does", "did", "ca")
+    )
 
 
 def empty_that(scene: Scene, at: int) -> bool:
@@ -114,12 +172,16 @@ def _asked_before(scene: Scene, at: int) -> bool:
 def empty_there(scene: Scene, at: int) -> bool:
     """Whether the "there" at `at` names no place: "there is", "is there", "hi there", "there you go"."""
     before, after = scene.word(at - 1), scene.word(at + 1)
-    if after in BE or (after in MODAL and scene.word(at + 2) in ("be", "'t", "have")) or after in ("seems", "seem", "appears"):
+    if (
+        after in BE
+        or (after in MODAL and scene.word(at + 2) in ("be", "'t", "have"))
+        or after in ("seems", "seem", "appears")
+    ):
         return before not in PREPOSITIONS or at == 0
     if before in BE and not scene.ends(at):
         subject = scene.word(at - 2)
         return not (subject in PRONOUNS or (subject and subject not in _ASKED and scene.kind(at - 2) == "word"))
-    return before in ("hi", "hello", "hey") or after in ("you", "we") and scene.word(at + 2) in ("go", "are")
+    return before in ("hi", "hello", "hey") or (after in ("you", "we") and scene.word(at + 2) in ("go", "are"))
 
 
 __all__ = ["empty_it", "empty_that", "empty_there"]

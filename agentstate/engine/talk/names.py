@@ -13,7 +13,9 @@ from agentstate.engine.talk.scene import Scene
 from agentstate.engine.talk.words import BE, CONJUNCTIONS, DEFINITE, KIN, OWN, POINTING, PREPOSITIONS, STOP
 
 SHARE = 3  # a name must be at least one of so many words of the label
-_ANSWERS = frozenset("yes no ok okay and or not use sorry mean meant actually please the".split())
+_ANSWERS = frozenset(
+    ["yes", "no", "ok", "okay", "and", "or", "not", "use", "sorry", "mean", "meant", "actually", "please", "the"]
+)
 
 
 class Named(NamedTuple):
@@ -37,7 +39,7 @@ def name(scene: Scene, at: int) -> Named | None:
     best = max(shares.values())
     if best * SHARE < 1:
         return None
-    strong = length > 1 or scene.tokens[at].capital and at > 0 and not scene.kind(at - 1) == "mark"
+    strong = length > 1 or (scene.tokens[at].capital and at > 0 and scene.kind(at - 1) != "mark")
     called = [e for e in scene.order if shares.get(e) == best]
     return Named(tuple(_not_by_others(scene, called)), length, bool(strong))
 

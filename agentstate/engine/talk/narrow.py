@@ -11,11 +11,13 @@ from agentstate.engine.talk import dates, tokens
 from agentstate.engine.talk.entities import Entity
 from agentstate.engine.talk.ontology import Attribute
 from agentstate.engine.talk.scene import Scene
-from agentstate.engine.talk.words import GRADED, NUMBERS, PLAIN_SCALES
+from agentstate.engine.talk.words import CARDINALS, GRADED, NUMBERS, PLAIN_SCALES, POWERS
 
-CURRENCIES = frozenset("dollar dollars euro euros pound pounds usd eur gbp bucks buck quid cents".split())
-_OVER = frozenset("over above exceeding beyond".split())
-_UNDER = frozenset("under below".split())
+CURRENCIES = frozenset(
+    ["dollar", "dollars", "euro", "euros", "pound", "pounds", "usd", "eur", "gbp", "bucks", "buck", "quid", "cents"]
+)
+_OVER = frozenset(["over", "above", "exceeding", "beyond"])
+_UNDER = frozenset(["under", "below"])
 _USUAL_SCALES = {"money": ("amount", "price"), "number": ("amount",), "instant": ("time",)}
 
 
@@ -29,8 +31,8 @@ class Filter(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """An order that is asked for: of attribute `attribute`, or of scale `scale`; `more`: the greatest first. `degree` is
-    er, est, or empty for a plain adjective.
+    """An order that is asked for: of attribute `attribute`, or of scale `scale`; `more`: the greatest first. `degree`
+    is er, est, or empty for a plain adjective.
     """
 
     scale: str
@@ -59,16 +61,39 @@ def read(scene: Scene, index: int, *, bare: bool = False) -> Filter | None:
     return _compared(scene, index) or _timed(scene, index) or _counted(scene, index) or _amount(scene, index, bare)
 
 
+def cardinal(scene: Scene, index: int) -> tuple[Decimal, int] | None:
+    """`450`, `three hundred`, `twelve hundred fifty`, and the tokens it takes."""
+    if scene.kind(index) == "number":
+        value = number(scene.word(index))
+        return (value, 1) if value is not None else None
+    total, part, at = 0, 0, index
+    while scene.word(at) in CARDINALS or (at > index and _goes_on(scene, at)):
+        word = scene.word(at)
+        if word in POWERS:
+            part = max(part, 1) * POWERS[word]
+            total, part = (total + part, 0) if POWERS[word] == 1000 else (total, part)
+        part += CARDINALS.get(word, 0)
+        at += 1
+    return (Decimal(total + part), at - index) if at > index else None
+
+
+def _goes_on(scene: Scene, at: int) -> bool:
+    """`hundred`, or the "and" of "two hundred and fifty"."""
+    joins = scene.word(at) == "and" and scene.word(at - 1) in POWERS and scene.word(at + 1) in CARDINALS
+    return scene.word(at) in POWERS or joins
+
+
 def _sum_at(scene: Scene, index: int, *, bare: bool) -> tuple[Decimal, int] | None:
     """An amount of money at `index` in major units, and the tokens it takes."""
     if scene.kind(index) == "money":
         return tokens.amount(scene.word(index)), 1
-    value = number(scene.word(index)) if scene.kind(index) == "number" or scene.word(index) in NUMBERS else None
-    if value is None:
+    counted = cardinal(scene, index)
+    if counted is None:
         return None
-    if scene.word(index + 1) in CURRENCIES:
-        return value, 2
-    return (value, 1) if bare and scene.kind(index) == "number" else None
+    value, length = counted
+    if scene.word(index + length) in CURRENCIES:
+        return value, length + 1
+    return counted if bare and (scene.kind(index) == "number" or length > 1) else None
 
 
 def _compared(scene: Scene, index: int) -> Filter | None:
@@ -127,9 +152,7 @@ def _counted(scene: Scene, index: int) -> Filter | None:
     if value is None or not counted:
         return None
     return Filter(
-        lambda entity: any(
-            kind == entity.type and entity.attributes.get(name) == value for kind, name in counted
-        ),
+        lambda entity: any(kind == entity.type and entity.attributes.get(name) == value for kind, name in counted),
         "number",
         2,
     )
@@ -168,9 +191,7 @@ def apply(scene: Scene, ids: list[str], filter_: Filter) -> list[str]:
     if asks is None or len(kept) < 2:
         return kept
     today = scene.now.date()
-    days = {
-        entity: [at.date() for at in instants_of(scene, scene.entities[entity]) if asks(at)] for entity in kept
-    }
+    days = {entity: [at.date() for at in instants_of(scene, scene.entities[entity]) if asks(at)] for entity in kept}
     nearest = min((day for found in days.values() for day in found), key=lambda day: (day > today, abs(day - today)))
     return [entity for entity in kept if nearest in days[entity]]
 
@@ -184,6 +205,10 @@ def rank(scene: Scene, index: int) -> Rank | None:
     if word in ("most", "more", "least", "less") and scene.word(index + 1) in PLAIN_SCALES:
         scale, direction = PLAIN_SCALES[scene.word(index + 1)]
         return Rank(scale, direction == (word in ("most", "more")), "est" if word in ("most", "least") else "er", 2)
+    counted = scene.words.attributes.get(scene.word(index + 1))
+    if word in ("more", "most", "less", "least", "fewer", "fewest") and (counted or scene.word(index + 1) == "money"):
+        more, attribute = word in ("more", "most"), counted[0][1].name if counted else ""
+        return Rank("amount", more, "est" if word.endswith("st") else "er", 2, attribute)
     if word not in GRADED:
         return None
     scale, more, degree = GRADED[word]

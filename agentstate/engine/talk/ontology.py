@@ -45,8 +45,8 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A type of entity. `happened` names the instant attribute at which an event took place; `verbs` are what is done to
-    one; `shapes` are how its codes look: `#` a digit, `@` a letter, anything else itself.
+    """A type of entity. `happened` names the instant attribute at which an event took place; `verbs` are what is done
+    to one; `shapes` are how its codes look: `#` a digit, `@` a letter, anything else itself.
     """
 
     name: Name
@@ -115,7 +115,7 @@ def checked(ontology: Ontology) -> Ontology:
     for source in ontology.sources:
         unknown = set(source.attributes) - {attribute.name for attribute in kinds[source.type].attributes}
         if unknown:
-            raise BadOntology(f"type {source.type!r} has no attribute {sorted(unknown)[0]!r}", field="sources")
+            raise BadOntology(f"type {source.type!r} has no attribute {min(unknown)!r}", field="sources")
     return ontology
 
 

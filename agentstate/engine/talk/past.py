@@ -1,4 +1,4 @@
-"""`The same as last time`, `as before`, `the usual`: what took place last, of the kind and with those that are spoken of."""
+"""`The same as last time`, `as before`, `the usual`: what took place last, of that kind, with those people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agentstate.engine.talk.region import tied
 from agentstate.engine.talk.scene import LISTED, Scene
 from agentstate.engine.talk.words import PRONOUNS
 
-_LIKE = frozenset("same like as than from usual again did was were repeat what".split())
+_LIKE = frozenset(["same", "like", "as", "than", "from", "usual", "again", "did", "was", "were", "repeat", "what"])
 
 
 def last_time(scene: Scene, at: int) -> Choice | None:
@@ -59,7 +59,9 @@ def _same(scene: Scene, at: int, skip: int) -> int:
     pair = (scene.word(place + 1), scene.word(place + 2))
     if pair == ("last", "time"):
         return place + 3 - at
-    if pair[0] in ("before", "usual", "always") or pair == ("the", "last") and scene.word(place + 3) in ("one", "time"):
+    if pair[0] in ("before", "usual", "always") or (
+        pair == ("the", "last") and scene.word(place + 3) in ("one", "time")
+    ):
         return place + (2 if pair[0] != "the" else 4) - at
     return 0
 

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine.talk import dates, narrow
 from agentstate.engine.talk.narrow import Filter, Rank
 from agentstate.engine.talk.scene import Scene
 from agentstate.engine.talk.words import (
-    AFTER, BE, BEFORE, CLOSED, CONJUNCTIONS, DEFINITE, EXCEPT, FROM_END, HEADS, INDEFINITE, NUMBERS, ORDINALS, OTHER,
-    PLAIN_SCALES, PLURAL, POINTING, PREPOSITIONS, PRONOUNS, QUANTITIES, SAME,
+    AFTER,
+    BE,
+    BEFORE,
+    CLOSED,
+    CONJUNCTIONS,
+    DEFINITE,
+    EXCEPT,
+    FROM_END,
+    HEADS,
+    INDEFINITE,
+    NUMBERS,
+    ORDINALS,
+    OTHER,
+    PLAIN_SCALES,
+    PLURAL,
+    POINTING,
+    PREPOSITIONS,
+    PRONOUNS,
+    QUANTITIES,
+    SAME,
 )  # fmt: skip
 
 MOST_BEFORE = 8  # words before a noun
+_NOUNS_OF_NOTHING = frozenset(
+    ["time", "thing", "day", "way", "reason", "problem", "question", "moment", "second", "minute"]
+)
 
 
-@dataclass(frozen=True)
-class Phrase:
-    """Tokens `first` to `last` - 1. `head` is noun, one, or empty. `nth` counts from 1, or from the end when negative."""
+class Phrase(msgspec.Struct, frozen=True):
+    """Tokens `first` to `last` - 1. `head` is noun, one, or empty. `nth` counts from 1, from the end when negative."""
 
     first: int
     last: int
@@ -112,7 +133,7 @@ def _before(scene: Scene, phrase: Phrase) -> Phrase | None:
         return replace(phrase, other=True, many=many, last=at + 1)
     if word in SAME:
         return replace(phrase, same=True, last=at + 1)
-    if word in ("middle",) and not scene.means(at):
+    if word == "middle" and not scene.means(at):
         return replace(phrase, ordinal="middle", nth=1, last=at + 1)
     counted = _ordinal(scene, phrase)
     if counted is not None:
@@ -151,12 +172,22 @@ def _ordinal(scene: Scene, phrase: Phrase) -> Phrase | None:
 def _is_day(scene: Scene, at: int) -> bool:
     """`to the 9th`, `on the 2nd`: a day, not a place in a list."""
     before = scene.word(at - 2) if scene.word(at - 1) == "the" else scene.word(at - 1)
-    return scene.word(at)[0].isdecimal() and before in ("on", "to", "from", "by", "until", "of", "since", "before", "after")
+    return scene.word(at)[0].isdecimal() and before in (
+        "on",
+        "to",
+        "from",
+        "by",
+        "until",
+        "of",
+        "since",
+        "before",
+        "after",
+    )
 
 
 def _described(scene: Scene, phrase: Phrase) -> Phrase | None:
     word, at = scene.word(phrase.last), phrase.last
-    meant = scene.means(at) | scene.related.get(word, frozenset())
+    meant = scene.means(at) | (scene.related.get(word, frozenset()) if phrase.det or phrase.quantity else frozenset())
     if meant:
         return replace(phrase, means=(*phrase.means, meant), last=at + 1)
     rank = PLAIN_SCALES.get(word)
@@ -179,6 +210,8 @@ def _noun_soon(scene: Scene, at: int) -> bool:
 
 def _may_stand(scene: Scene, phrase: Phrase) -> bool:
     """Whether a phrase with a head refers: bare nouns are often verbs, or speak of any such thing."""
+    if phrase.head == "one" and scene.word(phrase.last) in _NOUNS_OF_NOTHING:
+        return False  # "that one time"
     if phrase.det or phrase.quantity:
         return True
     if phrase.head == "one":
@@ -202,13 +235,16 @@ def _headless(scene: Scene, phrase: Phrase) -> bool:
         return True
     if not phrase.marked and not (phrase.count and phrase.det):
         return False
-    if phrase.rank is not None and (phrase.rank.attribute and phrase.rank.length == 2 or phrase.rank.degree == ""):
+    if phrase.rank is not None and ((phrase.rank.attribute and phrase.rank.length == 2) or phrase.rank.degree == ""):
         return False  # "the higher rate" is a rate
     if not phrase.det and not phrase.quantity and not _bare_stands(scene, phrase):
         return False
-    if phrase.filters and not (phrase.means or phrase.rank or phrase.nth or phrase.quantity):
+    timed = all(filtered.why == "time" for filtered in phrase.filters)
+    if phrase.filters and timed and not (phrase.means or phrase.rank or phrase.nth or phrase.quantity):
         return False  # "the 12th", "this week": a time, not a thing
-    if phrase.det == "that" and phrase.same:
+    if (phrase.det == "that" or not phrase.det) and phrase.same:
+        return False
+    if phrase.rank is not None and scene.word(phrase.last - 1) in ("most", "least", "max", "maximum", "min", "minimum"):
         return False
     return closes(scene, phrase.last)
 
@@ -245,8 +281,17 @@ def _bare_stands(scene: Scene, phrase: Phrase) -> bool:
     """Without any determiner: "second one", "cheapest, please", "from savings", "and checking?"."""
     before = scene.word(phrase.first - 1)
     starts = phrase.first == 0 or scene.kind(phrase.first - 1) == "mark"
-    if phrase.nth or phrase.rank or phrase.other or phrase.same or phrase.step:
+    if phrase.nth or phrase.rank or phrase.other or phrase.step:
+        if (phrase.rank is not None and phrase.rank.degree != "est") or (phrase.nth and _counts_points(scene, phrase)):
+            return False
         return (starts or before in CONJUNCTIONS) and (scene.ends(phrase.last) or closes(scene, phrase.last))
     if not phrase.means or phrase.filters:
         return False
     return starts or before in PREPOSITIONS | CONJUNCTIONS or before in ("'s", "is", "not", "use", "no", "yes")
+
+
+def _counts_points(scene: Scene, phrase: Phrase) -> bool:
+    """`first, I want to complain`, `first of all`: an ordinal that orders what is said."""
+    return scene.word(phrase.last) == "of" or (
+        scene.kind(phrase.last) == "mark" and phrase.last + 2 < len(scene.tokens)
+    )

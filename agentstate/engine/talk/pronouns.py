@@ -1,5 +1,5 @@
-"""Pronouns: "it", "that", "her", "them", "there". The candidates are what was spoken of, by salience, and what the rest of
-the sentence wants: a verb that is done to such a thing, a noun that it has.
+"""Pronouns: "it", "that", "her", "them", "there". The candidates are what was spoken of, by salience, and what the rest
+of the sentence wants: a verb that is done to such a thing, a noun that it has.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def _wanted(scene: Scene, at: int) -> frozenset[str]:
 
 def _belongs(scene: Scene, index: int, at: int) -> bool:
     """`its limit`, `the balance on it`, `is it the total`."""
-    return index == at + 1 or (at - 4 <= index < at and scene.word(index - 1) in DEFINITE | BE | {"what", "how", "much"})
+    return index == at + 1 or (
+        at - 4 <= index < at and scene.word(index - 1) in DEFINITE | BE | {"what", "how", "much"}
+    )
 
 
 def _best(scene: Scene, scored: dict[str, int], last: int, why: tuple[str, ...]) -> Choice:
@@ -74,10 +76,16 @@ def person(scene: Scene, gender: str, last: int) -> Choice:
     """The person "she" or "him" means: of that gender, or of one that is not known."""
     people = {e: scene.salience.get(e, 1) for e in scene.entities if _is_person(scene, e)}
     known = {e: value for e, value in people.items() if scene.entities[e].gender == gender}
+    if len(known) == 1:
+        (only,) = known
+        return Choice((only,), True, min(90, 66 + known[only] // 2), ("person", gender, "the only one"), last)
     if known:
         return _best(scene, known, last, ("person", gender))
     return _best(
-        scene, {e: v - 15 for e, v in people.items() if not scene.entities[e].gender}, last, ("person", "gender unknown")
+        scene,
+        {e: v - 15 for e, v in people.items() if not scene.entities[e].gender},
+        last,
+        ("person", "gender unknown"),
     )
 
 
@@ -115,7 +123,9 @@ def _single(scene: Scene, last: int) -> Choice | None:
     fits = {
         entity: value
         for entity, value in scene.salience.items()
-        if scene.type(entity).category == "person" and scene.entities[entity].gender in ("neuter", "") and value > LISTED
+        if scene.type(entity).category == "person"
+        and scene.entities[entity].gender in ("neuter", "")
+        and value > LISTED
     }
     return _best(scene, fits, last, ("spoken of",)) if fits else None
 

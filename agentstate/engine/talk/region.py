@@ -5,22 +5,40 @@ Each piece is taken only if it leaves a candidate: a sentence goes on after its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from agentstate.engine.talk import narrow
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.scene import Scene, focus
-from agentstate.engine.talk.words import BE, DEFINITE, GRADED, INDEFINITE, MODAL, POINTING, STOP
+from agentstate.engine.talk.words import BE, DEFINITE, INDEFINITE, MODAL, POINTING, STOP
 
 LONGEST = 12  # tokens after a noun that may belong to it
-_BREAKS = frozenset("and or but because so if when while although though unless then except besides excluding but".split())
-_GOALS = frozenset("to into onto towards against".split())
+_BREAKS = frozenset(
+    [
+        "and",
+        "or",
+        "but",
+        "because",
+        "so",
+        "if",
+        "when",
+        "while",
+        "although",
+        "though",
+        "unless",
+        "then",
+        "except",
+        "besides",
+        "excluding",
+        "but",
+    ]
+)
+_GOALS = frozenset(["to", "into", "onto", "towards", "against"])
 _EXTREME = {"first": False, "earliest": False, "soonest": False, "last": True, "latest": True}
 
 
-@dataclass(frozen=True)
-class Narrowed:
+class Narrowed(msgspec.Struct, frozen=True):
     """The candidates that are left, up to which token the phrase goes, an order that was asked for, and the reasons."""
 
     ids: list[str]
@@ -54,6 +72,8 @@ def _own_phrase(scene: Scene, phrase: Phrase, at: int, ids: list[str]) -> bool:
     if not (determined or aimed) or scene.word(at) in scene.related:
         return False
     types = {scene.entities[entity].type for entity in ids}
+    if len(ids) == 1 and ids[0] in scene.means(at):
+        return False
     named = (scene.entities[entity] for entity in scene.means(at))
     return any(entity.type in types and scene.word(at) in entity.core for entity in named)
 
@@ -78,7 +98,7 @@ def _filtered(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
 def _ranked(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
     word = scene.word(at)
     rank = narrow.rank(scene, at)
-    if rank is not None and rank.attribute and word in GRADED:
+    if rank is not None and rank.length == 2 and (rank.attribute or rank.scale == "amount"):
         return Narrowed(found.ids, at + rank.length, rank, why=found.why)
     named = scene.words.attributes.get(word) or scene.words.attributes.get(word.removesuffix("s"))
     if named and word not in STOP and scene.word(at + 1) in _EXTREME:

@@ -1,31 +1,79 @@
 """The resolver: every phrase of an English sentence that refers, and what it means, with a confidence and the reasons.
 
-Deterministic and pure: the sentence, what the talk holds, and the instant that is now are all it goes by. What is known of a
-domain comes from the ontology in the talk. A text of any length is read up to `tokens.MOST_CHARACTERS`, in linear time.
+Deterministic and pure: the sentence, what the talk holds, and the instant that is now are all it goes by. What is known
+of a domain comes from the ontology in the talk. A text of any length is read up to `tokens.MOST_CHARACTERS`, in linear
+time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from agentstate.engine.talk import idioms, names, pronouns
 from agentstate.engine.talk.choose import Choice, choose, one_of
+from agentstate.engine.talk.dates import WEEKDAYS
 from agentstate.engine.talk.entities import Entity
 from agentstate.engine.talk.held import MOST_REFERENCES, Resolution, Talk
+from agentstate.engine.talk.narrow import number
 from agentstate.engine.talk.past import last_time
-from agentstate.engine.talk.phrase import Phrase, noun_phrase
+from agentstate.engine.talk.phrase import Phrase, closes, noun_phrase
 from agentstate.engine.talk.questions import question
-from agentstate.engine.talk.scene import Scene, groups, scene
+from agentstate.engine.talk.region import tied
+from agentstate.engine.talk.scene import ALONE, Scene, focus, groups, scene
 from agentstate.engine.talk.tokens import tokens
-from agentstate.engine.talk.words import EXCEPT, FEMALE, MALE, PLURAL, POSSESSIVE, THING
+from agentstate.engine.talk.words import (
+    AFTER,
+    BEFORE,
+    DEFINITE,
+    EXCEPT,
+    FEMALE,
+    FROM_END,
+    GRADED,
+    HEADS,
+    INDEFINITE,
+    MALE,
+    NUMBERS,
+    ORDINALS,
+    OTHER,
+    PLAIN_SCALES,
+    PLURAL,
+    POINTING,
+    POSSESSIVE,
+    QUANTITIES,
+    SAME,
+    THING,
+)  # fmt: skip
 
 THRESHOLD = 60  # percent: below it an answer is not given, but asked for
 _POINTERS = frozenset({"that", "this"})
-_POLITE = frozenset("please thanks thank you then option number choice no nr".split())
+_BEGINS = frozenset(
+    DEFINITE
+    | POINTING
+    | INDEFINITE
+    | QUANTITIES
+    | OTHER
+    | SAME
+    | BEFORE
+    | AFTER
+    | THING
+    | FEMALE
+    | MALE
+    | PLURAL
+    | set(ORDINALS)
+    | set(FROM_END)
+    | set(GRADED)
+    | set(HEADS)
+    | set(NUMBERS)
+    | set(PLAIN_SCALES)
+    | {"there", "option", "number", "choice", "as", "like"}
+    | set(WEEKDAYS)
+    | {"yesterday", "today", "tomorrow"}
+)
+_POLITE = frozenset(["please", "thanks", "thank", "you", "then", "option", "number", "choice", "no", "nr"])
 
 
 @dataclass(frozen=True)
@@ -51,7 +99,7 @@ def resolve(talk: Talk, text: str, now: datetime, history: Sequence[Entity] = ()
     """The references of `text`, said by the customer at `now`. `history` are entities of earlier sessions."""
     known = {entity.id for entity in talk.entities}
     past = tuple(entity for entity in history if entity.id not in known)
-    return read(changed(talk, entities=(*past, *talk.entities)), text, now).references
+    return read(replace(talk, entities=(*past, *talk.entities)), text, now).references
 
 
 def read(talk: Talk, text: str, now: datetime, speaker: str = "customer") -> Reading:
@@ -60,8 +108,22 @@ def read(talk: Talk, text: str, now: datetime, speaker: str = "customer") -> Rea
     run = _Pass(scene(talk, cut, text, now, speaker, talk.turn + 1))
     at = 0
     while at < len(cut) and len(run.found) < MOST_REFERENCES:
-        at = max(_step(run, at), at + 1)
+        at = max(_step(run, at), at + 1) if _may_begin(run.scene, at) else at + 1
     return Reading(tuple(run.found), tuple(run.new), tuple(run.spoken_of))
+
+
+def _may_begin(here: Scene, at: int) -> bool:
+    """Whether any phrase can begin at `at`: most words of a sentence begin none."""
+    token = here.tokens[at]
+    if token.kind == "word":
+        word = token.text
+        known = word in _BEGINS or word in here.by_word or word in here.words.nouns or word in here.words.begins
+        return known or word in here.words.values or word in here.words.orders or _coded(word) or bool(here.means(at))
+    return token.kind in ("number", "money", "clock", "iso", "slash")
+
+
+def _coded(word: str) -> bool:
+    return word[0] == "#" or any(character.isdecimal() for character in word)
 
 
 def _step(run: _Pass, at: int) -> int:
@@ -78,25 +140,28 @@ def _add(run: _Pass, first: int, choice: Choice, *, ask_of: frozenset[str] | Non
     at = run.scene
     last = max(choice.last, first + 1)
     start, end = at.tokens[first].start, at.tokens[min(last, len(at.tokens)) - 1].end
-    negated = at.word(first - 1) in ("not", "'t") or at.word(first - 2) in ("not",)
+    negated = at.word(first - 1) in ("not", "'t") or at.word(first - 2) == "not"
     base = Resolution(at.text[start:end], start, end, "none", why=choice.why, negated=negated)
     if not choice.ids:
-        run.found.append(changed(base, ask=question(at, base.mention, ())))
+        run.found.append(replace(base, ask=question(at, base.mention, ())))
     elif choice.sure and choice.confidence >= THRESHOLD:
-        run.found.append(changed(base, found="entity", entities=choice.ids, confidence=choice.confidence))
+        run.found.append(replace(base, found="entity", entities=choice.ids, confidence=choice.confidence))
         run.spoken_of.append(choice.ids)
+        if len(choice.ids) == 1:
+            run.scene = _touched(at, choice.ids[0])
     else:
         ask = question(at, base.mention, choice.ids)
-        run.found.append(
-            changed(base, found="ambiguous", entities=choice.ids, confidence=choice.confidence, ask=ask)
-        )
+        run.found.append(replace(base, found="ambiguous", entities=choice.ids, confidence=choice.confidence, ask=ask))
     return last
+
+
+def _touched(here: Scene, entity: str) -> Scene:
+    """The scene after this very sentence spoke of `entity`: what follows may go back to it."""
+    return replace(here, just=(*here.just, entity), salience={**here.salience, entity: ALONE + 4})
 
 
 def _lone_number(run: _Pass, at: int) -> int:
     """`option 2`, `number three`, or an answer that is nothing but a number: a place in the newest list."""
-    from agentstate.engine.talk.narrow import number
-
     here = run.scene
     introduced = here.word(at) in ("option", "number", "choice")
     noun = here.noun(at)
@@ -167,8 +232,6 @@ def _pronoun(run: _Pass, at: int) -> int:
 
 def _points_on(here: Scene, at: int) -> bool:
     """`those people`, `these days`: a noun of its own follows."""
-    from agentstate.engine.talk.phrase import closes
-
     return not closes(here, at + 1) or here.word(at + 1) in ("who", "that")
 
 
@@ -242,4 +305,13 @@ def _name(run: _Pass, at: int) -> int:
     if following is not None and set(following.ids) & set(ids):  # "savings 2207"
         ids, last = [entity for entity in ids if entity in following.ids], last + following.length
     choice = one_of(here, ids, last, ("name",), narrowed=True)
+    if here.word(last) == "'s" and here.ends(last + 1) and (belonging := _belonging(here, frozenset(ids))):
+        choice = one_of(here, belonging, last + 1, ("whose it is",), narrowed=True)
     return _add(run, at, replace(choice, confidence=97 if choice.sure and named.strong else choice.confidence))
+
+
+def _belonging(here: Scene, owner: frozenset[str]) -> list[str]:
+    """`and Rosa's?`: what is tied to her, of the type that is spoken of."""
+    near = focus(here)
+    types = {here.entities[near].type} if near else {group.type for group in groups(here)[:1]}
+    return [e for e, known in here.entities.items() if known.type in types and tied(here, e, owner)]

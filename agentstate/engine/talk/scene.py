@@ -1,4 +1,4 @@
-"""A scene: a sentence beside what is known when it is said. All that reading and resolving one message needs, indexed."""
+"""A scene: a sentence beside what is known when it is said. All that one message is read with."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+import msgspec
+
 from agentstate.engine.talk.entities import Entity, types_of
 from agentstate.engine.talk.held import Group, Mention, Talk
 from agentstate.engine.talk.ontology import Attribute, EntityType, Ontology
 from agentstate.engine.talk.tokens import Token, plural, singular
+from agentstate.engine.talk.words import STOP
 
-FADES = 10  # salience lost with each turn
+FADES = 14  # salience lost with each turn
+PADDING = [""] * 24  # longer than any look ahead or back
+_NOBODY: frozenset[str] = frozenset()
 ALONE, LISTED, SHOWN, ONLY_SHOWN = 60, 30, 8, 32  # salience of a mention in this turn
 
 
@@ -22,6 +27,7 @@ class Lexicon:
 
     types: Mapping[str, EntityType]
     nouns: Mapping[str, tuple[frozenset[str], bool]]
+    begins: frozenset[str]  # first words of nouns of two
     verbs: Mapping[str, frozenset[str]]
     attributes: Mapping[str, tuple[tuple[str, Attribute], ...]]
     values: Mapping[str, tuple[tuple[str, str], ...]]
@@ -44,14 +50,16 @@ def lexicon(ontology: Ontology) -> Lexicon:
             for form in _forms(verb.lower()):
                 verbs[form] = verbs.get(form, frozenset()) | {kind.name}
         for attribute in kind.attributes:
-            for noun in (attribute.name.lower(), *(noun.lower() for noun in attribute.nouns)):
+            called = (attribute.name.lower(), *(noun.lower() for noun in attribute.nouns))
+            for noun in (noun for noun in called if noun not in STOP):
                 for form in (noun, plural(noun)):
                     attributes[form] = (*attributes.get(form, ()), (kind.name, attribute))
             for said, value in attribute.words.items():
                 values[said.lower()] = (*values.get(said.lower(), ()), (kind.name, value.lower()))
             orders |= {word.lower(): (attribute.name, True) for word in attribute.more}
             orders |= {word.lower(): (attribute.name, False) for word in attribute.less}
-    return Lexicon(types_of(ontology), nouns, verbs, attributes, values, orders)
+    begins = frozenset(noun.split()[0] for noun in nouns if " " in noun)
+    return Lexicon(types_of(ontology), nouns, begins, verbs, attributes, values, orders)
 
 
 def _forms(verb: str) -> tuple[str, ...]:
@@ -61,8 +69,7 @@ def _forms(verb: str) -> tuple[str, ...]:
     return tuple(f"{form} {rest}".strip() for form in forms)
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(msgspec.Struct, frozen=True):
     """`talk` as it was before the sentence, and the sentence. `by_word` leads from a word to the entities it may mean,
     `related` from a word to the entities that are tied to one it means.
     """
@@ -78,10 +85,12 @@ class Scene:
     related: Mapping[str, frozenset[str]]
     salience: Mapping[str, int]
     order: Mapping[str, int]
+    texts: list[str]  # of the tokens; with padding, so that a look beyond either end finds nothing
+    just: tuple[str, ...] = ()  # what this very sentence has spoken of, the newest last
 
     def word(self, index: int) -> str:
         """The token at `index`, or empty beyond either end."""
-        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
+        return self.texts[index]
 
     def kind(self, index: int) -> str:
         """The kind of the token at `index`."""
@@ -98,16 +107,16 @@ class Scene:
 
     def noun(self, index: int) -> tuple[frozenset[str], bool, int] | None:
         """The noun of a type that begins at `index`: types, plural, tokens taken."""
-        pair = f"{self.word(index)} {self.word(index + 1)}"
-        if pair in self.words.nouns:
-            return (*self.words.nouns[pair], 2)
-        found = self.words.nouns.get(self.word(index))
+        word = self.texts[index]
+        if word in self.words.begins and f"{word} {self.texts[index + 1]}" in self.words.nouns:
+            return (*self.words.nouns[f"{word} {self.texts[index + 1]}"], 2)
+        found = self.words.nouns.get(word)
         return (*found, 1) if found else None
 
     def means(self, index: int) -> frozenset[str]:
         """The entities that the word at `index` may describe by name or value, by themselves."""
-        word = self.word(index)
-        found = self.by_word.get(word) or self.by_word.get(singular(word), frozenset())
+        word = self.texts[index]
+        found = self.by_word.get(word) or self.by_word.get(singular(word), _NOBODY)
         for kind, value in self.words.values.get(word, ()):
             parts = value.split()
             sets = [self.by_word.get(part, frozenset()) for part in parts]
@@ -133,6 +142,7 @@ def scene(talk: Talk, tokens: list[Token], text: str, now: datetime, speaker: st
         talk, tokens, text, now, speaker, words, entities, frozen,
         _related(talk, words, frozen), _salience(talk, entities, turn),
         {entity: index for index, entity in enumerate(entities)},
+        [*(token.text for token in tokens), *PADDING],
     )  # fmt: skip
 
 
@@ -175,6 +185,9 @@ def _salience(talk: Talk, entities: Mapping[str, Entity], turn: int) -> dict[str
 
 def focus(scene: Scene, types: frozenset[str] | None = None) -> str:
     """The entity that stands out most, of `types` if given: the one spoken of alone, last. Empty when none does."""
+    for near in reversed(scene.just):
+        if not types or scene.entities[near].type in types:
+            return near
     best, value = "", LISTED - FADES
     for mention in reversed(scene.talk.mentions):
         entity = scene.entities.get(mention.entity)
@@ -188,11 +201,13 @@ def focus(scene: Scene, types: frozenset[str] | None = None) -> str:
 def groups(scene: Scene, types: frozenset[str] | None = None, least: int = 2) -> list[Group]:
     """The lists on the table, the newest first: what was said before what was only shown, of the same turn."""
     found = [
-        group
-        for group in scene.talk.groups
-        if len(group.entities) >= least and (types is None or group.type in types)
+        group for group in scene.talk.groups if len(group.entities) >= least and (types is None or group.type in types)
     ]
-    return sorted(found, key=lambda group: (group.turn, group.said), reverse=True)
+    newest = sorted(found, key=lambda group: (group.turn, group.said), reverse=True)
+    kept: dict[frozenset[str], Group] = {}
+    for group in newest:
+        kept.setdefault(frozenset(group.entities), group)
+    return list(kept.values())
 
 
 __all__ = ["Lexicon", "Mention", "Scene", "focus", "groups", "lexicon", "scene"]

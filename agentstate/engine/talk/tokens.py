@@ -1,4 +1,4 @@
-"""A sentence as tokens: words, numbers, amounts and marks, in order, with where they stand. Linear in the text, capped."""
+"""A sentence as tokens: words, numbers, amounts and marks, in order, with their places. Linear, capped."""
 
 from __future__ import annotations
 

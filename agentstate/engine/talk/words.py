@@ -30,6 +30,12 @@ NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "couple": 2, "pair": 2, "zero": 0,
 }  # fmt: skip
+CARDINALS = {
+    **NUMBERS, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+    "eighty": 80, "ninety": 90,
+}  # fmt: skip
+POWERS = {"hundred": 100, "thousand": 1000, "grand": 1000}
 ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
     "tenth": 10, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5, "6th": 6, "7th": 7, "8th": 8, "9th": 9, "10th": 10,
@@ -82,29 +88,36 @@ GRADED = _graded()
 
 KIN: Mapping[str, str] = {
     **dict.fromkeys(
-        _set("sister mother mom mum mommy wife daughter aunt grandmother grandma niece girlfriend granddaughter"), "female"
+        _set("sister mother mom mum mommy wife daughter aunt grandmother grandma niece girlfriend granddaughter"),
+        "female",
     ),
     **dict.fromkeys(
         _set("brother father dad daddy husband son uncle grandfather grandpa nephew boyfriend grandson"), "male"
     ),
-    **dict.fromkeys(_set("partner spouse friend cousin boss neighbor neighbour roommate parent child kid colleague"), ""),
+    **dict.fromkeys(_set("partner spouse friend cousin boss neighbor neighbour roommate parent child kid"), ""),
 }  # fmt: skip
 TITLES = {"mr": "male", "mister": "male", "sir": "male", "ms": "female", "mrs": "female", "miss": "female", "dr": ""}
 
 BE = _set("is 's was be been are 're were am 'm being isn wasn aren weren ain")
-MODAL = _set("will would can could should may might must shall 'll 'd won wouldn couldn shouldn do does did don didn doesn")
+MODAL = _set(
+    "will would can could should may might must shall 'll 'd won wouldn couldn shouldn do does did don didn doesn"
+)
 VERBS = BE | MODAL | _set(
     "has have had hasn haven hadn get gets got go goes went come comes came make makes made take takes took work works"
     " worked look looks looked sound sounds seem seems cost costs say says said need needs want wants like likes show"
     " shows arrive arrives arrived leave leaves left expire expires fit fits suit suits go keep keeps stay stays happen"
     " happens went gone give gives start starts end ends stop stops help helps appear appears turn turns mean means"
+    " hold holds contain contains include includes remain remains cover covers"
     " change changes pay pays use uses put send sends cancel book call let try see know think"
 )  # fmt: skip
 PREPOSITIONS = _set(
     "to from in into onto on at for of with by over under above below about than via through before after since until"
     " till between within around as like out off up down near during per toward towards against across behind"
 )
-CONJUNCTIONS = _set("and or but because so if when while although though unless then that which who whether nor yet plus")
+CONJUNCTIONS = _set(
+    "and or but because so if when while although though unless then that which who whether nor yet plus"
+)
+RELATIVES = _set("i you we he she they that which who whom where")
 PRONOUNS = _set("i me you we us he him she her it they them who whom myself yourself mine yours ours")
 ADVERBS = _set(
     "please now then too also instead again only just still already today tomorrow yesterday tonight here there thanks"
@@ -117,18 +130,17 @@ STOP = CLOSED | _set("one ones two three 're 've 'll 'd 's mine how where why wh
 
 # What "it" or "that" is about in these is no thing that was spoken of.
 EMPTY_IT = _set(
-    "raining snowing sunny cold hot warm windy dark late early fine ok okay great good nice lovely wonderful perfect alright"
-    " all right true false possible impossible clear obvious likely unlikely important urgent necessary better best worse"
-    " easier hard easy difficult strange funny weird sad annoying frustrating ridiculous unfair helpful amazing awesome"
-    " time noon midnight monday tuesday wednesday thursday friday saturday sunday been just about me my his her your our"
-    " the a an not worth up because like so too really very kind pretty quite awful terrible awkward crazy confusing a"
-    " fair sure certain enough been getting only no correct"
+    "raining snowing sunny cold hot warm windy dark late early fine ok okay great good nice lovely wonderful perfect"
+    " alright all right true false possible impossible clear obvious likely unlikely important urgent necessary better"
+    " best worse easier hard easy difficult strange funny weird sad annoying frustrating ridiculous unfair helpful amazing"
+    " awesome time noon midnight monday tuesday wednesday thursday friday saturday sunday about me my his her your our the"
+    " a an what worth up because like kind awful terrible awkward crazy confusing fair sure certain enough no correct"
 )
 IT_VERBS = _set("seems seem seemed appears appear appeared depends looks turns hurts says feels sounds happens")
 VERBS_OF_ACTION = _set("do did does doing done")
 # verb + "it"/"that" as a whole idiom
 IDIOM_VERBS = _set(
-    "got get appreciate forget love hate believe made make call mind worth understand know see mean guess say said thought"
-    " think hope bet figured assume like doubt realize realise imagine heard hear promise wish suppose gather swear remember"
-    " feel do did done doing does hang beat take play risk helps help"
+    "got appreciate forget believe made make call worth understand know see mean guess say said thought think hope bet"
+    " figured assume doubt realize realise imagine heard hear promise suppose gather swear do did done doing does hang"
+    " beat play risk helps help"
 )
