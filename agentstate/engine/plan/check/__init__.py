@@ -7,7 +7,7 @@ The cost grows with the plan's size, near linearly: a plan of 10,000 calls takes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 
 from agentstate.engine import schemas
 from agentstate.engine.plan.check import calls, outputs, sources
@@ -27,7 +27,7 @@ from agentstate.engine.plan.order import graph
 __all__ = ["ERRORS", "RULES", "WARNINGS", "Finding", "PlanRefused", "accepted", "check"]
 
 
-_UNREADABLE = ("bad_schema", "bad_reference", "bad_guard")
+_UNREADABLE = ("bad_reference", "bad_guard")
 
 
 def check(plan: Plan, facts: Facts) -> tuple[Finding, ...]:
@@ -47,10 +47,13 @@ def accepted(plan: Plan, facts: Facts) -> Plan:
 
 
 def _findings(plan: Plan, facts: Facts) -> Iterator[Finding]:
-    unreadable = False
-    for finding in chain(_schemas(facts), *(calls.findings(call, facts) for call in plan.calls)):
-        unreadable = unreadable or finding.rule in _UNREADABLE
-        yield finding
+    unusable = dict(_unusable_schemas(plan, facts))
+    yield from unusable.values()
+    unreadable = bool(unusable)
+    for call in plan.calls:
+        for finding in calls.findings(call, facts, call.tool not in unusable):
+            unreadable = unreadable or finding.rule in _UNREADABLE
+            yield finding
     if unreadable:
         return  # what cannot be read cannot be wired
     try:
@@ -62,12 +65,23 @@ def _findings(plan: Plan, facts: Facts) -> Iterator[Finding]:
     yield from outputs.findings(plan, facts, wiring)
 
 
-def _schemas(facts: Facts) -> Iterator[Finding]:
+def _unusable_schemas(plan: Plan, facts: Facts) -> Iterator[tuple[str, Finding]]:
+    """Of each tool, of the form and of what is declared: what is wrong with its schemas, at the first call."""
     for name, schema in (("the form of the state", facts.form), *facts.declared.items()):
-        try:
-            schemas.check_schema(True if schema is None else schema)
-        except schemas.BadSchema as error:
-            yield Finding("bad_schema", "", f"{name}: {error.detail}")
+        yield from _unusable(name, "", schema)
+    first = {call.tool: call.id for call in reversed(plan.calls)}
+    for tool, call in first.items():
+        card = facts.tools.get(tool)
+        if card is not None:
+            yield from _unusable(tool, call, card.arguments)
+            yield from _unusable(tool, call, card.result)
+
+
+def _unusable(name: str, call: str, schema: schemas.Schema | None) -> Iterator[tuple[str, Finding]]:
+    try:
+        schemas.check_schema(True if schema is None else schema)
+    except schemas.BadSchema as error:
+        yield name, Finding("bad_schema", call, f"{name}: {error.detail}")
 
 
 def _short(finding: Finding) -> Finding:
