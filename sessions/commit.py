@@ -291,7 +291,7 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             return state.calls[event.call].intent
         case ev.DecisionMade() | ev.RequestEnded():
             return state.requests[event.request].seq
-        case ev.ToolIntended() if event.request:
+        case ev.ToolIntended() if event.request in state.requests:
             return state.requests[event.request].seq
         case _:
             return -1

@@ -6,23 +6,53 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given, ToolFacts
 from agentstate.engine.memory.remembering import Remembering
+from agentstate.engine.migrating import Catalogue
+from agentstate.engine.migrating.pruning import Reads, read_by_policy
+from agentstate.engine.plan import goals
+from agentstate.engine.state.goals import GOALS
+from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
+from sessions import state_schemas
 from sessions.agents import counters
 from sessions.agents.model import Model, ToolSpec
 from sessions.tools import registry as tools
 
+Plans = Literal["unasked", "adapt", "follow"]
+PLANNING = ToolSpec(
+    PLAN,
+    "Propose several calls at once. A parameter like †state.customer.name waits for the call whose _outputPath is"
+    " state.customer; calls that wait for nothing run side by side.",
+    {
+        "type": "object",
+        "required": ["calls"],
+        "properties": {
+            "calls": {
+                "type": "array",
+                "minItems": 1,
+                "items": {
+                    "type": "object",
+                    "required": ["_tool"],
+                    "properties": {name: {"type": "string"} for name in ("_id", "_tool", "_outputPath", "_when")},
+                },
+            }
+        },
+    },
+)
+TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 
 
 class Agent(msgspec.Struct, frozen=True):
     """One agent. `tools` names registered tools; `output_paths` says where a tool's result goes in the scratchpad;
+    `plans` whether its model is offered to plan, and must follow the plan exactly then;
     `memory` how long its requests may be and what is kept of a conversation.
     """
 
@@ -33,6 +63,8 @@ class Agent(msgspec.Struct, frozen=True):
     output_paths: dict[str, str]
     memory: Remembering = Remembering()
     script: Model | None = None  # the model to ask when the settings name none
+    plans: Plans = "unasked"
+    schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
 
 
 class UnknownAgent(Invalid):
@@ -52,6 +84,7 @@ def register(agent: Agent) -> None:
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
     policy_named(agent.policy)
+    schemas_for(agent.schema)
     counters.named(agent.memory.counter)
     _registry[agent.name] = agent
 
@@ -75,6 +108,17 @@ def policy_named(name: str) -> pol.Policy:
     return pol.load((POLICIES / f"{name}.json").read_bytes())
 
 
+def schemas_for(name: str) -> Catalogue | None:
+    """The versions of the schema of that name; None for the empty name."""
+    return state_schemas.named(name) if name else None
+
+
+@lru_cache
+def reads_of(agent: str) -> Reads:
+    """What the agent's rules read of its state."""
+    return read_by_policy(policy_named(find(agent).policy))
+
+
 @lru_cache
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
     """What rules need to know of the agent's tools."""
@@ -92,6 +136,9 @@ def _facts(name: str) -> ToolFacts:
         base_seconds=tool.retry.base_seconds,
         check=tool.check,
         preview=tool.preview,
+        schema=tool.arguments,
+        result=tool.result,
+        milliseconds=tool.milliseconds,
     )
 
 
@@ -99,10 +146,21 @@ def given_for(agent: str, at: datetime) -> Given:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
     found = find(agent)
     counter = counters.named(found.memory.counter)
-    return Given(at, lambda: str(new_id()), facts_for(agent), policy_named(found.policy), found.memory, counter)
+    return Given(
+        at,
+        lambda: str(new_id()),
+        facts_for(agent),
+        policy_named(found.policy),
+        memory=found.memory,
+        counter=counter,
+        schemas=schemas_for(found.schema),
+        reads=reads_of(agent),
+        follow=found.plans == "follow",
+    )
 
 
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:
     """The agent's tools as its model sees them."""
     found = [tools.find(name) for name in agent.tools]
-    return tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
+    specs = tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
+    return specs if agent.plans == "unasked" else (*specs, PLANNING, TAKING_APART)

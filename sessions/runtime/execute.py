@@ -14,14 +14,16 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.references import Views
+from agentstate.engine.scratchpad import scopes
+from agentstate.engine.state import Call, SessionState, rounds
 from sessions.agents import choice, context
 from sessions.agents.model import ModelAnswer, ModelFailed
 from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import crash
 from sessions.tools import registry as tools
-from sessions.tools.registry import USUAL_TIMEOUT, Tool, ToolContext, ToolFailed
+from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 
 log = logging.getLogger(__name__)
 MAX_RESULT = 256_000  # bytes of one tool's result
@@ -36,7 +38,8 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     if tool is None:
         return Fail(call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False)
     customer = state.opened.customer if state.opened else ""
-    handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt)
+    view = view_of(state, call, tool)
+    handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt, view)
     try:
         result = tool.run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:
@@ -45,7 +48,19 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         _told("tool", call.tool, error)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
     crash.point("after_effect", call.tool)
+    if isinstance(result, Chosen):
+        return _recorded(call, result.result, result.outcome)
     return _recorded(call, result)
+
+
+def view_of(state: SessionState, call: Call, tool: Tool | None) -> dict[str, Any]:
+    """What the scopes of tool and call let through, both of them where both are given; without any, nothing."""
+    planned = rounds.planned(state.plans, call.id)
+    declared = [each.scopes for each in (tool, planned) if each is not None and each.scopes is not None]
+    views: Views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
+    for allowed in declared:
+        views = scopes.narrowed(views, allowed)
+    return deepcopy(dict(views)) if declared else {}
 
 
 def seconds_for(call: Call) -> float:
@@ -71,7 +86,7 @@ def _told(kind: str, name: str, error: Exception) -> None:
     log.error("%s %s broke: %s\n%s", kind, name, type(error).__name__, where)
 
 
-def _recorded(call: Call, result: Any) -> Return | Fail:
+def _recorded(call: Call, result: Any, outcome: int = 0) -> Return | Fail:
     try:
         data = _encoder.encode(result)
         result = _decoder.decode(data)  # as it will be read back; a Decimal that is no number fails here
@@ -79,7 +94,7 @@ def _recorded(call: Call, result: Any) -> Return | Fail:
         return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
     if len(data) > MAX_RESULT:
         return Fail(call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False)
-    return Return(call.id, call.attempt, result)
+    return Return(call.id, call.attempt, result, outcome)
 
 
 def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import jsonschema
 import msgspec
 
+from agentstate.engine.plan.facts import ToolCard
 from agentstate.errors import Invalid
 
 Effect = Literal["pure", "idempotent", "once"]
@@ -18,13 +19,26 @@ Arguments = dict[str, Any]
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """Who calls, and the idempotency key that stays the same over every attempt of one call."""
+    """Who calls, and the idempotency key that stays the same over every attempt of one call. `view` is what the scopes
+    of tool and call let through of the session's state and input; without scopes, nothing.
+    """
 
     session: str
     call: str
     key: str
     customer: str
     attempt: int
+    view: dict[str, Any] = {}
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A result that says which of the alternatives of its output path it is, counted from 0."""
+
+    outcome: int
+    result: dict[str, Any]
+
+
+Result = dict[str, Any] | Chosen
 
 
 class Retry(msgspec.Struct, frozen=True):
@@ -58,12 +72,15 @@ class Tool(msgspec.Struct, frozen=True):
     description: str
     effect: Effect
     arguments: dict[str, Any]
-    run: Callable[[Arguments, ToolContext], dict[str, Any]]
-    validator: jsonschema.Draft202012Validator  # of `arguments`
+    run: Callable[[Arguments, ToolContext], Result]
+    validator: jsonschema.Draft202012Validator  # of `arguments` without meta-properties
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
     timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
     compensation: str = ""  # what can be done about its effect afterwards: the name of a tool, or words
+    scopes: tuple[str, ...] | None = None  # the only part of state and input that it may see; None: nothing
+    result: dict[str, Any] | None = None  # schema of its result
+    milliseconds: int = 0  # how long it usually takes
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
@@ -88,14 +105,17 @@ def tool(
     timeout: float = USUAL_TIMEOUT,
     retry: Retry = USUAL_RETRY,
     compensation: str = "",
-) -> Callable[[Callable[[Arguments, ToolContext], dict[str, Any]]], Callable[[Arguments, ToolContext], dict[str, Any]]]:
+    scopes: tuple[str, ...] | None = None,
+    result: dict[str, Any] | None = None,
+    milliseconds: int = 0,
+) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
     jsonschema.Draft202012Validator.check_schema(arguments)
 
-    def register(run: Callable[[Arguments, ToolContext], dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    def register(run: Callable[[Arguments, ToolContext], Any]) -> Callable[..., Any]:
         if name in _registry:
             raise ValueError(f"a tool called {name!r} is registered already")
-        validator = jsonschema.Draft202012Validator(arguments)
+        validator = jsonschema.Draft202012Validator(ToolCard(name, arguments).parameters)
         _registry[name] = Tool(
             name,
             version,
@@ -108,6 +128,9 @@ def tool(
             timeout=timeout,
             retry=retry,
             compensation=compensation,
+            scopes=scopes,
+            result=result,
+            milliseconds=milliseconds,
         )
         return run
 

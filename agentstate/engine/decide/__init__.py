@@ -12,15 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, memory, plans, runs, schema
+from agentstate.engine.decide import approvals, calls, conversation, goals, memory, plans, runs, schema
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
+from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.commands import (
     Adapt,
     Answer,
+    Arbitrate,
     Ask,
     Begin,
+    ChangeState,
     Command,
     Decide,
     Delegated,
@@ -38,6 +41,7 @@ from agentstate.engine.decide.commands import (
     Open,
     Pin,
     Promote,
+    Propose,
     ProposePlan,
     Prune,
     Rate,
@@ -45,10 +49,12 @@ from agentstate.engine.decide.commands import (
     Return,
     Rollback,
     Say,
+    SetGoals,
     Signal,
     Summarise,
     Supersede,
     Unpin,
+    Vote,
     Wind,
 )
 from agentstate.engine.decide.conversation import MAX_TEXT
@@ -73,8 +79,10 @@ __all__ = [
     "Adapt",
     "AlreadyDecided",
     "Answer",
+    "Arbitrate",
     "Ask",
     "Begin",
+    "ChangeState",
     "Command",
     "Decide",
     "DecisionNotAllowed",
@@ -96,6 +104,7 @@ __all__ = [
     "Outdated",
     "Pin",
     "Promote",
+    "Propose",
     "ProposePlan",
     "Prune",
     "Rate",
@@ -104,6 +113,7 @@ __all__ = [
     "Rollback",
     "Say",
     "SessionOver",
+    "SetGoals",
     "Signal",
     "Summarise",
     "Supersede",
@@ -111,6 +121,7 @@ __all__ = [
     "UnknownRequest",
     "UnknownSignal",
     "Unpin",
+    "Vote",
     "Wind",
     "decide",
     "permit_digest",
@@ -132,7 +143,12 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     ProposePlan: plans.proposed,
     EditPlan: plans.edited,
     Delegated: plans.delegated,
+    SetGoals: goals.goals_set,
     Name: named,
+    ChangeState: changed,
+    Propose: proposed,
+    Vote: voted,
+    Arbitrate: arbitrated,
     Rollback: rolled_back,
     Fork: forked,
     Promote: promoted,

@@ -14,6 +14,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import references
+from agentstate.engine.decide import goals
 from agentstate.engine.decide.commands import Answer, Delegated, EditPlan, InstanceGiven, ProposePlan, Return
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.gates import approval_request, gate
@@ -24,11 +25,13 @@ from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.plan import check, model, ready
+from agentstate.engine.plan.deviation import deviation
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.ready import Standing
 from agentstate.engine.plan.rounds import BadOutcome
 from agentstate.engine.state import Call, SessionState, evolve, pending
+from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import (
     MAX_INSTANCES,
     MAX_PLAN,
@@ -143,16 +146,22 @@ def plain(form: Form | None, calls: Sequence[ev.CallProposed]) -> list[ev.CallPr
     return [call for call in calls if call.id != form[0] and not call.id.startswith(form[0] + ".")]
 
 
-def beside(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
+def beside(state: SessionState, call: Call, by: str, given: Given) -> ev.AnyEvent:
     """What becomes of a call that belongs to no plan, while one may be in force: it may be a deviation."""
+    if call.tool == GOALS:
+        return goals.of_model(state, call, by)
     if follows(state):
         return ev.CallRefused(call.id, FollowsPlan.code, str(FollowsPlan()))
     gated = gate(state, call, given)
     if not isinstance(gated, ev.CallAllowed) or not _was_approved(state):
         return gated
+    written_as = model.Call(call.id, call.tool, call.arguments, call.output_path or "")
+    found = deviation(state.plans.plan, written_as, views_of(state.plans, state.pad, ""))
+    if not found:
+        return gated
     facts = given.tools[call.tool]
     verdict = verdict_on(state, call, facts, given)
-    return approval_request(state, call, facts, verdict, given, because=DEVIATES)
+    return approval_request(state, call, facts, verdict, given, because=f"{DEVIATES} {found}.")
 
 
 def _was_approved(state: SessionState) -> bool:

@@ -61,7 +61,7 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     then = state
     for event in (*first, answer):
         then = evolve(then, event, stamp(given.at))
-    gates = [plans.beside(then, then.calls[call.id], given) for call in plans.plain(plan, answer.calls)]
+    gates = [plans.beside(then, then.calls[call.id], command.model, given) for call in plans.plain(plan, answer.calls)]
     of_plan = plans.answered(then, plan, command.model, given) if plan else []
     return [*first, answer, *gates, *of_plan]
 

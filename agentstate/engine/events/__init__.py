@@ -16,7 +16,17 @@ import msgspec
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
+from agentstate.engine.events.changes import (
+    ConflictEnded,
+    ConflictOpened,
+    Proposal,
+    StateChanged,
+    ValueProposed,
+    VoteCast,
+    Write,
+)
 from agentstate.engine.events.charts import ChartMoved, Shift
+from agentstate.engine.events.goals import GoalSource, GoalsSet
 from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
 from agentstate.engine.events.plans import (
     CallDelegated,
@@ -81,9 +91,15 @@ AnyEvent = (
     | CallsDropped
     | RoundEnded
     | CallDelegated
+    | GoalsSet
     | SessionEnded
     | SessionFailed
     | CheckpointNamed
+    | StateChanged
+    | ConflictOpened
+    | ValueProposed
+    | VoteCast
+    | ConflictEnded
     | SessionRolledBack
     | SessionForked
     | MessageDrafted
@@ -127,12 +143,16 @@ __all__ = [
     "CallsDropped",
     "ChartMoved",
     "CheckpointNamed",
+    "ConflictEnded",
+    "ConflictOpened",
     "DecisionKind",
     "DecisionMade",
     "Dropped",
     "Event",
     "Evidence",
     "ForkPromoted",
+    "GoalSource",
+    "GoalsSet",
     "Heard",
     "InstanceOpened",
     "ItemPinned",
@@ -148,6 +168,7 @@ __all__ = [
     "PlanCommitted",
     "PlanProposed",
     "PlanSource",
+    "Proposal",
     "RequestEnded",
     "Role",
     "RoundEnded",
@@ -161,6 +182,7 @@ __all__ = [
     "SessionSuperseded",
     "Shift",
     "Shown",
+    "StateChanged",
     "StateMigrated",
     "StatePruned",
     "SummaryMade",
@@ -170,6 +192,9 @@ __all__ = [
     "ToolIntended",
     "ToolReturned",
     "UserAdapted",
+    "ValueProposed",
+    "VoteCast",
+    "Write",
     "decode",
     "digest",
     "encode",

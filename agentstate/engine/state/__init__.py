@@ -16,9 +16,16 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, memory, plans, requests, runs, schema
+from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
+from agentstate.engine.state.changes import (
+    conflict_ended,
+    conflict_opened,
+    state_changed,
+    value_proposed,
+    vote_cast,
+)
 from agentstate.engine.state.charts import chart_moved
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.put_back import rolled_back
@@ -54,6 +61,11 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.SummaryRequested: memory.summary_requested,
     ev.SummaryMade: memory.summary_made,
     ev.CheckpointNamed: checkpoint_named,
+    ev.StateChanged: state_changed,
+    ev.ConflictOpened: conflict_opened,
+    ev.ValueProposed: value_proposed,
+    ev.VoteCast: vote_cast,
+    ev.ConflictEnded: conflict_ended,
     ev.SessionRolledBack: rolled_back,
     ev.SessionForked: session_forked,
     ev.MessageDrafted: message_drafted,
@@ -66,6 +78,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.CallsDropped: plans.calls_dropped,
     ev.RoundEnded: plans.round_ended,
     ev.CallDelegated: plans.delegated,
+    ev.GoalsSet: goals.goals_set,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
     ev.ModelRequested: runs.model_requested,

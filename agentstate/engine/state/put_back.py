@@ -18,6 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.state import changes
 from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
@@ -59,10 +60,15 @@ MADE_ANEW: Mapping[str, str] = {
     "model_attempt": "nothing is asked",
     "model_retry_at": "nothing is asked",
     "failure": "that was then",
+    "changes": "marks as they were; conflicts have been withdrawn, and what arrived has arrived",
     "plans": "versions stay counted, what instances remember holds again, the round is over",
     "chart": "where it stood then, with nothing timed",
 }
-GOES_BACK: Mapping[str, str] = {"pad": "the session's own memory", "schema": "the form that the pad has"}
+GOES_BACK: Mapping[str, str] = {
+    "goals": "what the session has set itself",
+    "pad": "the session's own memory",
+    "schema": "the form that the pad has",
+}
 PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
@@ -92,6 +98,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
     return replace(
         back,
         requests=_requests(state, calls, at),
+        changes=changes.put_back(state.changes, older.changes),
         items=(*_heard(state, event.to), *told(state, withdrawn, at), *noted(state, event, at)),
         owes=_owes(state, older, withdrawn),
         versions=_versions(state, event, at),

@@ -11,7 +11,9 @@ from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.memory.held import Memory
+from agentstate.engine.merge.kept import Changes
 from agentstate.engine.migrating.in_force import InForce
+from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
 from agentstate.engine.versions.kept import Versions
 
@@ -77,6 +79,7 @@ class SessionState(msgspec.Struct, frozen=True):
     requests: dict[str, Request] = {}
     pad: dict[str, Any] = {}
     plans: Plans = Plans()
+    goals: Goals = Goals()
     run: str = ""
     runs: int = 0
     steps_in_run: int = 0
@@ -88,6 +91,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refusals: int = 0
     failure: str = ""
     versions: Versions = Versions()
+    changes: Changes = Changes()
     chart: Standing = Standing()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
     schema: InForce = InForce()  # of the scratchpad

@@ -5,7 +5,9 @@ from __future__ import annotations
 from agentstate.engine.decide.commands.approvals import Decide, Expire
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.commands.goals import SetGoals
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
@@ -17,8 +19,10 @@ from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Roll
 __all__ = [
     "Adapt",
     "Answer",
+    "Arbitrate",
     "Ask",
     "Begin",
+    "ChangeState",
     "Command",
     "Decide",
     "Delegated",
@@ -36,6 +40,7 @@ __all__ = [
     "Open",
     "Pin",
     "Promote",
+    "Propose",
     "ProposePlan",
     "Prune",
     "Rate",
@@ -43,9 +48,11 @@ __all__ = [
     "Return",
     "Rollback",
     "Say",
+    "SetGoals",
     "Signal",
     "Summarise",
     "Supersede",
     "Unpin",
+    "Vote",
     "Wind",
 ]

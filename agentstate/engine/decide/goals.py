@@ -1,0 +1,47 @@
+"""Goals: taken apart into tasks by a person, from a template, or by a model with a call of the tool `goals`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.goals import SetGoals
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given
+from agentstate.engine.plan import goals
+from agentstate.engine.plan.goals import Goal
+from agentstate.engine.state import Call, SessionState
+from agentstate.errors import Invalid, Refused
+
+
+class GoalsChanged(Refused):
+    """The goals have changed since you saw them."""
+
+    code = "goals_changed"
+    remedy = "Look at them again."
+
+
+def goals_set(command: SetGoals, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Another tree. Raises BadGoal naming task and rule, GoalsChanged."""
+    must_live(state)
+    if command.version != state.goals.version:
+        raise GoalsChanged(f"it is version {state.goals.version} now, you saw {command.version}")
+    if command.inputs is None:
+        tree, how = goals.read(command.tree), command.how
+    else:
+        tree, how = goals.from_template(command.tree, command.inputs), "template"
+    return [ev.GoalsSet(command.version + 1, _notation(tree), command.by, how)]
+
+
+def of_model(state: SessionState, call: Call, by: str) -> ev.AnyEvent:
+    """What becomes of a model's call of the tool `goals`: its arguments are the tree."""
+    try:
+        tree = goals.read(call.arguments)
+    except Invalid as error:
+        return ev.CallRefused(call.id, error.code, error.detail[:1000])
+    return ev.GoalsSet(state.goals.version + 1, _notation(tree), by, "model", call.id)
+
+
+def _notation(tree: Goal) -> dict[str, object]:
+    found: dict[str, object] = msgspec.to_builtins(tree)
+    return found
