@@ -17,6 +17,7 @@ from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
+from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.commands import (
     Adapt,
     Answer,
@@ -53,6 +54,7 @@ from agentstate.engine.decide.commands import (
     Signal,
     Summarise,
     Supersede,
+    Vote,
     Unpin,
     Vote,
     Wind,
@@ -117,6 +119,7 @@ __all__ = [
     "Signal",
     "Summarise",
     "Supersede",
+    "Vote",
     "ToolFacts",
     "UnknownRequest",
     "UnknownSignal",

@@ -96,7 +96,10 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         more=command.since.more,
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
-    return [*withdrawn, back]
+    settled: list[ev.AnyEvent] = [
+        ev.ConflictEnded(each.id, "withdrawn", lost=each.proposals, reason=because) for each in state.changes.open
+    ]
+    return [*withdrawn, *settled, back]
 
 
 def note(first: str, since: Since) -> str:

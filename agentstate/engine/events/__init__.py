@@ -15,6 +15,15 @@ import msgspec
 
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
+from agentstate.engine.events.changes import (
+    ConflictEnded,
+    ConflictOpened,
+    Proposal,
+    StateChanged,
+    ValueProposed,
+    VoteCast,
+    Write,
+)
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
 from agentstate.engine.events.changes import (
     ConflictEnded,
@@ -165,6 +174,7 @@ __all__ = [
     "ModelFailed",
     "ModelRequested",
     "Outcome",
+    "Proposal",
     "PlanCommitted",
     "PlanProposed",
     "PlanSource",
@@ -180,6 +190,7 @@ __all__ = [
     "SessionOpened",
     "SessionRolledBack",
     "SessionSuperseded",
+    "StateChanged",
     "Shift",
     "Shown",
     "StateChanged",
@@ -191,6 +202,9 @@ __all__ = [
     "ToolFailed",
     "ToolIntended",
     "ToolReturned",
+    "ValueProposed",
+    "VoteCast",
+    "Write",
     "UserAdapted",
     "ValueProposed",
     "VoteCast",

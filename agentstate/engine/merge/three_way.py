@@ -7,11 +7,12 @@ both; without a type it is a clash, and the path's rule says what becomes of tha
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agentstate.engine import scratchpad
+from agentstate.engine.events.changes import Write
 from agentstate.engine.merge.paths import in_the_way, put, read, removed
 from agentstate.engine.merge.rules import Clashes, MergeKind, Rules
 from agentstate.engine.merge.types import Meeting, merged
@@ -22,7 +23,6 @@ from agentstate.errors import Invalid
 
 MAX_PATHS = 200  # that one change may touch
 MAX_VALUE = bounds.Bounds(depth=32, nodes=20_000, text=200_000)  # of one path
-How = Literal["plain", "counter", "set", "list", "maximum", "minimum", "last"]
 
 
 class BadChange(Invalid):
@@ -42,17 +42,6 @@ class PathChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def wanted(self) -> Any:
         """The value, or ABSENT."""
         return ABSENT if self.remove else self.value
-
-
-class Write(msgspec.Struct, frozen=True):
-    """What holds at a path from now on, how that came about, and the value that lost, if one did."""
-
-    path: str
-    value: Any = None
-    removed: bool = False
-    how: How = "plain"
-    lost: tuple[Any, ...] = ()
-    marks: tuple[str, ...] = ()
 
 
 class Clash(msgspec.Struct, frozen=True):

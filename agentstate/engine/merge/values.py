@@ -11,7 +11,7 @@ from typing import Any, Final, TypeGuard
 
 import msgspec
 
-from agentstate.engine import events as ev
+from agentstate.engine.events.base import digest
 
 _sorted = msgspec.json.Encoder(decimal_format="number", order="sorted")
 
@@ -37,7 +37,7 @@ def text(value: Any) -> str:
 
 def mark(value: Any) -> str:
     """A short digest by which an element is known again."""
-    return ev.digest(value)[:16]
+    return digest(value)[:16]
 
 
 def is_number(value: Any) -> TypeGuard[int | Decimal]:

@@ -27,6 +27,13 @@ from agentstate.engine.state.changes import (
     vote_cast,
 )
 from agentstate.engine.state.charts import chart_moved
+from agentstate.engine.state.changes import (
+    conflict_ended,
+    conflict_opened,
+    state_changed,
+    value_proposed,
+    vote_cast,
+)
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS

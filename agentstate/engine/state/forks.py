@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.memory.held import Memory
+from agentstate.engine.merge.kept import Changes
 from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, told
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.kept import Origin, Versions
@@ -22,7 +23,9 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
     """The fork begins: the parent's state as its own, nothing open, silent until it is promoted."""
     older = state_of(event.restored)
     calls, withdrawn = ended_calls(older)
-    taken = resting(replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}))
+    taken = resting(
+        replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}, changes=Changes())
+    )
     calls = {key: replace(call, request="", approved="", intent=call.intent - event.seq) for key, call in calls.items()}
     taken_at = replace(older, seq=state.seq)
     inherited = tuple(replace(item, seq=item.seq - event.seq) for item in older.items)

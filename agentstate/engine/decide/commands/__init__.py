@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentstate.engine.decide.commands.approvals import Decide, Expire
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
@@ -52,6 +53,7 @@ __all__ = [
     "Signal",
     "Summarise",
     "Supersede",
+    "Vote",
     "Unpin",
     "Vote",
     "Wind",
