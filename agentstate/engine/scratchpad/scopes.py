@@ -28,7 +28,7 @@ def narrowed(views: Views, scopes: Iterable[str]) -> dict[str, Any]:
     """
     shown: dict[str, Any] = {}
     whole: set[tuple[str, ...]] = set()
-    for path in sorted({read(scope) for scope in scopes}, key=lambda path: len(path.names)):
+    for path in sorted({read(scope) for scope in scopes}, key=lambda path: (len(path.names), path)):
         names = (path.kind, *path.names)
         if any(names[:count] in whole for count in range(1, len(names))):
             continue  # it stands in what is shown already
