@@ -235,6 +235,13 @@ _RESTS = {
     "retry": "until the next try",
     "nobody": "for good",
 }
+RATINGS = {-2: "of no use", -1: "of little use", 0: "neither", 1: "of use", 2: "of much use"}
+
+
+def _range(data: Data) -> str:
+    return f"entries {data['first']} to {data['last']}"
+
+
 _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "session.opened": _opened,
     "message.added": _message,
@@ -257,6 +264,11 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "message.drafted": lambda data, tool: Sentence("The agent would have said", f"“{_clipped(data['text'])}”"),
     "fork.promoted": lambda data, tool: Sentence("The fork took over", data["reason"], "p"),
     "session.superseded": lambda data, tool: Sentence("Another version goes on", data["reason"], "p"),
+    "item.pinned": lambda data, tool: Sentence("Pinned", f"entry {data['seq']} stays in its own words", "p"),
+    "item.unpinned": lambda data, tool: Sentence("Unpinned", f"entry {data['seq']}", "p"),
+    "item.rated": lambda data, tool: Sentence("Rated", f"entry {data['seq']}: {RATINGS.get(data['rating'], '')}", "p"),
+    "summary.requested": lambda data, tool: Sentence("Asked the model for a summary", _range(data)),
+    "summary.made": lambda data, tool: Sentence("Summarised", f"{_range(data)}, {data['count']} in all"),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
     "user.adapted": _adapted,
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),

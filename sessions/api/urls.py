@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.api.views import versions
-from sessions.api.views import profiles, requests, sessions
+from sessions.api.views import memory, profiles, requests, sessions
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -13,6 +13,11 @@ urlpatterns = [
     path("sessions/<str:session>/messages", sessions.Messages.as_view()),
     path("sessions/<str:session>/entries", sessions.Entries.as_view()),
     path("sessions/<str:session>/end", sessions.End.as_view()),
+    path("sessions/<str:session>/memory", memory.Memory.as_view()),
+    path("sessions/<str:session>/pins", memory.Pins.as_view()),
+    path("sessions/<str:session>/pins/<str:seq>", memory.OnePin.as_view()),
+    path("sessions/<str:session>/ratings", memory.Ratings.as_view()),
+    path("sessions/<str:session>/steps/<str:step>/request", memory.StepRequestOf.as_view()),
     path("sessions/<str:session>/checkpoints", versions.Checkpoints.as_view()),
     path("sessions/<str:session>/rollback", versions.Rollback.as_view()),
     path("sessions/<str:session>/fork", versions.Fork.as_view()),

@@ -28,7 +28,9 @@ def fitting(state: SessionState) -> Fit:
     model = choice.model_for(agent)
     frame = context.frame(context.build(agent, model.name, state), counters.named(agent.memory.counter))
     speaks = model is not agent.script  # a script has no words for a summary
-    return Fit(model.name, frame, str(new_id()) if speaks else "")
+    if not speaks or agent.memory.summaries != "model":
+        return Fit(model.name, frame)
+    return Fit(model.name, frame, str(new_id()), definitions.keep(agent))
 
 
 def asking(state: SessionState) -> Ask | None:

@@ -54,7 +54,7 @@ class SummaryRequested(Event, frozen=True, tag="summary.requested"):
     limit: int
     digest: str
     form: str
-    definition: str
+    definition: str = ""
     v: int = 1
 
 
