@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import audit, chat, decisions, frame, lists, session, wall
+from sessions.views import audit, chat, decisions, frame, lists, profiles, session, wall
 
 urlpatterns = [
     path("", frame.home, name="home"),
@@ -24,4 +24,6 @@ urlpatterns = [
     path("chat/<uuid:session_id>/", chat.chat_with, name="chat_with"),
     path("chat/<uuid:session_id>/changes/", chat.chat_changes, name="chat_changes"),
     path("chat/<uuid:session_id>/say/", chat.chat_say, name="chat_say"),
+    path("customers/<uuid:customer_id>/", profiles.customer, name="customer"),
+    path("customers/<uuid:customer_id>/<str:act>/", profiles.customer_change, name="customer_change"),
 ]

@@ -50,6 +50,7 @@ def addresses(session, request) -> list[str]:
         reverse("session_changes", args=one),
         reverse("session_audit", args=one),
         reverse("audit"),
+        reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
     ]
 
 
