@@ -107,8 +107,10 @@ def verdict(case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution,
     if "mention" in part:
         start = case["say"].lower().index(part["mention"].lower())
         end = start + len(part["mention"])
+
         def share(r: Resolution) -> float:
             return (min(end, r.end) - max(start, r.start)) / (max(end, r.end) - min(start, r.start))
+
         over = sorted((r for r in found if share(r) > 0), key=share)
         found = tuple(over[-1:])
     vague = [r for r in found if r.found == "ambiguous"]
@@ -128,7 +130,9 @@ def score(name: str, show: bool = False) -> Figures:
     return total
 
 
-def count(total: Figures, case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution, ...], show: bool) -> None:
+def count(
+    total: Figures, case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution, ...], show: bool
+) -> None:
     kind, ids = verdict(case, part, found)
     total.cases += 1
     total.given += kind == "entity"

@@ -26,6 +26,7 @@ from agentstate.engine.decide.commands import (
     Begin,
     ChangeState,
     Command,
+    CorrectReference,
     Decide,
     Delegated,
     EditPlan,
@@ -50,6 +51,7 @@ from agentstate.engine.decide.commands import (
     Return,
     Rollback,
     Say,
+    SetTopic,
     SetGoals,
     Signal,
     Summarise,
@@ -66,6 +68,7 @@ from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, SessionOver, UnknownRequest
 from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
+from agentstate.engine.decide.talk import reference_corrected, topic_set
 from agentstate.engine.decide.versions import named, rolled_back
 from agentstate.engine.events import AnyEvent
 from agentstate.engine.state import SessionState
@@ -86,6 +89,7 @@ __all__ = [
     "Begin",
     "ChangeState",
     "Command",
+    "CorrectReference",
     "Decide",
     "DecisionNotAllowed",
     "Delegated",
@@ -115,6 +119,7 @@ __all__ = [
     "Rollback",
     "Say",
     "SessionOver",
+    "SetTopic",
     "SetGoals",
     "Signal",
     "Summarise",
@@ -134,6 +139,8 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Open: conversation.opened,
     Say: conversation.said,
     End: conversation.ended,
+    SetTopic: topic_set,
+    CorrectReference: reference_corrected,
     Ask: runs.asked,
     Answer: runs.answered,
     NoAnswer: runs.unanswered,

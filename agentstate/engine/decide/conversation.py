@@ -25,6 +25,7 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
             command.topic,
             command.alias,
             given.schemas.current.reference if given.schemas is not None else "",
+            given.ontology,
         )
     ]
 

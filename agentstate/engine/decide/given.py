@@ -14,6 +14,7 @@ from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.pruning import Reads
 from agentstate.engine.policy import Policy
+from agentstate.engine.talk.ontology import Ontology
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
@@ -45,4 +46,5 @@ class Given(msgspec.Struct, frozen=True):
     charts: Mapping[str, Chart] = {}  # by reference, older versions too: a session stays with its own
     schemas: Catalogue | None = None  # the versions of the state's schema
     reads: Reads = Reads()  # what rules, expressions and tools read of the state
+    ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
     follow: bool = False  # whether plans of the model are to be followed exactly

@@ -13,6 +13,7 @@ from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 
@@ -39,7 +40,7 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         adapted=state.user.mappings,
         shown=command.shown,
     )
-    return [*started, request]
+    return [*declared_anew(state, given), *started, request]
 
 
 def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -59,6 +59,14 @@ from agentstate.engine.events.runs import (
 )
 from agentstate.engine.events.schema import StateMigrated, StatePruned
 from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+from agentstate.engine.events.talk import (
+    ReferenceCorrected,
+    TalkDeclared,
+    TopicClosed,
+    TopicOpened,
+    TopicResumed,
+    TopicSwitched,
+)
 from agentstate.engine.events.upcast import Upcasters, Vocabulary
 from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 from agentstate.engine.events.versions import (
@@ -103,6 +111,12 @@ AnyEvent = (
     | GoalsSet
     | SessionEnded
     | SessionFailed
+    | TalkDeclared
+    | TopicOpened
+    | TopicSwitched
+    | TopicResumed
+    | TopicClosed
+    | ReferenceCorrected
     | CheckpointNamed
     | StateChanged
     | ConflictOpened
@@ -179,6 +193,7 @@ __all__ = [
     "PlanProposed",
     "PlanSource",
     "Proposal",
+    "ReferenceCorrected",
     "RequestEnded",
     "Role",
     "RoundEnded",
@@ -199,9 +214,14 @@ __all__ = [
     "SummaryMade",
     "SummaryRequested",
     "Tightening",
+    "TalkDeclared",
     "ToolFailed",
     "ToolIntended",
     "ToolReturned",
+    "TopicClosed",
+    "TopicOpened",
+    "TopicResumed",
+    "TopicSwitched",
     "ValueProposed",
     "VoteCast",
     "Write",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentstate.engine.events.base import Event, Role
+from agentstate.engine.talk.ontology import Ontology
 
 
 class SessionOpened(Event, frozen=True, tag="session.opened"):
@@ -15,6 +16,7 @@ class SessionOpened(Event, frozen=True, tag="session.opened"):
     topic: str = ""
     alias: str = ""
     schema: str = ""  # of the state, `bank@1`; empty: none was declared
+    ontology: Ontology | None = None  # what the talk is about, as declared; None: nothing was
     v: int = 1
 
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema
+from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
 from agentstate.engine.state.changes import (
@@ -62,6 +63,12 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.MessageAdded: conversation.message_added,
     ev.SessionEnded: conversation.session_ended,
     ev.SessionFailed: conversation.session_failed,
+    ev.TalkDeclared: talks.talk_declared,
+    ev.TopicOpened: talks.topic_opened,
+    ev.TopicSwitched: talks.topic_switched,
+    ev.TopicResumed: talks.topic_resumed,
+    ev.TopicClosed: talks.topic_closed,
+    ev.ReferenceCorrected: talks.reference_corrected,
     ev.ItemPinned: memory.item_pinned,
     ev.ItemUnpinned: memory.item_unpinned,
     ev.ItemRated: memory.item_rated,
@@ -122,6 +129,7 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     try:
         changed = plans.followed(state, change(state, event, at), event, at)
         changed = memory.recollected(state, changed, event, at)
+        changed = talks.listened(state, changed, event, at)
         changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:

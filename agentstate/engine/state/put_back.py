@@ -42,6 +42,7 @@ STAYS: Mapping[str, str] = {
     "ended_reason": "a fact",
     "messages": "they were heard",
     "memory": "it is of what was heard",
+    "talk": "it is of what was heard",
     "proposed": "it counts what happened",
     "runs": "it counts what happened",
     "refused": "a person refused, and still does",

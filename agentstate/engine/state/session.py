@@ -15,6 +15,7 @@ from agentstate.engine.merge.kept import Changes
 from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
+from agentstate.engine.talk.held import Talk
 from agentstate.engine.versions.kept import Versions
 
 
@@ -72,6 +73,7 @@ class SessionState(msgspec.Struct, frozen=True):
     last_at: str = ""
     ended_reason: str = ""
     items: tuple[Item, ...] = ()
+    talk: Talk = Talk()
     memory: Memory = Memory()
     messages: int = 0
     proposed: int = 0  # calls so far, those no longer held included

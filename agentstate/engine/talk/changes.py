@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from agentstate.engine.talk import topics
 from agentstate.engine.talk.entities import Entity, declared
 from agentstate.engine.talk.held import KEPT_ENTITIES, KEPT_GROUPS, KEPT_MENTIONS, Group, Mention, Resolution, Talk
 from agentstate.engine.talk.resolve import read
@@ -20,6 +21,9 @@ def said(talk: Talk, by: str, text: str, seq: int, at: str, now: datetime) -> Ta
     talk = taken(talk, by, text, seq, at)
     talk = known(talk, reading.new)
     talk = mentioned(talk, by, reading.spoken_of)
+    types = {entity.id: entity.type for entity in talk.entities}
+    spoken_of = (types[e] for ids in reading.spoken_of for e in ids if e in types)
+    talk = topics.heard(talk, by, text, spoken_of)
     if by == "customer":
         talk = replace(talk, heard=reading.references, heard_seq=seq)
     return talk

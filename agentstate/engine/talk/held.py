@@ -63,7 +63,7 @@ class Topic(msgspec.Struct, frozen=True):
     status: Literal["open", "left", "closed"]
     opened: int
     turns: tuple[int, ...] = ()
-    seconds: int = 0  # times it was taken up again
+    again: int = 0  # times it was taken up again
     by: str = ""  # who set it by hand; empty: it was heard
 
 

@@ -7,7 +7,7 @@ use, and is bounded, because it lives in the state of each session.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,8 +16,9 @@ from agentstate.errors import Invalid
 AttributeKind = Literal["word", "code", "money", "number", "instant", "flag", "entity"]
 Category = Literal["thing", "person", "place", "event"]
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
-Names = Annotated[tuple[Name, ...], msgspec.Meta(max_length=24)]
+LONGEST = 120  # characters of one text of a declaration
+MOST = 48  # entries of one list of it
+DEEPEST = 8
 
 
 class BadOntology(Invalid):
@@ -35,13 +36,13 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domain that ask for the greatest and the least value. An `entity` is the id of another entity.
     """
 
-    name: Name
+    name: str
     kind: AttributeKind
-    nouns: Names = ()
-    scale: Annotated[str, msgspec.Meta(max_length=20)] = ""
-    words: Annotated[dict[Name, Name], msgspec.Meta(max_length=48)] = {}
-    more: Names = ()
-    less: Names = ()
+    nouns: tuple[str, ...] = ()
+    scale: str = ""
+    words: dict[str, str] = {}
+    more: tuple[str, ...] = ()
+    less: tuple[str, ...] = ()
 
 
 class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,23 +50,23 @@ class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to one; `shapes` are how its codes look: `#` a digit, `@` a letter, anything else itself.
     """
 
-    name: Name
-    nouns: Names = ()
+    name: str
+    nouns: tuple[str, ...] = ()
     category: Category = "thing"
     happened: str = ""
-    verbs: Names = ()
-    shapes: Names = ()
-    attributes: Annotated[tuple[Attribute, ...], msgspec.Meta(max_length=24)] = ()
+    verbs: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
 
 
 class TopicCue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What tells that a topic is talked about: words, types of entity, tools that are called."""
 
-    name: Name
-    label: Annotated[str, msgspec.Meta(max_length=60)] = ""
-    words: Names = ()
-    types: Names = ()
-    tools: Names = ()
+    name: str
+    label: str = ""
+    words: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,20 +76,20 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `{path}` stands for a value of that object; `attributes` says where an attribute is, if not under its own name.
     """
 
-    type: Name
-    id: Name
-    label: Annotated[str, msgspec.Meta(max_length=120)]
+    type: str
+    id: str
+    label: str
     tool: str = ""
-    path: Annotated[str, msgspec.Meta(max_length=120)] = ""
-    attributes: Annotated[dict[Name, Name], msgspec.Meta(max_length=24)] = {}
+    path: str = ""
+    attributes: dict[str, str] = {}
 
 
 class Ontology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that is declared for one agent."""
 
-    types: Annotated[tuple[EntityType, ...], msgspec.Meta(max_length=24)] = ()
-    topics: Annotated[tuple[TopicCue, ...], msgspec.Meta(max_length=24)] = ()
-    sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=48)] = ()
+    types: tuple[EntityType, ...] = ()
+    topics: tuple[TopicCue, ...] = ()
+    sources: tuple[Source, ...] = ()
 
     def __hash__(self) -> int:  # its mappings have none; equality still compares everything
         return hash(tuple(kind.name for kind in self.types))
@@ -97,14 +98,31 @@ class Ontology(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(data: object) -> Ontology:
     """An ontology from plain values (lists and dicts). Raises BadOntology naming what is wrong with it."""
     try:
+        _bounded(data, 0)
         return checked(msgspec.convert(data, Ontology))
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadOntology(str(error)) from None
 
 
+def _bounded(data: object, depth: int) -> None:
+    """Raises BadOntology for texts, lists or depths beyond what a declaration needs."""
+    if isinstance(data, str) and len(data) > LONGEST:
+        raise BadOntology(f"got a text of {len(data)} characters, at most {LONGEST}")
+    if isinstance(data, dict | list | tuple):
+        if len(data) > MOST or depth > DEEPEST:
+            raise BadOntology(f"got {len(data)} entries at depth {depth}, at most {MOST} and {DEEPEST}")
+        for key in data if isinstance(data, dict) else ():
+            _bounded(key, depth + 1)
+        for value in data.values() if isinstance(data, dict) else data:
+            _bounded(value, depth + 1)
+
+
 def checked(ontology: Ontology) -> Ontology:
     """The same, if its names are unique and lead somewhere. Raises BadOntology."""
+    _bounded(plain(ontology), 0)
     kinds = {kind.name: kind for kind in ontology.types}
+    if "" in kinds or any(not noun.strip() for kind in ontology.types for noun in (*kind.nouns, *kind.verbs)):
+        raise BadOntology("a name, a noun or a verb is empty", field="types")
     if len(kinds) < len(ontology.types):
         raise BadOntology("two types have the same name", field="types")
     for kind in ontology.types:

@@ -15,6 +15,7 @@ from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.session import End, Open, Say
 from agentstate.engine.decide.commands.user import Adapt
+from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Begin",
     "ChangeState",
     "Command",
+    "CorrectReference",
     "Decide",
     "Delegated",
     "EditPlan",
@@ -49,6 +51,7 @@ __all__ = [
     "Return",
     "Rollback",
     "Say",
+    "SetTopic",
     "SetGoals",
     "Signal",
     "Summarise",

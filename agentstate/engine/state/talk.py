@@ -1,0 +1,56 @@
+"""What events change in talk: every message is heard, every result shows entities; topics and references are put right.
+
+`listened` follows every event; the other functions are named like the event they are for.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.instants import parse
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.talk import changes, topics
+from agentstate.engine.talk.held import Talk
+
+
+def listened(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """`after`, with what `event` says or shows heard."""
+    if isinstance(event, ev.MessageDrafted):
+        return replace(after, talk=changes.said(after.talk, "agent", event.text, before.seq, at, parse(at)))
+    if isinstance(event, ev.MessageAdded):
+        return replace(after, talk=changes.said(after.talk, event.role, event.text, before.seq, at, parse(at)))
+    if isinstance(event, ev.ToolReturned):
+        tool = before.calls[event.call].tool
+        return replace(after, talk=changes.shown(after.talk, tool, event.result, at))
+    if isinstance(event, ev.ModelAnswered) and event.calls:
+        return replace(after, talk=topics.called(after.talk, [call.tool for call in event.calls]))
+    if isinstance(event, ev.SessionOpened) and event.ontology is not None:
+        talk = Talk(ontology=event.ontology)
+        # Kept once: what was declared stands in the talk, and is in the ledger as it came.
+        return replace(after, talk=talk, opened=replace(event, ontology=None))
+    return after
+
+
+def talk_declared(state: SessionState, event: ev.TalkDeclared, at: str) -> SessionState:
+    return replace(state, talk=replace(state.talk, ontology=event.ontology))
+
+
+def topic_opened(state: SessionState, event: ev.TopicOpened, at: str) -> SessionState:
+    return replace(state, talk=topics.turned(state.talk, event.topic, event.by, event.label))
+
+
+def topic_switched(state: SessionState, event: ev.TopicSwitched, at: str) -> SessionState:
+    return replace(state, talk=topics.switched(state.talk, event.topic, event.by, event.label))
+
+
+def topic_resumed(state: SessionState, event: ev.TopicResumed, at: str) -> SessionState:
+    return replace(state, talk=topics.turned(state.talk, event.topic, event.by))
+
+
+def topic_closed(state: SessionState, event: ev.TopicClosed, at: str) -> SessionState:
+    return replace(state, talk=topics.closed(state.talk, event.topic, event.by))
+
+
+def reference_corrected(state: SessionState, event: ev.ReferenceCorrected, at: str) -> SessionState:
+    return replace(state, talk=changes.corrected(state.talk, event.seq, event.mention, event.entities))
