@@ -95,6 +95,8 @@ class ChatCompletions:
         body: dict[str, Any] = {"model": request.model or self.at.model, "messages": chat_messages(request)}
         if request.tools:
             body["tools"] = chat_tools(request.tools)
+        if "max_output_tokens" in request.parameters:
+            body["max_tokens"] = request.parameters["max_output_tokens"]
         return body
 
     def _client(self) -> AnyLLM:

@@ -35,6 +35,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
         messages=messages(state.items, state.memory.summaries, definition.private),
         tools=definition.tools,
         state={**visible(state.pad, definition.private), "session": _session(state), **_user(state)},
+        parameters=state.user.parameters,
     )
 
 

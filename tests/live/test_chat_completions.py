@@ -211,3 +211,11 @@ def test_another_provider_speaks_its_own_protocol_behind_the_same_model() -> Non
     assert (answer.text, answer.calls[0].arguments, answer.usage) == ("Moving.", {"minor": 5}, Usage(11, 3))
     assert server.headers[0]["x-api-key"] == KEY
     assert failed.value.transient
+
+
+def test_how_long_an_answer_may_be_is_told_to_the_provider_when_the_customer_wants_it_brief() -> None:
+    with ChatServer([Say("Yes."), Say("Yes, and here is why.")]) as server:
+        model = model_at(server.url)
+        model.answer(asking(parameters={"max_output_tokens": 400}))
+        model.answer(asking())
+    assert [asked.get("max_tokens") for asked in server.requests] == [400, None]

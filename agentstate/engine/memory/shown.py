@@ -45,14 +45,17 @@ class ToolSpec(msgspec.Struct, frozen=True):
     parameters: dict[str, Any]
 
 
-class ModelRequest(msgspec.Struct, frozen=True):
-    """Everything a model is given for one answer; `state` is the scratchpad."""
+class ModelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything a model is given for one answer; `state` is the scratchpad, `parameters` what the customer's profile
+    asks of the model (`max_output_tokens`). Without any, the bytes are those of requests from before there were.
+    """
 
     model: str
     instructions: str
     messages: tuple[ContextMessage, ...]
     tools: tuple[ToolSpec, ...]
     state: dict[str, Any]
+    parameters: dict[str, int] = {}
 
 
 def request_bytes(request: ModelRequest) -> bytes:
