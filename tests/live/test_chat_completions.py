@@ -218,4 +218,4 @@ def test_how_long_an_answer_may_be_is_told_to_the_provider_when_the_customer_wan
         model = model_at(server.url)
         model.answer(asking(parameters={"max_output_tokens": 400}))
         model.answer(asking())
-    assert [asked.get("max_tokens") for asked in server.requests] == [400, None]
+    assert [asked.get("max_completion_tokens") for asked in server.requests] == [400, None]
