@@ -213,6 +213,32 @@ def _answered(data: Data, tool: str) -> Sentence:
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
 
 
+def _changed(data: Data, tool: str) -> Sentence:
+    told = [f"{plain(write['path'])}: {_written(write)}" for write in data["writes"][:MOST_FACTS]]
+    return Sentence("Changed the state", _clipped("; ".join(told)), "p")
+
+
+def _written(write: Data) -> str:
+    held = "removed" if write.get("removed") else value(write.get("value"))
+    return f"{held}, instead of {value(write['lost'][0])}" if write.get("lost") else held
+
+
+def _contested(data: Data, tool: str) -> Sentence:
+    settles = "a person must settle it" if data["rule"] == "arbiter" else f"{data['quorum']} votes settle it"
+    return Sentence(f"{plain(data['path'])} is contested", f"{_proposal(data['proposal'])}; {settles}", "r")
+
+
+def _proposal(proposal: Data) -> str:
+    return value(proposal["value"][0]) if proposal["value"] else "nothing"
+
+
+def _settled(data: Data, tool: str) -> Sentence:
+    if data["outcome"] == "withdrawn":
+        return Sentence("A contested value was let be", data.get("reason", ""))
+    held = value(data["value"][0]) if data.get("value") else "nothing"
+    return Sentence("Settled" if data["outcome"] == "arbitrated" else "Settled by votes", held, "p")
+
+
 def _named(data: Data, tool: str) -> Sentence:
     return Sentence("Checkpoint", f"“{data['name']}”, the state after entry {data['seq'] - 1}", "p")
 
@@ -259,6 +285,11 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),
     "tool.failed": _failed_tool,
     "checkpoint.named": _named,
+    "state.changed": _changed,
+    "conflict.opened": _contested,
+    "value.proposed": lambda data, tool: Sentence("Proposed", _proposal(data["proposal"]), "p"),
+    "vote.cast": lambda data, tool: Sentence("Voted", data.get("reason", ""), "p"),
+    "conflict.ended": _settled,
     "session.rolled_back": _put_back,
     "session.forked": lambda data, tool: Sentence(f"Forked at entry {data['seq'] - 1}", data["reason"], "p"),
     "message.drafted": lambda data, tool: Sentence("The agent would have said", f"“{_clipped(data['text'])}”"),

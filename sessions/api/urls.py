@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from sessions.api.views import changes
 from sessions.api.views import versions
 from sessions.api.views import memory, profiles, requests, sessions
 
@@ -23,6 +24,11 @@ urlpatterns = [
     path("sessions/<str:session>/fork", versions.Fork.as_view()),
     path("sessions/<str:session>/promote", versions.Promote.as_view()),
     path("sessions/<str:session>/diff", versions.Diff.as_view()),
+    path("sessions/<str:session>/state", changes.State.as_view()),
+    path("sessions/<str:session>/conflicts", changes.Conflicts.as_view()),
+    path("sessions/<str:session>/conflicts/<str:conflict>/proposals", changes.Proposals.as_view()),
+    path("sessions/<str:session>/conflicts/<str:conflict>/votes", changes.Votes.as_view()),
+    path("sessions/<str:session>/conflicts/<str:conflict>/settlement", changes.Settlement.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),

@@ -7,6 +7,7 @@ a concept; what all share is in `person`.
 
 from __future__ import annotations
 
+from sessions.commands.changes import cast_vote, change_state, propose_value, settle
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
@@ -18,12 +19,16 @@ __all__ = [
     "OtherSessionUnderKey",
     "Person",
     "RequestExpired",
+    "cast_vote",
+    "change_state",
     "decide",
     "end",
     "fork",
     "name_checkpoint",
     "promote",
+    "propose_value",
     "roll_back",
     "say",
+    "settle",
     "start",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sessions.queries.changes import ConflictLine, StateLine, conflicts, state_line
 from sessions.queries.counts import WallCounts, wall_counts
 from sessions.queries.entry_lines import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
 from sessions.queries.request_lines import (
@@ -36,9 +37,12 @@ __all__ = [
     "Person",
     "RequestLine",
     "SessionLine",
+    "ConflictLine",
     "StateDifference",
+    "StateLine",
     "VersionsLine",
     "WallCounts",
+    "conflicts",
     "decidable",
     "decided",
     "entries",
@@ -53,6 +57,7 @@ __all__ = [
     "session_line",
     "sessions",
     "state_difference",
+    "state_line",
     "state_of",
     "tail_start",
     "teams_to_open_in",

@@ -14,6 +14,7 @@ from agentstate.engine.versions.kept import Checkpoint, Versions
 from agentstate.people.permissions import Permission, can, require
 from sessions import states, versions, words
 from sessions.models import AgentSession
+from sessions.queries.changes import shown_pad
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
@@ -72,12 +73,14 @@ def state_difference(user: Person, session: UUID, start: int, end: int, other: U
     """How this session's state after `start` entries differs from the one after `end` (-1: now), of this session or of
     `other`. Both must be readable. Raises NoSuchPoint, BreaksSchema.
     """
-    must_read(user, session)
-    if other is not None:
-        must_read(user, other)
-    before, after = _state(session, start), _state(other or session, end)
+    before = _shown(user, must_read(user, session), _state(session, start))
+    after = _shown(user, must_read(user, other or session), _state(other or session, end))
     found = difference(view(before), view(after))
     return StateDifference(found, sentences(found, Voice(_named(after, before), words.value)))
+
+
+def _shown(user: Person, team: UUID, state: SessionState) -> SessionState:
+    return msgspec.structs.replace(state, pad=shown_pad(user, team, state))
 
 
 def _state(session: UUID, seq: int) -> SessionState:

@@ -21,7 +21,6 @@ from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.state import changes
 from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
-from agentstate.engine.state import changes
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.kept import (
     KEPT_LATE,
