@@ -55,8 +55,10 @@ def _ours(error: AgentStateError, address: dict[str, Any]) -> Response:
         log.error("%s: %s", error.code, error)
         return _response(error.status, error.code, error.title)
     facts = dict(error.facts)
-    if isinstance(error, NotFound) and len(address) == 1:
-        facts.setdefault("field", next(iter(address)))
+    if isinstance(error, NotFound):
+        named = error.code.removeprefix("unknown_") if len(address) > 1 else next(iter(address), "")
+        if named in address:
+            facts.setdefault("field", named)
     return _response(error.status, error.code, error.title, error.detail or error.title, remedy=error.remedy, **facts)
 
 

@@ -24,6 +24,11 @@ OPERATIONS = [
     ("POST", "/sessions/{session}/messages"),
     ("GET", "/sessions/{session}/entries"),
     ("POST", "/sessions/{session}/end"),
+    ("GET", "/sessions/{session}/memory"),
+    ("POST", "/sessions/{session}/pins"),
+    ("DELETE", "/sessions/{session}/pins/{seq}"),
+    ("POST", "/sessions/{session}/ratings"),
+    ("GET", "/sessions/{session}/steps/{step}/request"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
@@ -43,7 +48,15 @@ NOT_OPERATIONS = [
     if (method, path) not in OPERATIONS
 ]
 ON_A_SESSION = [(method, path) for method, path in OPERATIONS if "{session}" in path]
-BODIES: dict[str, dict[str, Any]] = {"messages": {"text": "hello"}, "end": {"reason": "done"}}
+BODIES: dict[str, dict[str, Any]] = {
+    "pins": {"seq": 1},
+    "ratings": {"seq": 1, "rating": 1},
+    "messages": {"text": "hello"},
+    "end": {"reason": "done"},
+}
+
+
+NAMED = {"session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, "seq": "1", "step": "1"}
 
 
 def body_for(path: str) -> dict[str, Any]:
@@ -51,8 +64,8 @@ def body_for(path: str) -> dict[str, Any]:
 
 
 def ask(api: Api, method: str, path: str, **ids: str):
-    address = path.format(**{"session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, **ids})
-    return api.post(address, body_for(path)) if method == "POST" else api.get(address)
+    address = path.format(**{**NAMED, **ids})
+    return api.post(address, body_for(path)) if method == "POST" else api.ask(method, address)
 
 
 def test_these_are_all_operations() -> None:
@@ -215,7 +228,7 @@ def test_who_may_see_but_not_read_gets_no_words() -> None:
 
 @pytest.mark.parametrize(("method", "path"), NOT_OPERATIONS)
 def test_a_method_that_an_address_does_not_have_is_405_and_those_it_has_are_named(method: str, path: str) -> None:
-    answer = Api(cast.alice()).ask(method, path.format(session=UNKNOWN, request_id=UNKNOWN, customer=UNKNOWN), data=b"{}")
+    answer = Api(cast.alice()).ask(method, path.format(**NAMED), data=b"{}")
     problem(answer, 405, "method_not_allowed")
     has = {own for own, address in OPERATIONS if address == path}
     assert has <= set(answer["Allow"].split(", ")) <= has | {"HEAD", "OPTIONS"}
@@ -226,7 +239,7 @@ def test_a_method_that_an_address_does_not_have_is_405_and_those_it_has_are_name
 def test_a_body_that_is_not_called_json_is_415(method: str, path: str, kind: str) -> None:
     session, cleo = new_session() if "session}" in path else UNKNOWN, Api(cast.cleo())
     with nothing_written():
-        address = path.format(session=session, request_id=UNKNOWN, customer=UNKNOWN)
+        address = path.format(**{**NAMED, "session": session})
         problem(cleo.post(address, body_for(path), content_type=kind), 415, "unsupported_media_type")
 
 
