@@ -16,11 +16,10 @@ from agentstate.engine import events as ev
 from agentstate.engine import guards, references, schemas
 from agentstate.engine.plan.check import Finding, PlanRefused, check
 from agentstate.engine.plan.facts import Facts
-from agentstate.engine.plan.model import BadPlan, Plan, read, write
+from agentstate.engine.plan.model import MAX_BYTES, BadPlan, Plan, read, write
 from agentstate.engine.plan.progress import CONDITION_NAMES
 from agentstate.engine.scratchpad.messages import INPUT, Data
 
-MAX_BYTES = 16_000_000
 MAX_CONDITIONS = 50
 NO_INPUTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -23,10 +23,12 @@ from agentstate.engine.schemas.refusals import BreaksSchema
 from agentstate.errors import Invalid
 
 MAX_CALLS = 10_000
-MAX_BYTES = 16_000_000
+MAX_BYTES = 4_000_000
+MAX_NODES = 300_000  # values in the parameters of all calls together
 MAX_PARAMETERS = bounds.Bounds(depth=32, nodes=20_000, text=500_000)  # of one call
+MAX_CHARACTERS = 4_000_000  # of the texts of all calls together
 MAX_TEXT = 2_000  # characters of one meta-property
-MAX_SCOPES = 100
+MAX_SCOPES = 50
 
 _NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,120}")
 _TEXTS = {  # meta-property -> field
@@ -115,7 +117,9 @@ def read(data: Any) -> Plan:
         raise BadPlan("", "array", f"a plan is an array of calls, got {type(data).__name__}")
     if len(data) > MAX_CALLS:
         raise BadPlan("", "max_calls", f"got {len(data)} calls, at most {MAX_CALLS}")
-    return Plan(_named([_call(each, f"call {number}") for number, each in enumerate(data, 1)]))
+    calls = [_call(each, f"call {number}") for number, each in enumerate(data, 1)]
+    _must_be_bounded(calls)
+    return Plan(_named(calls))
 
 
 def write(plan: Plan) -> list[dict[str, Any]]:
@@ -145,7 +149,7 @@ def _call(data: Any, at: str) -> Call:
     if len(parameters) + len(texts) + ("_scopes" in data) < len(data):
         unknown = next(key for key in data if str(key).startswith("_") and key not in META)
         raise BadPlan(at, "unknown_property", f"{unknown[:60]!r} is none of {', '.join(META)}")
-    _must_be_bounded(parameters, texts.get("id") or at)
+    _must_be_data(parameters, texts.get("id") or at)
     return Call(**{"id": "", **texts}, parameters=parameters, scopes=_scopes(data, at), named=named)
 
 
@@ -168,17 +172,36 @@ def _scopes(data: dict[str, Any], at: str) -> tuple[str, ...] | None:
     return tuple(_text(scope, "_scopes", at) for scope in scopes)
 
 
-def _must_be_bounded(parameters: dict[str, Any], at: str) -> None:
+def _must_be_data(parameters: dict[str, Any], at: str) -> None:
     try:
         bounds.check(parameters, "parameters", MAX_PARAMETERS)
     except BreaksSchema as broken:
         raise BadPlan(at, broken.rule, f"{broken.path}: {broken.detail}") from None
-    waiting: list[Any] = [parameters]
+    for node in _nodes(parameters):
+        if isinstance(node, dict) and "currency" in node and isinstance(node.get("minor"), Decimal | bool):
+            raise BadPlan(at, "money", "an amount is an integer of minor units and a currency")
+
+
+def _must_be_bounded(calls: Sequence[Call]) -> None:
+    """What the calls amount to together: whatever is done with a plan is done to each of its references."""
+    nodes = text = 0
+    for call in calls:
+        text += sum(len(getattr(call, field)) for field in _TEXTS.values()) + sum(map(len, call.scopes or ()))
+        for node in _nodes(call.parameters):
+            nodes += 1
+            text += len(node) if isinstance(node, str) else 0
+        if nodes > MAX_NODES:
+            raise BadPlan("", "max_nodes", f"at most {MAX_NODES} values in the parameters of all calls")
+        if text > MAX_CHARACTERS:
+            raise BadPlan("", "max_text", f"at most {MAX_CHARACTERS} characters in all calls")
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    waiting = [value]
     while waiting:
         node = waiting.pop()
+        yield node
         if isinstance(node, dict):
-            if "currency" in node and isinstance(node.get("minor"), Decimal | bool):
-                raise BadPlan(at, "money", f"an amount is an integer of minor units, got {node['minor']}")
             waiting += node.values()
         elif isinstance(node, list):
             waiting += node

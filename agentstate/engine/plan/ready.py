@@ -130,9 +130,8 @@ class _Sight:
 
     def _asked(self, call: Call, arguments: dict[str, Any]) -> Standing | None:
         """The guard's answer: None is yes. A guard that cannot be read is no yes."""
-        values = {"state": when.seen(call.when, self._of(call.instance).get("state", {})), "arguments": arguments}
         try:
-            if guards.holds(call.when, values):
+            if when.holds(call.when, self._of(call.instance), arguments):
                 return None
         except guards.UnreadableGuard as error:
             return Standing(call.id, "blocked", f"its guard cannot be read: {error.detail}")

@@ -138,9 +138,11 @@ def _write(
     for path in free:
         pad = scratchpad.write(pad, str(path), value)
         written = marks.marked(written, path.names, value)
+    if len(free) < len(aims):
+        reason = PATH_WRITTEN
     if aims and not free:
         # What it did stays done, and recorded; only its output is not taken.
-        status, reason = "skipped" if status == "done" else status, PATH_WRITTEN
+        status = "skipped" if status == "done" else status
     if free:
         now = replace(now, marks={**now.marks, instance: written})
     outcome = Outcome(status, tuple(map(str, free)), reason, ended=at)

@@ -8,7 +8,9 @@ from typing import Any
 
 from agentstate.engine import guards, references
 from agentstate.engine.guards.syntax import Apply, Const, Field, Name, Node, children, walk
-from agentstate.engine.references import MAX_NAMES, Path
+from agentstate.engine.references import MAX_NAMES, Path, Views
+
+NAMES = ("state", "input", "arguments")  # what a guard may read
 
 
 @lru_cache(maxsize=4_096)
@@ -18,14 +20,29 @@ def reads(expression: str) -> tuple[Path, ...]:
     """
     if not expression:
         return ()
-    return tuple(dict.fromkeys(_read(guards.expressed(expression, guards.NAMES).tree)))
+    return tuple(dict.fromkeys(_read(compiled(expression).tree)))
 
 
 @lru_cache(maxsize=4_096)
 def asks_for_arguments(expression: str) -> bool:
     """Whether a guard reads the call's arguments. Raises BadGuard."""
-    tree = guards.expressed(expression, guards.NAMES).tree
+    tree = compiled(expression).tree
     return any(isinstance(node, Name) and node.name == "arguments" for node in walk(tree))
+
+
+def compiled(expression: str) -> guards.Expression:
+    """A guard, if it is a question that a plan can ask. Raises BadGuard."""
+    made = guards.expressed(expression, NAMES)
+    if made.asks:
+        raise guards.BadGuard("a plan has no states to be In()")
+    guards.must_ask(made)
+    return made
+
+
+def holds(expression: str, views: Views, arguments: Mapping[str, Any]) -> bool:
+    """Whether a guard says yes. Raises BadGuard, UnreadableGuard."""
+    shown = {"state": seen(expression, views.get("state", {})), "input": views.get("input", {}), "arguments": arguments}
+    return guards.answered(expression, NAMES, shown)
 
 
 def seen(expression: str, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _guard(call: Call) -> Iterator[Finding]:
     if not call.when:
         return
     try:
-        guards.compiled(call.when)
+        when.compiled(call.when)
         read = when.reads(call.when)
     except guards.BadGuard as error:
         yield Finding("bad_guard", call.id, error.detail)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from itertools import islice
 
 from agentstate.engine import references
 from agentstate.engine.plan.check import shapes
@@ -13,7 +14,8 @@ from agentstate.engine.plan.order import Graph, Place, above_of, overlaps, writt
 from agentstate.engine.references import Path, Reference
 from agentstate.engine.scratchpad import scopes
 
-MAX_SEARCHED = 200  # calls that are looked at to find whether one waits for another
+MAX_SEARCHED = 100  # calls that are looked at to find whether one waits for another
+FEW = 5  # writers of one scope that are looked at
 
 
 def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
@@ -68,19 +70,23 @@ def _overlapping(
 ) -> Iterator[Finding]:
     for above in above_of(place):
         for other in written.get(above, ())[:1]:
-            if other != calls[0] and not _waits(calls[0], other, wiring):
+            if other != calls[0] and other not in _before(calls[0], wiring):
                 yield Finding("overlapping_outputs", calls[0], f"{place[1]} stands within {above[1]}, of {other}")
 
 
 def _scopes(plan: Plan, facts: Facts, wiring: Graph, written: Mapping[Place, list[str]]) -> Iterator[Finding]:
-    shown = {call.id: [(call.instance, scopes.read(scope)) for scope in call.scopes or ()] for call in plan.calls}
+    shown = {
+        call.id: dict.fromkeys((call.instance, scopes.read(scope)) for scope in call.scopes or ())
+        for call in plan.calls
+    }
     at, below = overlaps((place for places in shown.values() for place in places), written)
     for call in plan.calls:
+        before = _before(call.id, wiring) if shown[call.id] else ()
         for place in shown[call.id]:
-            writers = [name for name in (*at[place], *below[place]) if name != call.id]
+            writers = [name for name in (*at[place][:FEW], *below[place][:FEW]) if name != call.id]
             if not writers and not _exists(call, place[1], facts):
                 yield Finding("unknown_scope", call.id, f"there is no {place[1]}, and nothing writes it")
-            late = next((name for name in writers[:10] if not _waits(call.id, name, wiring)), None)
+            late = next((name for name in writers if name not in before), None)
             if late is not None:
                 yield Finding("scope_not_waited_for", call.id, f"{place[1]} is written by {late}")
 
@@ -94,17 +100,30 @@ def _exists(call: Call, path: Path, facts: Facts) -> bool:
     return declares or references.read(views, path) is not None
 
 
-def _waits(call: str, other: str, wiring: Graph) -> bool:
-    """Whether `call` comes after `other`, as far as a short search tells."""
+class _All:
+    """Every call: what a short search cannot tell is given the benefit of the doubt."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _before(call: str, wiring: Graph) -> Container[str]:
+    """The calls that come before `call`, as far as a short search tells."""
     waiting, seen = [call], {call}
-    while waiting and len(seen) <= MAX_SEARCHED:
-        for source in wiring.sources(waiting.pop()):
-            if source == other:
-                return True
-            if source not in seen:
-                seen.add(source)
-                waiting.append(source)
-    return False
+    while waiting:
+        sources = islice(_sources(waiting.pop(), wiring), MAX_SEARCHED + 1)
+        fresh = [name for name in sources if name not in seen]
+        seen.update(fresh)
+        waiting += fresh
+        if len(seen) > MAX_SEARCHED:
+            return _All()
+    return seen
+
+
+def _sources(call: str, wiring: Graph) -> Iterator[str]:
+    for place in wiring.reads[call]:
+        yield from wiring.at[place]
+        yield from wiring.below[place]
 
 
 def _in_the_form(call: Call, facts: Facts) -> Iterator[Finding]:

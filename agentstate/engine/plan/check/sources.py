@@ -14,6 +14,8 @@ from agentstate.engine.references import Path, Reference
 from agentstate.engine.schemas import Schema
 from agentstate.engine.scratchpad import scopes
 
+FEW = 5  # writers of one path that are looked at
+
 
 def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
     """What is wrong with the references of a plan that can be wired."""
@@ -57,7 +59,7 @@ def _fits(plan: Plan, call: Call, place: str, path: Path, facts: Facts, wiring: 
     card = facts.tools.get(call.tool)
     wanted: Schema = shapes.at(card.parameters, place.split("."))[1] if card else True
     writers = wiring.at.get((call.instance, path), ())
-    for name in writers:
+    for name in writers[:FEW]:
         yield from _of_writer(plan.by_id[name], call, place, path, facts, wanted)
     found = references.read(facts.of(call.instance), path)
     if writers or wiring.below.get((call.instance, path)):
