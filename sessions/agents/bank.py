@@ -39,6 +39,7 @@ BANK = Agent(
         "transfer": "state.transfer",
     },
     script=ScriptedModel(),
+    schema="bank",
 )
 
 register(BANK)

@@ -55,7 +55,7 @@ def _taken(node: Any, below: list[Any], whole: Any, at: str) -> int:
     if kind is dict:
         below.extend(node.values())
         return sum(_key(key, node, whole, at) for key in node)
-    if kind is list:
+    if kind is list or kind is tuple:
         below.extend(node)
     elif kind is int:
         if not -_LARGEST < node < _LARGEST:
@@ -99,6 +99,6 @@ def _where(whole: Any, fault: Any, at: str) -> str:
             return path
         if isinstance(node, dict):
             places += [(f"{path}.{str(key)[:50]}", item) for key, item in node.items()]
-        elif isinstance(node, list):
+        elif isinstance(node, list | tuple):
             places += [(f"{path}.{index}", item) for index, item in enumerate(node)]
     return at
