@@ -249,6 +249,11 @@ def _put_back(data: Data, tool: str) -> Sentence:
     return Sentence(f"Put back to entry {data['to'] - 1}", f"{data['reason']}{stays}", "p")
 
 
+def _put_right(data: Data, tool: str) -> Sentence:
+    meant = ", ".join(data["entities"]) or "nothing that is known"
+    return Sentence("A reference was put right", _clipped(f"“{data['mention']}” means {meant}"), "p")
+
+
 _TRIGGERS = {
     "customer": "the customer spoke",
     "tool": "a result came",
@@ -302,5 +307,11 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "summary.made": lambda data, tool: Sentence("Summarised", f"{_range(data)}, {data['count']} in all"),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
     "user.adapted": _adapted,
+    "talk.declared": lambda data, tool: Sentence("What the talk is about was declared anew"),
+    "topic.opened": lambda data, tool: Sentence("New topic", data["label"] or plain(data["topic"]), "p"),
+    "topic.switched": lambda data, tool: Sentence("The topic is", data["label"] or plain(data["topic"]), "p"),
+    "topic.resumed": lambda data, tool: Sentence("Back to the topic", plain(data["topic"]), "p"),
+    "topic.closed": lambda data, tool: Sentence("Topic closed", plain(data["topic"]), "p"),
+    "reference.corrected": _put_right,
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
 }

@@ -38,6 +38,7 @@ BANK = Agent(
         "authorize": "state.authorization",
         "transfer": "state.transfer",
     },
+    talk="bank",
     script=ScriptedModel(),
     schema="bank",
 )

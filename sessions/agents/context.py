@@ -16,6 +16,7 @@ from agentstate.engine.memory.shown import ModelRequest, json_text, request_dige
 from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.state import SessionState
+from agentstate.engine.talk.notes import resolved_note
 from sessions.agents.definition import Definition, definition_of
 from sessions.agents.registry import Agent
 
@@ -34,7 +35,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
         instructions="\n".join((definition.instructions, *state.user.instructions)),
         messages=messages(state.items, state.memory.summaries, definition.private),
         tools=definition.tools,
-        state={**visible(state.pad, definition.private), "session": _session(state), **_user(state)},
+        state={**visible(state.pad, definition.private), "session": _session(state), **_user(state), **_talk(state)},
         parameters=state.user.parameters,
     )
 
@@ -48,6 +49,12 @@ def _session(state: SessionState) -> dict[str, str]:
 def _user(state: SessionState) -> dict[str, Any]:
     """What is known of the customer across sessions, where anything is."""
     return {"user": state.user.view} if state.user.view else {}
+
+
+def _talk(state: SessionState) -> dict[str, Any]:
+    """What the newest message of the customer refers to, where it refers to anything."""
+    note = resolved_note(state.talk)
+    return {"references": note} if note else {}
 
 
 def digest(request: ModelRequest) -> str:

@@ -18,6 +18,7 @@ from agentstate.engine.migrating.pruning import Reads, read_by_policy
 from agentstate.engine.plan import goals
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.talk import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import state_schemas
@@ -48,6 +49,7 @@ PLANNING = ToolSpec(
 )
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
+TALKS = Path(__file__).resolve().parent.parent / "talks"
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -62,6 +64,7 @@ class Agent(msgspec.Struct, frozen=True):
     policy: str
     output_paths: dict[str, str]
     memory: Remembering = Remembering()
+    talk: str = ""  # what is talked about, `sessions/talks/<name>.json`; empty: nothing is declared
     script: Model | None = None  # the model to ask when the settings name none
     plans: Plans = "unasked"
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
@@ -120,6 +123,23 @@ def reads_of(agent: str) -> Reads:
 
 
 @lru_cache
+def ontology_for(agent: str) -> talks.Ontology | None:
+    """What the agent's conversations are about: types and topics of its talk, and where its tools' results hold them.
+
+    None where nothing is declared. Raises BadOntology.
+    """
+    found = find(agent)
+    if not found.talk:
+        return None
+    declared = talks.load(msgspec.json.decode((TALKS / f"{found.talk}.json").read_bytes()))
+    held = [(name, tools.find(name)) for name in found.tools]
+    sources = tuple(
+        msgspec.structs.replace(source, tool=name) for name, tool in held if tool for source in tool.entities
+    )
+    return talks.checked(msgspec.structs.replace(declared, sources=sources))
+
+
+@lru_cache
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
     """What rules need to know of the agent's tools."""
     return {name: _facts(name) for name in find(agent).tools}
@@ -153,6 +173,7 @@ def given_for(agent: str, at: datetime) -> Given:
         policy_named(found.policy),
         memory=found.memory,
         counter=counter,
+        ontology=ontology_for(agent),
         schemas=schemas_for(found.schema),
         reads=reads_of(agent),
         follow=found.plans == "follow",

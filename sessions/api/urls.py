@@ -8,6 +8,8 @@ from sessions.api.views import changes
 from sessions.api.views import versions
 from sessions.api.views import memory, profiles, requests, sessions
 
+from sessions.api.views import talk
+
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
     path("sessions/<str:session>", sessions.OneSession.as_view()),
@@ -29,6 +31,10 @@ urlpatterns = [
     path("sessions/<str:session>/conflicts/<str:conflict>/proposals", changes.Proposals.as_view()),
     path("sessions/<str:session>/conflicts/<str:conflict>/votes", changes.Votes.as_view()),
     path("sessions/<str:session>/conflicts/<str:conflict>/settlement", changes.Settlement.as_view()),
+    path("sessions/<str:session>/topics", talk.Topics.as_view()),
+    path("sessions/<str:session>/entities", talk.Entities.as_view()),
+    path("sessions/<str:session>/references", talk.References.as_view()),
+    path("sessions/<str:session>/resolve", talk.Resolve.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),

@@ -18,6 +18,7 @@ import psycopg
 from django.conf import settings
 from psycopg.rows import dict_row
 
+from agentstate.engine.talk.ontology import Source
 from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
 
 CONNECT_SECONDS = 3
@@ -42,6 +43,15 @@ _MONEY = {
     "required": ["minor", "currency"],
     "additionalProperties": False,
 }
+_ACCOUNTS = Source(type="account", id="{id}", label="{kind} ..{last4}", path="accounts")
+_CONTACTS = Source(type="contact", id="contact {at}", label="{summary}", path="interactions")
+_CHECKED = Source(type="check", id="{reference}", label="check {reference}")
+_TRANSFERRED = Source(
+    type="transfer",
+    id="{receipt}",
+    label="transfer of {amount}",
+    attributes={"from": "from_account", "to": "to_account"},
+)
 log = logging.getLogger(__name__)
 
 
@@ -80,6 +90,7 @@ def preview_transfer(arguments: Arguments, state: dict[str, Any]) -> str:
     effect="pure",
     arguments=_object({"customer": _CUSTOMER}),
     preview=preview_load,
+    entities=(_ACCOUNTS, _CONTACTS),
 )
 def load_customer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{name, number, accounts, interactions}; fails for anybody but the session's own customer."""
@@ -115,6 +126,7 @@ def load_customer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
         {"customer": _CUSTOMER, "purpose": {"type": "string", "minLength": 1, "maxLength": 200}}, amount=_MONEY
     ),
     preview=preview_authorize,
+    entities=(_CHECKED,),
     compensation="Nothing to undo: the service was only asked.",
     retry=Retry(attempts=3, base_seconds=2.0),
 )
@@ -137,6 +149,7 @@ def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
         {"from_account": _ACCOUNT, "to_account": _ACCOUNT, "amount": _MONEY}, new_payee={"type": "boolean"}
     ),
     preview=preview_transfer,
+    entities=(_TRANSFERRED,),
     compensation="Move the same amount back with a new transfer, if the customer wants it.",
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:

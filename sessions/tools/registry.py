@@ -12,6 +12,7 @@ import jsonschema
 import msgspec
 
 from agentstate.engine.plan.facts import ToolCard
+from agentstate.engine.talk.ontology import Source
 from agentstate.errors import Invalid
 
 Effect = Literal["pure", "idempotent", "once"]
@@ -78,6 +79,7 @@ class Tool(msgspec.Struct, frozen=True):
     timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
     compensation: str = ""  # what can be done about its effect afterwards: the name of a tool, or words
+    entities: tuple[Source, ...] = ()  # where its result holds what a conversation may speak of
     scopes: tuple[str, ...] | None = None  # the only part of state and input that it may see; None: nothing
     result: dict[str, Any] | None = None  # schema of its result
     milliseconds: int = 0  # how long it usually takes
@@ -108,6 +110,7 @@ def tool(
     scopes: tuple[str, ...] | None = None,
     result: dict[str, Any] | None = None,
     milliseconds: int = 0,
+    entities: tuple[Source, ...] = (),
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
     jsonschema.Draft202012Validator.check_schema(arguments)
@@ -128,6 +131,7 @@ def tool(
             timeout=timeout,
             retry=retry,
             compensation=compensation,
+            entities=entities,
             scopes=scopes,
             result=result,
             milliseconds=milliseconds,

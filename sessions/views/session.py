@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import queries, transcript, words
+from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page
@@ -24,6 +25,11 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "tool.failed",
     "session.ended",
     "session.failed",
+    "topic.opened",
+    "topic.switched",
+    "topic.resumed",
+    "topic.closed",
+    "reference.corrected",
 }
 LINES = 30  # of the timeline
 
@@ -63,6 +69,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "items": items,
         "pad": words.rows(state.pad),
         "timeline": timeline,
+        "talk": talk_lines(state),
         "names": names,
         "start": start,
         "stop": stop,

@@ -29,6 +29,11 @@ OPERATIONS = [
     ("DELETE", "/sessions/{session}/pins/{seq}"),
     ("POST", "/sessions/{session}/ratings"),
     ("GET", "/sessions/{session}/steps/{step}/request"),
+    ("GET", "/sessions/{session}/topics"),
+    ("POST", "/sessions/{session}/topics"),
+    ("GET", "/sessions/{session}/entities"),
+    ("POST", "/sessions/{session}/references"),
+    ("POST", "/sessions/{session}/resolve"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
@@ -49,6 +54,9 @@ NOT_OPERATIONS = [
 ]
 ON_A_SESSION = [(method, path) for method, path in OPERATIONS if "{session}" in path]
 BODIES: dict[str, dict[str, Any]] = {
+    "topics": {"topic": "loan", "change": "open"},
+    "references": {"seq": 1, "mention": "it", "entities": []},
+    "resolve": {"text": "that one"},
     "pins": {"seq": 1},
     "ratings": {"seq": 1, "rating": 1},
     "messages": {"text": "hello"},

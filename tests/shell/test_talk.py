@@ -1,0 +1,104 @@
+"""What a conversation is about, through API, page and the request that the model gets."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+import pytest
+from django.urls import reverse
+
+from sessions.agents import context, registry
+from tests import cast
+from tests.shell.api_world import Api, problem
+from tests.shell.bank_world import kinds, opened, say, state, work
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def session(bank) -> UUID:
+    """A customer whose accounts have been read, and who has asked about one of them."""
+    session = opened()
+    work()
+    say(session, "What is my balance?")
+    say(session, "So how much is in my savings account?")
+    return session
+
+
+def api() -> Api:
+    return Api(cast.alice())
+
+
+def test_what_a_tool_returned_is_known_by_type_label_and_value(session):
+    found = api().get(f"/sessions/{session}/entities").json()["entities"]
+    accounts = {entity["label"].split()[0]: entity for entity in found if entity["type"] == "account"}
+    assert set(accounts) >= {"savings", "checking"}
+    assert set(accounts["savings"]["attributes"]) == {"kind", "last4", "balance"}
+
+
+def test_a_sentence_is_resolved_and_nothing_is_written(session):
+    before = kinds(session)
+    answer = api().post(f"/sessions/{session}/resolve", {"text": "Can I close it?"}).json()
+    (reference,) = answer["references"]
+    assert reference["found"] == "entity"
+    assert reference["confidence"] >= 60
+    assert state(session).talk.entities
+    assert kinds(session) == before
+
+
+def test_an_ambiguous_sentence_comes_with_the_question_to_ask(session):
+    answer = api().post(f"/sessions/{session}/resolve", {"text": "When was that contact?"}).json()
+    (reference,) = answer["references"]
+    assert reference["found"] == "ambiguous"
+    assert len(reference["entities"]) > 1
+    assert reference["ask"].startswith("Which do you mean: ")
+
+
+def test_topics_are_heard_and_set_and_shown_with_their_turns(session):
+    assert api().get(f"/sessions/{session}/topics").json()["topic"] == "balance"
+    assert api().post(f"/sessions/{session}/topics", {"topic": "loan", "change": "open"}).status_code == 201
+    found = api().get(f"/sessions/{session}/topics").json()
+    assert found["topic"] == "loan"
+    assert [(topic["name"], topic["status"]) for topic in found["topics"]] == [("balance", "left"), ("loan", "open")]
+    shown = cast.browser(cast.alice()).get(reverse("session", args=[session])).content.decode()
+    assert "What it is about" in shown
+    assert "Balances" in shown
+
+
+def test_a_topic_that_nobody_opened_cannot_be_closed(session):
+    answer = api().post(f"/sessions/{session}/topics", {"topic": "loan", "change": "close"})
+    problem(answer, 404, "unknown_topic")
+
+
+def test_a_reference_is_put_right_and_the_model_is_told_so(session):
+    seq = state(session).talk.heard_seq
+    mention = state(session).talk.heard[0].mention
+    checking = next(entity.id for entity in state(session).talk.entities if entity.label.startswith("checking"))
+    body = {"seq": seq, "mention": mention, "entities": [checking]}
+    assert api().post(f"/sessions/{session}/references", body).status_code == 201
+    request = context.build(registry.find("bank"), "scripted", state(session))
+    (fact,) = request.state["references"]
+    assert fact["said"] == mention
+    assert [meant["id"] for meant in fact["means"]] == [checking]
+    assert fact["confidence"] == 100
+
+
+def test_a_reference_to_something_unknown_is_refused_by_name(session):
+    seq, mention = state(session).talk.heard_seq, state(session).talk.heard[0].mention
+    body = {"seq": seq, "mention": mention, "entities": ["nobody"]}
+    problem(api().post(f"/sessions/{session}/references", body), 404, "unknown_entity")
+    body = {"seq": seq, "mention": "what was never said", "entities": []}
+    problem(api().post(f"/sessions/{session}/references", body), 404, "unknown_mention")
+
+
+def test_who_may_not_whisper_may_not_set_a_topic(session):
+    answer = Api(cast.cleo()).post(f"/sessions/{session}/topics", {"topic": "loan", "change": "open"})
+    assert answer.status_code in (403, 404)
+
+
+def test_the_note_is_in_the_request_byte_for_byte_as_often_as_it_is_made(session):
+    agent = registry.find("bank")
+    first, second = (context.digest(context.build(agent, "scripted", state(session))) for _ in range(2))
+    assert first == second
+    assert json.dumps(context.build(agent, "scripted", state(session)).state["references"])
