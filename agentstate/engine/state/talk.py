@@ -20,7 +20,7 @@ def listened(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
         return replace(after, talk=changes.said(after.talk, "agent", event.text, before.seq, at, parse(at)))
     if isinstance(event, ev.MessageAdded):
         return replace(after, talk=changes.said(after.talk, event.role, event.text, before.seq, at, parse(at)))
-    if isinstance(event, ev.ToolReturned):
+    if isinstance(event, ev.ToolReturned) and event.call in before.calls:  # else: of an older epoch, and shows nothing
         tool = before.calls[event.call].tool
         return replace(after, talk=changes.shown(after.talk, tool, event.result, at))
     if isinstance(event, ev.ModelAnswered) and event.calls:
