@@ -17,7 +17,6 @@ from agentstate.engine.plan import model
 from agentstate.engine.plan.check import PlanRefused, accepted, check
 from agentstate.engine.plan.facts import Facts, ToolCard
 from agentstate.engine.plan.model import BadPlan
-from agentstate.engine.plan.order import graph
 from tests.core.made import values
 from tests.core.plan_bank import FACTS, TOOLS, TRANSFER
 from tests.core.plan_world import plans
@@ -268,7 +267,6 @@ def seconds(size):
     plan, taken = long_plan(size), []
     for _ in range(3):
         references._parsed.cache_clear()
-        graph.cache_clear()
         begun = time.process_time()
         assert check(model.Plan(plan.calls), FACTS) == ()
         taken.append(time.process_time() - begun)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agentstate.engine.guards import BadGuard
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.check import PlanRefused
-from agentstate.engine.plan.deviation import deviation
+from agentstate.engine.plan.deviation import deviation, deviations
 from agentstate.engine.plan.difference import difference, words
 from agentstate.engine.plan.model import BadPlan
 from agentstate.engine.references import BadReference
@@ -110,6 +110,24 @@ def test_what_was_not_asked_for_deviates(properties):
 def test_a_call_is_approved_once_and_a_stranger_not_at_all():
     assert str(deviation(PLAN, proposed(), used={"transfer"})) == "transfer is not in the approved plan"
     assert deviation(PLAN, model.read([{"_tool": "fly"}]).calls[0]).approved == ""
+
+
+def test_of_a_proposed_plan_each_call_is_laid_beside_its_own_approval():
+    twice = model.read([TRANSFER[3], {"_tool": "tell", "text": "Bye."}])
+    found = deviations(twice, model.read([{"_tool": "tell", "text": "Bye!"}, TRANSFER[3], {"_tool": "fly"}]))
+    assert [(each.call, each.approved, bool(each)) for each in found] == [
+        ("tell", "tell-2", True),
+        ("tell-2", "tell", False),
+        ("fly", "", True),
+    ]
+
+
+@settings(deadline=None)
+@given(plans(), st.randoms(use_true_random=False))
+def test_an_approved_plan_in_another_order_does_not_deviate(plan, random):
+    calls = model.write(plan)
+    random.shuffle(calls)
+    assert not any(deviations(plan, model.read(calls)))
 
 
 def test_the_dagger_of_an_output_path_makes_no_difference():

@@ -89,6 +89,31 @@ def test_other_objects_must_be_whole():
     assert (refusal.value.path, refusal.value.rule) == ("order.amount", "required")
 
 
+PRIVATE = {
+    "type": "object",
+    "properties": {
+        "customer": {"type": "object", "properties": {"ssn": {"type": "string", "x-private": True}}},
+        "pins": {"type": "array", "items": {"type": "object", "properties": {"pin": {"x-private": True}}}},
+    },
+}
+
+
+def test_what_is_private_enters_no_model_request_whatever_its_scopes_say():
+    pad = {"customer": {"name": "Ada", "ssn": "078-05-1120"}, "pins": [{"pin": 1234, "card": "x"}]}
+    board = folded([Data(pad, "state", PRIVATE, "ann"), Data({"secret": 1}, "input")])
+    assert messages.for_model(board, ["state"], "ann") == {
+        "state": {"customer": {"name": "Ada"}, "pins": [{"card": "x"}]}
+    }
+    assert messages.for_model(board, ["state.customer.ssn"], "ann") == {}
+    assert messages.for_model(board, ["state"], "bob") == {}
+    assert views(board, "ann")["state"] == pad
+
+
+def test_a_schema_that_hides_under_a_choice_what_is_private_is_refused():
+    with pytest.raises(BadSchema):
+        put(Board(), Data({}, "state", {"type": "object", "anyOf": [{"properties": {"pin": {"x-private": True}}}]}))
+
+
 @pytest.mark.parametrize("schema", [{"$ref": "https://example.com/x"}, {"type": 7}, {"pattern": "(a+)+$"}])
 def test_a_schema_that_cannot_be_used_is_refused(schema):
     with pytest.raises(BadSchema):

@@ -51,6 +51,21 @@ def deviation(
     return min(candidates, key=lambda found: len(found.changes))
 
 
+def deviations(approved: Plan, proposed: Plan, views: Views = NOTHING_SEEN) -> tuple[Deviation, ...]:
+    """How each call of a proposed plan deviates; what is as approved takes its approved call first."""
+    found: dict[str, Deviation] = {}
+    used: set[str] = set()
+    for final in (False, True):
+        for call in proposed.calls:
+            if call.id in found:
+                continue
+            answer = deviation(approved, call, views, used)
+            if final or not answer:
+                found[call.id] = answer
+                used.add(answer.approved)
+    return tuple(found[call.id] for call in proposed.calls)
+
+
 def _beside(approved: Call, proposed: Call, views: Views) -> Deviation:
     old, new = _properties(approved), _properties(proposed)
     alike, changes = [], []

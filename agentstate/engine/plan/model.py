@@ -95,6 +95,11 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         """SHA-256 of the plan, in hex: equal plans have equal digests."""
         return ev.digest(self.calls)
 
+    @cached_property
+    def instances(self) -> tuple[str, ...]:
+        """The instances that calls name."""
+        return tuple(dict.fromkeys(call.instance for call in self.calls if call.instance))
+
     def __hash__(self) -> int:
         return hash(self.digest)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 
 import msgspec
@@ -21,6 +20,7 @@ from agentstate.engine.references import Path
 
 MAX_WRITERS = 100  # calls that aim at one path
 
+_KNOWN = "wiring"
 Place = tuple[str, Path]  # instance, path
 
 
@@ -52,9 +52,16 @@ class Graph(msgspec.Struct, frozen=True):
         return _flat(self.read_by[place] for place in self.feeds[call])
 
 
-@lru_cache(maxsize=256)
 def graph(plan: Plan) -> Graph:
-    """The wiring of a plan. Raises CyclicPlan naming the calls of the circle, BadReference, BadPlan."""
+    """The wiring of a plan. Raises CyclicPlan naming the calls of the circle, BadReference, BadGuard, BadPlan."""
+    # Remembered with the plan and forgotten with it: a plan may hold what is personal, so no cache of ours outlives it.
+    known: Graph | None = plan.__dict__.get(_KNOWN)
+    if known is None:
+        known = plan.__dict__[_KNOWN] = _wired(plan)
+    return known
+
+
+def _wired(plan: Plan) -> Graph:
     written = written_by(plan)
     reads = {call.id: _places_read(call) for call in plan.calls}
     read_by: dict[Place, list[str]] = defaultdict(list)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,10 +19,13 @@ from msgspec.structs import replace
 from agentstate.engine import schemas
 from agentstate.engine.references import Views
 from agentstate.engine.schemas import bounds
+from agentstate.engine.schemas.compiled import decode, encode
+from agentstate.engine.schemas.places import parts
 from agentstate.engine.scratchpad.paths import merge
+from agentstate.engine.scratchpad.scopes import narrowed
 from agentstate.errors import Invalid
 
-MAX_OBJECTS = 1_000 * 4  # instances in one session, with a few kinds each
+MAX_OBJECTS = 4_000  # in one session: up to 1,000 instances with a few kinds each
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _PROPERTIES = ("type", "kind", "data", "schema", "_instance")
 STATE = "state"
@@ -113,9 +117,34 @@ def views(board: Board, instance: str = "") -> Views:
     return shown
 
 
+def for_model(board: Board, scopes: Iterable[str], instance: str = "") -> dict[str, Any]:
+    """What a model request may hold: what `scopes` let through, without what any schema calls private. Raises
+    BadReference.
+    """
+    shown = views(board, instance)
+    for kind, objects in board.objects.items():
+        held = [objects[name] for name in ("", instance) if name in objects]
+        for schema in (each.schema for each in held if each.schema is not None and kind in shown):
+            shown = {**shown, kind: schemas.without_private(_words_of(encode(schema)), shown[kind])}
+    return narrowed(shown, scopes)
+
+
+@lru_cache(maxsize=500)
+def _words_of(source: bytes) -> schemas.Declared | None:
+    """The schema with its private fields, or None where it has none. Raises BadSchema where one stands under a choice,
+    since then nobody could tell what is private.
+    """
+    schema = decode(source)
+    if not any(isinstance(part, dict) and "x-private" in part for _, part in parts(schema)):
+        return None
+    return schemas.declare("data", 1, schema)
+
+
 def _must_follow(schema: schemas.Schema | None, value: Any, kind: str) -> None:
     if schema is None:
         return
-    for problem in schemas.problems(schema, value, kind):
+    found = schemas.problems(schema, value, kind)
+    _words_of(encode(schema))
+    for problem in found:
         if kind != STATE or problem.rule != "required":
             raise schemas.BreaksSchema(problem.path, problem.rule, problem.detail)
