@@ -34,6 +34,8 @@ class AgentSession(models.Model):
     last_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     fork_of = models.UUIDField(null=True)  # the session that this one is a fork of, while it is not promoted
+    parent = models.UUIDField(null=True)  # the session whose task this one does
+    delivered = models.BooleanField(db_default=False)  # its output was handed to the parent; the runtime's, no projection
     card = models.BinaryField()
 
     # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
@@ -47,6 +49,9 @@ class AgentSession(models.Model):
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
             models.Index(fields=["kid"], name="session_customer"),
+            models.Index(
+                fields=["parent"], name="session_undelivered", condition=models.Q(parent__isnull=False, delivered=False)
+            ),
             models.Index(fields=["fork_of"], name="session_forks", condition=models.Q(fork_of__isnull=False)),
         ]
 
@@ -127,3 +132,22 @@ class AgentDefinition(models.Model):
 
     digest = models.CharField(max_length=64, primary_key=True)
     body = models.BinaryField()
+
+
+class SavedPlan(models.Model):
+    """One version of a plan that a team keeps. No projection: the document, sealed, is in the row; none is changed."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=80)
+    version = models.IntegerField()
+    by = models.CharField(max_length=60)
+    at = models.DateTimeField()
+    kid = models.UUIDField()  # key of the team's own subject
+    sealed = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["team", "name", "version"], name="saved_plan_version"),
+        ]

@@ -65,6 +65,7 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "opened_at": state.opened_at,
         "last_at": state.last_at,
         "ended_at": state.last_at if state.ended else None,
+        "parent": UUID(state.plans.parent) if state.plans.parent else None,
         "fork_of": UUID(origin.parent) if origin is not None and not origin.promoted else None,
     }
 
@@ -155,7 +156,7 @@ _OPEN = """INSERT INTO agent_sessions_agentsession
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
    open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
-   fork_of = %(s_fork_of)s, card = coalesce(%(s_card)s, s.card),
+   fork_of = %(s_fork_of)s, parent = %(s_parent)s, card = coalesce(%(s_card)s, s.card),
    ready_at = CASE %(s_ready)s WHEN 'now' THEN least(coalesce(s.ready_at, now()), now())
                                WHEN 'at' THEN %(s_until)s::timestamptz END{lease}
   FROM head WHERE s.id = head.log"""

@@ -9,7 +9,7 @@ from celery.signals import worker_ready
 
 from sessions import live
 from sessions.profiles import learning
-from sessions.runtime import advance, sweeper
+from sessions.runtime import advance, delegates, sweeper
 
 
 @shared_task(ignore_result=True)
@@ -24,6 +24,7 @@ def sweep() -> None:
     due.
     """
     sweeper.expire_due()
+    delegates.deliver_due()
     live.drain_outbox(older_than=2.0, first=learning.teach_all)
     if sweeper.something_is_due():
         advance.advance_ready()

@@ -14,7 +14,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given, ToolFacts
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
-from agentstate.engine.migrating.pruning import Reads, read_by_policy
+from agentstate.engine.migrating.pruning import Reads, read_by, read_by_policy
 from agentstate.engine.plan import goals
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
@@ -22,7 +22,7 @@ from agentstate.engine.talk import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import state_schemas
-from sessions.agents import counters
+from sessions.agents import charts, counters
 from sessions.agents.model import Model, ToolSpec
 from sessions.tools import registry as tools
 
@@ -48,6 +48,8 @@ PLANNING = ToolSpec(
     },
 )
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
+# By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
+BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
 POLICIES = Path(__file__).resolve().parent.parent / "policies"
 TALKS = Path(__file__).resolve().parent.parent / "talks"
 
@@ -68,6 +70,7 @@ class Agent(msgspec.Struct, frozen=True):
     script: Model | None = None  # the model to ask when the settings name none
     plans: Plans = "unasked"
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
+    chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
 
 
 class UnknownAgent(Invalid):
@@ -87,6 +90,8 @@ def register(agent: Agent) -> None:
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
     policy_named(agent.policy)
+    if agent.chart:
+        charts.named(agent.chart)
     schemas_for(agent.schema)
     counters.named(agent.memory.counter)
     _registry[agent.name] = agent
@@ -118,8 +123,9 @@ def schemas_for(name: str) -> Catalogue | None:
 
 @lru_cache
 def reads_of(agent: str) -> Reads:
-    """What the agent's rules read of its state."""
-    return read_by_policy(policy_named(find(agent).policy))
+    """What the agent's rules and its chart read of its state."""
+    found = find(agent)
+    return read_by_policy(policy_named(found.policy)).also(read_by(charts.expressions_of(found.chart)))
 
 
 @lru_cache
@@ -142,7 +148,7 @@ def ontology_for(agent: str) -> talks.Ontology | None:
 @lru_cache
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
     """What rules need to know of the agent's tools."""
-    return {name: _facts(name) for name in find(agent).tools}
+    return {BATCH.name: BATCH, **{name: _facts(name) for name in find(agent).tools}}
 
 
 def _facts(name: str) -> ToolFacts:
@@ -177,6 +183,8 @@ def given_for(agent: str, at: datetime) -> Given:
         schemas=schemas_for(found.schema),
         reads=reads_of(agent),
         follow=found.plans == "follow",
+        chart=charts.named(found.chart) if found.chart else None,
+        charts=charts.by_reference(),
     )
 
 

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.api.views import changes
-from sessions.api.views import versions
-from sessions.api.views import memory, profiles, requests, sessions
-
-from sessions.api.views import talk
+from sessions.api.views import changes, memory, plans, profiles, requests, sessions, talk, versions
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -35,6 +31,12 @@ urlpatterns = [
     path("sessions/<str:session>/entities", talk.Entities.as_view()),
     path("sessions/<str:session>/references", talk.References.as_view()),
     path("sessions/<str:session>/resolve", talk.Resolve.as_view()),
+    path("sessions/<str:session>/plan", plans.Plan.as_view()),
+    path("sessions/<str:session>/plans", plans.Plans.as_view()),
+    path("sessions/<str:session>/plans/check", plans.PlanCheck.as_view()),
+    path("sessions/<str:session>/goals", plans.Goals.as_view()),
+    path("plans", plans.SavedPlans.as_view()),
+    path("plans/<str:name>", plans.OneSavedPlan.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),

@@ -11,6 +11,7 @@ from sessions.commands.changes import cast_vote, change_state, propose_value, se
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
+from sessions.commands.plans import edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 
 __all__ = [
@@ -22,13 +23,17 @@ __all__ = [
     "cast_vote",
     "change_state",
     "decide",
+    "edit_plan",
     "end",
     "fork",
     "name_checkpoint",
     "promote",
+    "propose_plan",
     "propose_value",
     "roll_back",
+    "save_plan",
     "say",
+    "set_goals",
     "settle",
     "start",
 ]

@@ -18,14 +18,14 @@ from django.conf import settings
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Begin, Command, Given, GiveUp, Outdated, Rest, SessionOver, decide
+from agentstate.engine.decide import Begin, Command, Given, GiveUp, Outdated, Rest, SessionOver, Wind, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands
 from sessions.profiles import using
-from sessions.runtime import asking, crash, execute, leases
+from sessions.runtime import asking, crash, delegates, execute, leases
 from sessions.runtime.flights import Flights
 
 log = logging.getLogger(__name__)
@@ -72,9 +72,19 @@ def _go_on(lease: Lease, flights: Flights) -> None:
         outcomes = _do(lease, committed, flights)
         action = core.next_action(committed.state, stamp(now()))
         if not outcomes and not flights.calls and not committed.state.run and isinstance(action, core.Nothing):
-            leases.release(lease, committed.seq, action.until)
+            _rest(lease, committed, action.until)
             return
     _come_to_an_end(lease, outcomes, flights)
+
+
+def _rest(lease: Lease, committed: Committed, until: str) -> None:
+    """Nothing to do: give the lease back. A session that did another's task ends, and hands its output over."""
+    if not delegates.is_done(committed.state):
+        leases.release(lease, committed.seq, until)
+        return
+    delegates.finish(lease)
+    leases.give_up(lease, 0.0)
+    delegates.deliver(lease.session)
 
 
 def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> None:
@@ -150,21 +160,26 @@ def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterato
             yield partial(_command, action)
 
 
-def _command(action: core.RunCall | core.Nothing, state: SessionState) -> Command:
+def _command(action: core.RunCall | core.MoveChart | core.Nothing, state: SessionState) -> Command:
     match action:
         case core.RunCall(call=call):
             return Begin(call)
+        case core.MoveChart():
+            return Wind()
         case core.Nothing(waiting_for=waiting_for):
             return Rest(waiting_for)
 
 
 def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
     """Carry out the intents that this commit recorded; the commands that say how it went, of those that are known."""
-    state = committed.state
+    state, known = committed.state, list[Command]()
     for event in committed.events:
         if isinstance(event, ev.ToolIntended):
             crash.point("after_intent", event.tool)
-            flights.start(str(lease.session), state, state.calls[event.call])
+            if event.effect == "delegate":
+                known.append(delegates.hand_over(lease.session, state, state.calls[event.call]))
+            else:
+                flights.start(str(lease.session), state, state.calls[event.call])
         elif isinstance(event, ev.ModelRequested):
             assert state.opened is not None
             return [execute.ask_model(registry.find(state.opened.agent), state, event.step)]
@@ -172,4 +187,4 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
             return [asking.summarise(state, event.step)]
         elif isinstance(event, ev.ToolReturned):
             crash.point("after_result", state.calls[event.call].tool if event.call in state.calls else "")
-    return list(flights.landed(LOOK_SECONDS)) if flights.calls else []
+    return [*known, *flights.landed(0.0 if known else LOOK_SECONDS)] if flights.calls else known

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
+from agentstate.engine.advance import AskModel, RunCall, next_actions
 from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.instants import stamp
-from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import evolve, fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.worlds import World, opened

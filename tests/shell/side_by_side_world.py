@@ -58,7 +58,7 @@ def wait(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """Sleep and say so."""
     ran.begin(arguments["name"], context.key)
     try:
-        time.sleep(arguments.get("seconds", 0.0))
+        time.sleep(float(arguments.get("seconds", 0)))
     finally:
         ran.end()
     return {"name": arguments["name"]}
@@ -80,6 +80,20 @@ def act(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     return {"done": arguments["name"]}
 
 
+@tool(name="picky", version=1, description="Takes all but one.", effect="pure", arguments=NAMED, retry=Retry(1))
+def picky(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """The poisoned one breaks it."""
+    if arguments["name"] == "n666":
+        raise RuntimeError("poison")
+    return {"name": arguments["name"]}
+
+
+@tool(name="look", version=1, description="Tells what it sees.", effect="pure", arguments=NAMED)
+def look(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """What reached it of the session."""
+    return {"view": context.view}
+
+
 class Told:
     """A model that gives the answers it was told, one a turn, then a last word."""
 
@@ -96,7 +110,7 @@ class Told:
 
 
 model = Told()
-register(Agent("told", "Do as you are told.", ("wait", "fail", "act"), "bank", {}, model))
+register(Agent("told", "Do as you are told.", ("wait", "fail", "act", "picky", "look"), "bank", {}, script=model, plans="adapt"))
 
 
 def proposed(tool_name: str, name: str, output_path: str | None = None, **arguments: Any) -> ProposedCall:

@@ -17,7 +17,6 @@ from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
-from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.commands import (
     Adapt,
     Answer,
@@ -51,12 +50,12 @@ from agentstate.engine.decide.commands import (
     Return,
     Rollback,
     Say,
-    SetTopic,
     SetGoals,
+    SetTopic,
     Signal,
     Summarise,
     Supersede,
-    Vote,
+    TakeTask,
     Unpin,
     Vote,
     Wind,
@@ -119,12 +118,12 @@ __all__ = [
     "Rollback",
     "Say",
     "SessionOver",
-    "SetTopic",
     "SetGoals",
+    "SetTopic",
     "Signal",
     "Summarise",
     "Supersede",
-    "Vote",
+    "TakeTask",
     "ToolFacts",
     "UnknownRequest",
     "UnknownSignal",
@@ -153,6 +152,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     ProposePlan: plans.proposed,
     EditPlan: plans.edited,
     Delegated: plans.delegated,
+    TakeTask: plans.task_taken,
     SetGoals: goals.goals_set,
     Name: named,
     ChangeState: changed,

@@ -15,7 +15,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import references
 from agentstate.engine.decide import goals
-from agentstate.engine.decide.commands import Answer, Delegated, EditPlan, InstanceGiven, ProposePlan, Return
+from agentstate.engine.decide.commands import Answer, Delegated, EditPlan, InstanceGiven, ProposePlan, Return, TakeTask
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.gates import approval_request, gate
 from agentstate.engine.decide.given import Given, ToolFacts
@@ -222,7 +222,7 @@ def facts_for(
         views["state"] = {}
         views["input"] = {**inputs, **instances[0].inputs}
     return Facts(
-        tools={name: _card(tool) for name, tool in given.tools.items()},
+        tools={name: card_of(tool) for name, tool in given.tools.items()},
         views=views,
         form=None,
         instances={name: views_of(state.plans, state.pad, name) for name in state.plans.instances},
@@ -231,7 +231,8 @@ def facts_for(
     )
 
 
-def _card(tool: ToolFacts) -> ToolCard:
+def card_of(tool: ToolFacts) -> ToolCard:
+    """A tool as plans know it."""
     return ToolCard(tool.name, tool.schema, tool.result, milliseconds=tool.milliseconds, effect=tool.effect)
 
 
@@ -385,6 +386,17 @@ def _begun_names(plans: Plans) -> set[str]:
         for name, outcome in plans.part(instance).outcomes.items()
         if outcome.began or outcome.status not in dropped
     }
+
+
+def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The task of another session's call: its plan, or a note that its agent answers."""
+    must_live(state)
+    if state.plans.parent:
+        raise Refused("this session has its task already")
+    taken = ev.TaskTaken(command.parent, command.call)
+    if command.plan is None:
+        return [taken, ev.MessageAdded("note", command.words, command.by)]
+    return [taken, *proposed(command.plan, _after(state, [taken], given), given)]
 
 
 def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:

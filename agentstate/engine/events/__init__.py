@@ -15,15 +15,6 @@ import msgspec
 
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
-from agentstate.engine.events.changes import (
-    ConflictEnded,
-    ConflictOpened,
-    Proposal,
-    StateChanged,
-    ValueProposed,
-    VoteCast,
-    Write,
-)
 from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
 from agentstate.engine.events.changes import (
     ConflictEnded,
@@ -47,6 +38,7 @@ from agentstate.engine.events.plans import (
     PlanProposed,
     PlanSource,
     RoundEnded,
+    TaskTaken,
 )
 from agentstate.engine.events.runs import (
     CallProposed,
@@ -108,6 +100,7 @@ AnyEvent = (
     | CallsDropped
     | RoundEnded
     | CallDelegated
+    | TaskTaken
     | GoalsSet
     | SessionEnded
     | SessionFailed
@@ -188,7 +181,6 @@ __all__ = [
     "ModelFailed",
     "ModelRequested",
     "Outcome",
-    "Proposal",
     "PlanCommitted",
     "PlanProposed",
     "PlanSource",
@@ -205,7 +197,6 @@ __all__ = [
     "SessionOpened",
     "SessionRolledBack",
     "SessionSuperseded",
-    "StateChanged",
     "Shift",
     "Shown",
     "StateChanged",
@@ -213,8 +204,9 @@ __all__ = [
     "StatePruned",
     "SummaryMade",
     "SummaryRequested",
-    "Tightening",
     "TalkDeclared",
+    "TaskTaken",
+    "Tightening",
     "ToolFailed",
     "ToolIntended",
     "ToolReturned",
@@ -222,9 +214,6 @@ __all__ = [
     "TopicOpened",
     "TopicResumed",
     "TopicSwitched",
-    "ValueProposed",
-    "VoteCast",
-    "Write",
     "UserAdapted",
     "ValueProposed",
     "VoteCast",

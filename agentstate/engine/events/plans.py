@@ -107,3 +107,11 @@ class CallDelegated(Event, frozen=True, tag="call.delegated"):
     call: str
     session: str
     v: int = 1
+
+
+class TaskTaken(Event, frozen=True, tag="task.taken"):
+    """This session does what a call of another asks: its output becomes the result of that call."""
+
+    parent: str
+    call: str
+    v: int = 1

@@ -28,13 +28,6 @@ from agentstate.engine.state.changes import (
     vote_cast,
 )
 from agentstate.engine.state.charts import chart_moved
-from agentstate.engine.state.changes import (
-    conflict_ended,
-    conflict_opened,
-    state_changed,
-    value_proposed,
-    vote_cast,
-)
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
@@ -92,6 +85,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.CallsDropped: plans.calls_dropped,
     ev.RoundEnded: plans.round_ended,
     ev.CallDelegated: plans.delegated,
+    ev.TaskTaken: plans.task_taken,
     ev.GoalsSet: goals.goals_set,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,

@@ -20,6 +20,7 @@ from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.rounds import Round
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
 from agentstate.engine.state.rounds import (
+    KEPT_VERSIONS,
     PLAN,
     Approval,
     Instance,
@@ -74,6 +75,7 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
         run=state.run,
         told=_told(state, event),
         approved=approved,
+        committed=(*before.committed, state.seq)[-KEPT_VERSIONS:],
         inputs=event.inputs,
         many=event.instances > 0,
         proposed="" if before.proposed == event.round else before.proposed,
@@ -197,6 +199,8 @@ def round_ended(state: SessionState, event: ev.RoundEnded, at: str) -> SessionSt
         state = _withdrawn(state)
     plans = replace(state.plans, is_open=False, ready=(), left=0, counts=event.counts)
     state = replace(state, plans=plans)
+    if plans.parent:  # what it came to is for the session that asked
+        return state
     if plans.told == "each":
         return replace(state, owes=not state.ended)
     text = _json.encode(_report(state, event)).decode()
@@ -233,6 +237,10 @@ def _withdrawn(state: SessionState) -> SessionState:
         if call.status is CallStatus.READY:
             state = moved(state, call.id, CallMove.WITHDRAW)
     return state
+
+
+def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionState:
+    return replace(state, plans=replace(state.plans, parent=event.parent, parent_call=event.call))
 
 
 def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionState:

@@ -21,6 +21,7 @@ from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
 
 MAX_INSTANCES = 1_000
+KEPT_VERSIONS = 50  # whose entries can be looked up at once
 MAX_PLAN = 10_000  # calls of one round, those of all instances together
 PLAN = "plan"  # the tool by which a plan is proposed as a whole, and approved
 Told = Literal["each", "whole", "note"]
@@ -74,6 +75,9 @@ class Plans(msgspec.Struct, frozen=True):
     own: Instance = Instance()
     instances: dict[str, Instance] = {}
     many: bool = False
+    committed: tuple[int, ...] = ()  # seqs of the latest versions
+    parent: str = ""  # the session whose task this one does
+    parent_call: str = ""  # and the call that it is
     proposed: str = ""  # the round of a plan that waits for a person
 
     @property

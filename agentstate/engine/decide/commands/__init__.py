@@ -10,15 +10,16 @@ from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Pr
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.goals import SetGoals
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
-from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.session import End, Open, Say
-from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
+from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
 __all__ = [
+    "TakeTask",
     "Adapt",
     "Answer",
     "Arbitrate",
@@ -51,8 +52,8 @@ __all__ = [
     "Return",
     "Rollback",
     "Say",
-    "SetTopic",
     "SetGoals",
+    "SetTopic",
     "Signal",
     "Summarise",
     "Supersede",

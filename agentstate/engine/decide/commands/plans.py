@@ -45,3 +45,13 @@ class Delegated(Command, frozen=True):
 
     call: str
     session: str
+
+
+class TakeTask(Command, frozen=True):
+    """A session that was opened for it takes on what a call of another session asks: a plan, or words to its agent."""
+
+    parent: str
+    call: str
+    by: str
+    words: str = ""
+    plan: ProposePlan | None = None

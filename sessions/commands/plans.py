@@ -1,0 +1,166 @@
+"""Plans and goals: proposing and editing a plan, saving one and using it again, taking a goal apart.
+
+What changes a session's plan or goals needs `change_state`; saving a plan needs it in the team that keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from agentstate.engine.decide import Open
+from agentstate.engine.decide.commands.goals import SetGoals
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.plan import library, model
+from agentstate.engine.plan.library import Saved
+from agentstate.engine.plan.model import BadPlan
+from agentstate.engine.state.rounds import MAX_INSTANCES
+from agentstate.errors import Invalid
+from agentstate.ids import new_id
+from agentstate.people.models import Team
+from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from sessions import plans, states
+from sessions.commands.conversation import KEYS
+from sessions.commands.person import Person, author_of, must_may
+from sessions.commit import Author, Committed, open_session, person_command
+from sessions.projections import Place
+from sessions.states import Loaded
+
+MAX_BATCH = 100_000  # instances of one plan, over all sessions
+BATCH = "batch"  # the tool, and the delegate, by which a parent waits for a session with a part of its instances
+
+
+def propose_plan(
+    user: Person,
+    session: UUID,
+    *,
+    calls: list[Any] | None = None,
+    saved: str = "",
+    inputs: dict[str, Any] | None = None,
+    instances: Sequence[dict[str, Any]] = (),
+    follow: bool = False,
+    key: str = "",
+) -> Committed:
+    """Hand the session a plan: `calls` in the protocol's notation, or the name of a saved one (`name`, `name@version`).
+    More instances than one session holds are shared out to sessions of their own, whose parts the parent waits for.
+    Raises BadPlan, PlanRefused, BreaksSchema, SessionOver, UnknownPlan.
+    """
+    must_may(user, session, Permission.CHANGE_STATE)
+    author = author_of(user, key)
+    members = _members(instances)
+    command = _proposal(session, calls, saved, inputs or {}, follow, author)
+    if len(members) <= MAX_INSTANCES:
+        return person_command(session, msgspec.structs.replace(command, instances=members), author)
+    return _shared_out(session, command, members, author)
+
+
+def _members(instances: Sequence[dict[str, Any]]) -> tuple[InstanceGiven, ...]:
+    if len(instances) > MAX_BATCH:
+        raise Invalid(f"got {len(instances)} instances, at most {MAX_BATCH}", field="instances")
+    try:
+        return tuple(msgspec.convert(list(instances), list[InstanceGiven]))
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error)[:300], field="instances") from None
+
+
+def _proposal(
+    session: UUID, calls: list[Any] | None, saved: str, inputs: dict[str, Any], follow: bool, author: Author
+) -> ProposePlan:
+    if (calls is None) == (not saved):
+        raise Invalid("want calls, or the name of a saved plan", field="calls")
+    if calls is not None:
+        model.read(calls)  # refused here, before it is hashed as a wish
+        return ProposePlan(tuple(calls), author.actor, follow, inputs)
+    found = plans.saved_plan(states.load(session).place.team, saved)
+    library.instantiate(found, inputs, plans.facts_of(session))
+    return ProposePlan(found.calls, author.actor, follow, inputs, saved=found.reference, source="saved")
+
+
+def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGiven, ...], author: Author) -> Committed:
+    """Sessions for parts of the instances, and in the parent a plan that waits for each. Their ids follow from the key,
+    so asking again opens none twice; the parent's plan comes first, so a part that was never opened is seen.
+    """
+    names = [member.name for member in members]
+    if len(set(names)) < len(names):
+        raise Invalid("two instances have the same name", field="instances")
+    seed = uuid5(KEYS, f"{author.actor}/batch/{session}/{author.key}") if author.key else new_id()
+    parts = [members[start : start + MAX_INSTANCES] for start in range(0, len(members), MAX_INSTANCES)]
+    children = [uuid5(seed, str(number)) for number in range(len(parts))]
+    parent = states.load(session)
+    for child, part in zip(children, parts, strict=True):
+        _open_part(parent, child, msgspec.structs.replace(command, instances=part), author)
+    waits = tuple(
+        {
+            "_id": f"part-{number}",
+            "_tool": BATCH,
+            "_delegate": BATCH,
+            "_scopes": [],
+            "session": str(child),
+            "count": len(part),
+        }
+        for number, (child, part) in enumerate(zip(children, parts, strict=True), 1)
+    )
+    return person_command(session, ProposePlan(waits, author.actor, saved=command.saved), author)
+
+
+def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -> None:
+    opened, place = parent.state.opened, parent.place
+    assert opened is not None
+    wish = Open(opened.customer, opened.team, opened.agent, opened.channel, opened.topic)
+    open_session(Place(child, place.tenant, place.team, place.kid), wish, Author(author.actor))
+    if not states.load(child).state.plans.parent:
+        task = TakeTask(str(place.id), "", author.actor, plan=plan)
+        person_command(child, task, Author(author.actor))
+
+
+def edit_plan(user: Person, session: UUID, calls: list[Any], *, version: int, key: str = "") -> Committed:
+    """Change the plan that is being carried out; `version` is the one that was seen. Raises NoPlan, PlanChanged,
+    AlreadyBegun, BadPlan, PlanRefused.
+    """
+    must_may(user, session, Permission.CHANGE_STATE)
+    author = author_of(user, key)
+    model.read(calls)
+    return person_command(session, EditPlan(tuple(calls), author.actor, version), author)
+
+
+def set_goals(
+    user: Person,
+    session: UUID,
+    tree: dict[str, Any],
+    *,
+    version: int,
+    inputs: dict[str, Any] | None = None,
+    key: str = "",
+) -> Committed:
+    """Take the session's goal apart, or change how it was; with `inputs` the tree is a template. Raises BadGoal,
+    GoalsChanged, BadReference.
+    """
+    must_may(user, session, Permission.CHANGE_STATE)
+    author = author_of(user, key)
+    return person_command(session, SetGoals(tree, author.actor, version, inputs=inputs), author)
+
+
+def save_plan(user: Person, name: str, calls: list[Any], *, team: str = "", **more: Any) -> Saved:
+    """Keep a plan under a name, as its next version; the same as before is no new version. `more` are fields of Saved:
+    inputs, output, result, conditions, about. Raises BadPlan, BadSchema, BadGuard, BadReference.
+    """
+    chosen = _keeping_team(user, team)
+    author = author_of(user)
+    plan = model.read(calls)
+    if not plan.calls:
+        raise BadPlan("", "empty", "a plan has at least one call")
+    return plans.keep(chosen.tenant_id, chosen.pk, author.actor, name, plan, more)
+
+
+def _keeping_team(user: Person, slug: str) -> Team:
+    allowed = Team.objects.filter(pk__in=teams_with(user, Permission.CHANGE_STATE))
+    found = list((allowed.filter(slug=slug) if slug else allowed)[:2])
+    if not found:
+        needed = Permission.CHANGE_STATE.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
+    if len(found) > 1:
+        raise Invalid("you belong to several teams: say which", field="team")
+    return found[0]

@@ -1,0 +1,94 @@
+"""Saved plans as rows, and what a plan is checked against in the shell.
+
+A saved plan's document is sealed under the key of the team's own subject: literals in it may be personal. Every version
+is a row of its own, and none is ever changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from agentstate.clock import now
+from agentstate.engine.decide.plans import card_of, facts_for
+from agentstate.engine.plan import library
+from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.plan.library import Saved
+from agentstate.engine.plan.model import Plan
+from agentstate.errors import NotFound, Refused
+from agentstate.ids import new_id
+from audit import keys
+from sessions import states
+from sessions.agents.registry import given_for
+from sessions.models import SavedPlan
+
+PURPOSE = "agent_sessions/saved_plan"
+TRIES = 5
+
+
+class UnknownPlan(NotFound):
+    """There is no such saved plan, or you may not see it."""
+
+    code = "unknown_plan"
+
+
+class SavedMeanwhile(Refused):
+    """Others save under this name all the time."""
+
+    code = "saved_meanwhile"
+
+
+def keep(tenant: UUID, team: UUID, by: str, name: str, plan: Plan, more: dict[str, Any]) -> Saved:
+    """The next version of a saved plan. Raises BadPlan, BadSchema, BadGuard, BadReference."""
+    inputs = more.pop("inputs", None) or dict(library.NO_INPUTS)
+    kid = keys.subject_kid(tenant, f"team:{team}")
+    for _ in range(TRIES):
+        before = _newest(team, name)
+        made = library.saved(name, plan, inputs, before, **more)
+        if made is before:
+            return made
+        row = SavedPlan(id=new_id(), tenant_id=tenant, team_id=team, name=name, version=made.version, by=by, at=now())
+        row.kid, row.sealed = kid, keys.seal(kid, f"{PURPOSE}/{row.id}", library.dump(made))
+        try:
+            with transaction.atomic():
+                row.save(force_insert=True)
+        except IntegrityError:  # somebody saved this version just now
+            continue
+        return made
+    raise SavedMeanwhile(name)
+
+
+def saved_plan(team: UUID, reference: str) -> Saved:
+    """The saved plan `name` (its newest version) or `name@version` of a team. Raises UnknownPlan."""
+    name, at, version = reference.partition("@")
+    rows = SavedPlan.objects.filter(team=team, name=name[:80])
+    if at:
+        rows = rows.filter(version=int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0)
+    row = rows.order_by("-version").first()
+    if row is None:
+        raise UnknownPlan(reference[:100])
+    return opened(row)
+
+
+def opened(row: SavedPlan) -> Saved:
+    """The document of a row."""
+    return library.load(keys.unseal(row.kid, f"{PURPOSE}/{row.pk}", bytes(row.sealed)))
+
+
+def _newest(team: UUID, name: str) -> Saved | None:
+    row = SavedPlan.objects.filter(team=team, name=name).order_by("-version").first()
+    return opened(row) if row is not None else None
+
+
+def cards_of(agent: str) -> dict[str, ToolCard]:
+    """The tools of an agent as plans know them."""
+    return {name: card_of(tool) for name, tool in given_for(agent, now()).tools.items()} if agent else {}
+
+
+def facts_of(session: UUID, plan: Plan | None = None, inputs: dict[str, Any] | None = None) -> Facts:
+    """What a plan of this session is checked against."""
+    state = states.load(session).state
+    given = given_for(state.opened.agent if state.opened else "", now())
+    return facts_for(state, plan or Plan(), inputs or {}, given)

@@ -1,0 +1,191 @@
+"""Calls that sessions of their own carry out: handing a task over, and bringing its output back as the call's result.
+
+A call that is handed over runs without a worker. When the other session has come to its end, its output is appended to
+the session that asked: by whoever finished it, or by the sweeper, who looks for what was not delivered.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
+from agentstate.engine.decide.commands.plans import Delegated, ProposePlan, TakeTask
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.plan import library
+from agentstate.engine.plan.facts import ANONYMOUS
+from agentstate.engine.plan.progress import completion
+from agentstate.engine.scratchpad import scopes
+from agentstate.engine.state import Call, SessionState, calls_in, pending, rounds
+from agentstate.errors import Invalid, NotFound, Refused
+from audit import ledger
+from sessions import plans, states
+from sessions.commit import Author, Lease, open_session, person_command, run_commands
+from sessions.models import AgentSession
+from sessions.projections import Place
+from sessions.states import Loaded
+
+log = logging.getLogger(__name__)
+TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
+BATCH = "batch"
+MAX_NESTING = 4  # sessions that wait for each other
+LIMIT = 100
+_json = msgspec.json.Encoder(decimal_format="number")
+
+
+def hand_over(session: UUID, state: SessionState, call: Call) -> Command:
+    """Give the call's task to a session of its own, which is opened once however often this is tried. The command that
+    says so, or why it cannot be.
+    """
+    planned = rounds.planned(state.plans, call.id)
+    assert planned is not None
+    if planned.delegate == BATCH:
+        return Delegated(call.id, str(call.arguments["session"]))
+    try:
+        if _nesting(state) >= MAX_NESTING:
+            raise Invalid(f"more than {MAX_NESTING} sessions would wait for each other")
+        return Delegated(call.id, str(_opened(session, state, call, planned.delegate, planned.scopes or ())))
+    except Refused as error:
+        return Fail(call.id, call.attempt, f"{error.title} {error.detail}"[:500], transient=False)
+
+
+def _nesting(state: SessionState) -> int:
+    depth, parent = 0, state.plans.parent
+    while parent and depth < MAX_NESTING:
+        depth, parent = depth + 1, states.load(UUID(parent)).state.plans.parent
+    return depth
+
+
+def _opened(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> UUID:
+    opened, place = state.opened, states.load(session).place
+    assert opened is not None
+    child = uuid5(TASKS, f"{session}/{call.id}/{state.epoch}")
+    task = _task(session, state, call, delegate, allowed)
+    author = Author(f"agent:{opened.agent}")
+    wish = Open(opened.customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
+    open_session(Place(child, place.tenant, place.team, place.kid), wish, author)
+    if not states.load(child).state.plans.parent:
+        person_command(child, task, author)
+    return child
+
+
+def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> TakeTask:
+    """What the other session is given: the call's arguments and what its scopes hand over, and nothing else."""
+    agent = f"agent:{state.opened.agent if state.opened else ''}"
+    views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
+    view = scopes.narrowed(views, allowed)
+    if delegate == ANONYMOUS:
+        asked = {"task": call.tool, "arguments": call.arguments, "given": view}
+        return TakeTask(str(session), call.id, agent, _json.encode(asked).decode())
+    saved = plans.saved_plan(states.load(session).place.team, delegate)
+    inputs = {**view.get("input", {}), **({"state": view["state"]} if "state" in view else {}), **call.arguments}
+    inputs = {name: value for name, value in inputs.items() if name in saved.inputs.get("properties", {})}
+    library.instantiate(saved, inputs, plans.facts_of(session))
+    proposal = ProposePlan(saved.calls, agent, True, inputs, saved=saved.reference, source="delegate")
+    return TakeTask(str(session), call.id, agent, plan=proposal)
+
+
+def is_done(state: SessionState) -> bool:
+    """Whether a session that does another's task has nothing left to do, and waits for nobody."""
+    if not state.plans.parent or state.ended or state.plans.is_open:
+        return False
+    return not pending(state) and not calls_in(state, CallStatus.RUNNING, CallStatus.READY) and not state.owes
+
+
+def finish(lease: Lease) -> None:
+    """End a session whose task is done. Its output is delivered once it has ended."""
+    run_commands(lease, [_end])
+
+
+def _end(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    return decide(End("its task is done", "system"), state, given) if is_done(state) else ()
+
+
+def deliver_due() -> int:
+    """Deliver the outputs of sessions that have ended and were not delivered. Gives how many were looked at."""
+    rows = ledger.run(
+        "SELECT id FROM agent_sessions_agentsession WHERE parent IS NOT NULL AND NOT delivered AND ended_at IS NOT NULL"
+        " LIMIT %(limit)s",
+        {"limit": LIMIT},
+    )
+    for (child,) in rows:
+        try:
+            deliver(child)
+        except Exception:  # one session that cannot be read must not keep the others waiting
+            log.exception("the output of session %s could not be delivered", child)
+    return len(rows)
+
+
+def deliver(child: UUID) -> None:
+    """Append the output of an ended session to the one that asked for it. Nobody may wait for it any more: that too is
+    the end of it.
+    """
+    state = states.load(child).state
+    parent = UUID(state.plans.parent)
+
+    def result(loaded: Loaded) -> Command:
+        call = _waiting(loaded.state, child, state.plans.parent_call)
+        problem = state.failure or _problem(state)
+        if problem:
+            return Fail(call.id, call.attempt, f"session {child}: {problem}"[:500], transient=False)
+        return Return(call.id, call.attempt, output_of(child, state))
+
+    try:
+        person_command(parent, result, Author(ledger.SYSTEM))
+    except (Outdated, SessionOver, NotFound) as refused:
+        log.info("session %s: nobody waits for its output: %s", child, refused)
+        if isinstance(refused, NotYet):
+            return
+    AgentSession.objects.filter(pk=child).update(delivered=True)
+
+
+class NotYet(NotFound):
+    """The call that waits for this session is not handed over yet."""
+
+    code = "not_yet"
+
+
+def _waiting(state: SessionState, child: UUID, key: str) -> Call:
+    """The running call that this session does. Raises Outdated, NotYet."""
+    call = state.calls.get(key) if key else None
+    found = call or next((each for each in state.calls.values() if each.delegate == str(child)), None)
+    if found is None and state.plans.is_open and not key:
+        raise NotYet()
+    if found is None or found.status is not CallStatus.RUNNING:
+        raise Outdated()
+    return found
+
+
+def output_of(child: UUID, state: SessionState) -> dict[str, Any]:
+    """What the session gives: its plan's output where one is declared, what its agent said last, how its plan ended."""
+    held = state.plans
+    if held.many:
+        ended = {name: part.outcomes for name, part in held.instances.items() if part.round == held.round}
+        well = sum(all(each.status in ("done", "skipped") for each in outcomes.values()) for outcomes in ended.values())
+        return {"session": str(child), "instances": len(ended), "well": well, "calls": dict(held.counts)}
+    if held.saved:
+        return {"session": str(child), "output": _completion(state).output}
+    said = next((item.text for item in reversed(state.items) if item.role == "agent" and item.text), "")
+    return {"session": str(child), "output": said, "state": state.pad}
+
+
+def _problem(state: SessionState) -> str:
+    """Why the end is not a good one, or an empty text."""
+    if not state.plans.saved or state.plans.many:
+        return ""
+    found = _completion(state)
+    wrong = [str(problem) for problem in found.problems]
+    return "; ".join([*wrong, *(f"{each.expression} does not hold" for each in found.conditions if not each.holds)])
+
+
+def _completion(state: SessionState) -> Any:
+    opened = state.opened
+    assert opened is not None
+    saved = plans.saved_plan(UUID(opened.team), state.plans.saved)
+    views = rounds.views_of(state.plans, state.pad, "")
+    return completion(views, saved.output, saved.result, saved.conditions)

@@ -1,0 +1,231 @@
+"""Plans on the real runtime: references, approval, edits, versions, instances, delegates, saved plans, goals."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
+from agentstate.engine.plan.check import PlanRefused
+from agentstate.engine.state import pending
+from agentstate.people.permissions import PermissionDenied
+from sessions import commands, plans, queries, rebuild, states
+from sessions.models import AgentSession
+from sessions.runtime import delegates
+from tests import cast
+from tests.shell.bank_world import events, kinds, say, state, work
+from tests.shell.side_by_side_world import model, proposed, ran, told
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def step(tool: str, path: str = "", **more: Any) -> dict[str, Any]:
+    return {"_tool": tool, **({"_outputPath": path} if path else {}), **more}
+
+
+FIRST = step("wait", "state.first", name="first")
+SECOND = step("wait", "state.second", name="†state.first.name")
+
+
+def handed(*calls: dict[str, Any], **more: Any) -> UUID:
+    """A session to which a supervisor has handed this plan, and the worker has done what it could."""
+    session = told()
+    commands.propose_plan(cast.alice(), session, calls=list(calls), **more)
+    work()
+    return session
+
+
+def statuses(session: UUID) -> dict[str, str]:
+    return {name: each.status for name, each in queries.plan_of(cast.alice(), session).progress.standings.items()}
+
+
+def test_the_calls_of_an_answer_wait_for_each_other_and_run_on_resolved_values():
+    first = proposed("wait", "first", _outputPath="state.first")
+    session = told((first, proposed("wait", "†state.first.name", _outputPath="state.second")))
+    say(session, "Go.")
+    assert ran.names == ["first", "first"]
+    assert state(session).pad["second"] == {"name": "first"}
+    assert kinds(session).count("plan.round_ended") == 1
+    assert (
+        kinds(session)[-3:] == ["model.requested", "message.added", "model.answered"]
+        or kinds(session)[-1] == "run.rested"
+    )
+    assert rebuild.check(session) == []
+
+
+def test_a_dependent_of_a_finished_call_starts_without_waiting_for_its_siblings():
+    session = handed(step("wait", "state.slow", name="slow", seconds=Decimal("0.6")), FIRST, SECOND)
+    returned = [event["call"].rpartition(".")[2] for event in events(session, "tool.returned")]
+    assert returned == ["wait-2", "wait-3", "wait"]
+
+
+def test_a_plan_that_needs_what_nothing_gives_is_refused_and_nothing_runs():
+    session = told()
+    with pytest.raises(PlanRefused, match="no_source"):
+        commands.propose_plan(cast.alice(), session, calls=[step("wait", name="†state.nowhere")])
+    assert "plan.committed" not in kinds(session)
+
+
+def test_what_needs_a_person_stops_on_what_it_resolved_to_and_the_rest_goes_on():
+    session = handed(FIRST, step("act", "state.done", name="†state.first.name"), step("wait", "state.w", name="w"))
+    request = pending(state(session))[0]
+    assert request.asked.arguments == {"name": "first"}
+    assert statuses(session) == {"wait": "done", "act": "asked", "wait-2": "done"}
+    commands.decide(cast.alice(), UUID(request.asked.request), "reject", reason="no")
+    work()
+    assert statuses(session)["act"] == "rejected"
+    assert not state(session).plans.is_open
+    assert rebuild.check(session) == []
+
+
+def test_a_person_edits_the_plan_and_every_version_is_kept_with_what_changed():
+    session = handed(step("act", "state.done", name="first"), step("wait", "state.w", name="†state.done.done"))
+    calls = queries.plan_of(cast.alice(), session).calls
+    other = [calls[0], {**calls[1], "seconds": 0}]
+    with pytest.raises(AlreadyBegun):
+        commands.edit_plan(cast.alice(), session, [{**calls[0], "name": "other"}, calls[1]], version=1)
+    with pytest.raises(PlanChanged):
+        commands.edit_plan(cast.alice(), session, other, version=4)
+    with pytest.raises(PermissionDenied):
+        commands.edit_plan(cast.vera(), session, other, version=1)
+    commands.edit_plan(cast.alice(), session, other, version=1)
+    line = queries.plan_of(cast.alice(), session)
+    assert [each.version for each in line.versions] == [2, 1]
+    _, words = queries.plan_difference(cast.alice(), session, 1, 2)
+    assert any("seconds" in word for word in words)
+
+
+def test_a_thousand_instances_of_which_one_is_poisoned_all_end():
+    members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(1000)]
+    session = told()
+    began = time.perf_counter()
+    calls = [step("picky", "state.a", name="†input.name"), step("wait", "state.b", name="†state.a.name")]
+    commands.propose_plan(cast.alice(), session, calls=calls, instances=members)
+    proposed_in = time.perf_counter() - began
+    work()
+    took = time.perf_counter() - began
+    line = queries.plan_of(cast.alice(), session)
+    print(f"1,000 instances, 2 calls each: proposed in {proposed_in:.1f} s, all in {took:.1f} s")
+    assert line.counts == {"done": 1998, "failed": 1, "blocked": 1}
+    assert (line.members, line.ended, line.percent) == (1000, 1000, 100)
+    assert line.instances[0].name == "C-666"
+    assert state(session).plans.instances["C-5"].pad == {"a": {"name": "n5"}, "b": {"name": "n5"}}
+    assert states.fold_all(session, states.load(session).head.size) == state(session)
+    assert rebuild.check(session) == []
+
+
+def test_more_instances_than_one_session_holds_become_sessions_under_one_parent(monkeypatch):
+    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 20)
+    members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(50)]
+    session = handed(step("wait", "state.a", name="†input.name"), instances=members, key="batch")
+    delegates.deliver_due()  # the parts had ended before their parent waited for them
+    work()
+    children = AgentSession.objects.filter(parent=session)
+    assert [child.delivered for child in children] == [True] * 3
+    assert statuses(session) == {"part-1": "done", "part-2": "done", "part-3": "done"}
+    well = [event["result"]["well"] for event in events(session, "tool.returned")]
+    assert sorted(well) == [10, 20, 20]
+    assert all(rebuild.check(each) == [] for each in (session, *(child.pk for child in children)))
+
+
+def test_a_delegate_sees_only_what_its_scopes_hand_over_and_its_output_is_the_result():
+    commands.save_plan(
+        cast.alice(),
+        "greet",
+        [step("wait", "state.said", name="†input.name")],
+        inputs={"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+        output="†state.said.name",
+        result={"type": "string"},
+    )
+    call = step("wait", "state.greeting", name="†state.first.name", _delegate="greet", _scopes=["state.first"])
+    session = handed(FIRST, call, step("wait", "state.last", name="†state.greeting.output"))
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    assert state(child).ended
+    assert state(child).plans.inputs == {"name": "first"}
+    assert state(session).pad["greeting"] == {"session": str(child), "output": "first"}
+    assert state(session).pad["last"] == {"name": "first"}
+    assert rebuild.check(child) == []
+
+
+def test_an_anonymous_delegate_is_answered_by_the_agent_in_a_clean_session():
+    call = step(
+        "wait",
+        "state.answer",
+        name="sum it up",
+        _delegate="anonymous",
+        _scopes=["state.first"],
+    )
+    session = handed(FIRST, {**call, "_when": "state.first.name == 'first'"})
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    assert '"given":{"state":{"first":{"name":"first"}}}' in "".join(item.text for item in state(child).items)
+    assert state(session).pad["answer"]["output"] == "That is all."
+
+
+def test_an_output_that_could_not_be_delivered_is_delivered_by_the_sweeper(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(delegates, "deliver", lambda child: None)
+        session = handed(step("wait", "state.answer", name="x", _delegate="anonymous", _scopes=[]))
+    assert statuses(session) == {"wait": "running"}
+    assert delegates.deliver_due() == 1
+    work()
+    assert statuses(session) == {"wait": "done"}
+    assert delegates.deliver_due() == 0
+
+
+def test_a_tool_sees_its_scopes_and_nothing_else():
+    session = handed(FIRST, step("look", "state.seen", name="†state.first.name", _scopes=["state.first"]))
+    assert state(session).pad["seen"] == {"view": {"state": {"first": {"name": "first"}}}}
+    session = handed(FIRST, step("look", "state.seen", name="†state.first.name"))
+    assert state(session).pad["seen"] == {"view": {}}
+
+
+def test_a_saved_plan_is_used_again_with_other_inputs_and_the_same_again_is_no_new_version():
+    inputs = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    for calls in ([step("wait", "state.x", name="†input.name")], [step("wait", "state.x", name="†input.name")]):
+        saved = commands.save_plan(cast.alice(), "again", calls, inputs=inputs)
+    assert saved.reference == "again@1"
+    assert queries.saved_plans(cast.alice())[0].name == "again"
+    for name in ("one", "two"):
+        session = told()
+        commands.propose_plan(cast.alice(), session, saved="again", inputs={"name": name})
+        work()
+        assert state(session).pad["x"] == {"name": name}
+    with pytest.raises(plans.UnknownPlan):
+        queries.saved_plan(cast.charlie(), "again")
+
+
+def test_a_goal_is_taken_apart_by_hand_and_by_the_model():
+    session = told()
+    tree = {
+        "id": "move",
+        "title": "Move house",
+        "tasks": [{"id": "pack", "title": "Pack"}, {"id": "go", "title": "Go", "needs": ["pack"]}],
+    }
+    commands.set_goals(cast.alice(), session, tree, version=0)
+    line = queries.goals_of(cast.alice(), session)
+    assert [(each.task.id, each.standing.status) for each in line.tasks] == [
+        ("move", "ready"),
+        ("pack", "ready"),
+        ("go", "waiting"),
+    ]
+    tree["tasks"][0]["status"] = "done"
+    commands.set_goals(cast.alice(), session, tree, version=1)
+    assert queries.goals_of(cast.alice(), session).tasks[0].standing.percent == 50
+    model.answers = [(model_call("goals", {"id": "rest", "title": "Rest"}),)]
+    say(session, "And now?")
+    assert queries.goals_of(cast.alice(), session).tree.title == "Rest"
+
+
+def model_call(tool: str, arguments: dict[str, Any]) -> Any:
+    return type(proposed("wait", "x"))("call", tool, arguments, None)
+
+
+def test_a_model_may_propose_a_plan_as_a_whole_and_is_told_when_it_has_ended():
+    session = told((model_call("plan", {"calls": [FIRST, SECOND]}),))
+    say(session, "Go.")
+    assert ran.names == ["first", "first"]
+    assert "ended" in [item.text for item in state(session).items if item.role == "tool"][-1]
