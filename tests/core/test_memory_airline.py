@@ -1,4 +1,4 @@
-"""140 recorded runs of a real model at an airline's service desk, as sessions: each folds, each request fits its budget.
+"""140 recorded runs of a real model at an airline's service desk as sessions: all fold, each request fits its budget.
 
 The recordings lie outside of the project; where they are absent this is skipped, loudly.
 """

@@ -16,7 +16,7 @@ from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.asking import summary_request
-from agentstate.engine.memory.budget import crowded_cover, next_cover
+from agentstate.engine.memory.budget import crowded_covers, next_covers
 from agentstate.engine.memory.context import FORM
 from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.cover import Cover
@@ -111,13 +111,15 @@ def fitted(command: Fit, state: SessionState, given: Given) -> list[ev.AnyEvent]
         return [_request(state, given, command, state.memory.wanted)]
     made: list[ev.AnyEvent] = []
     for _ in range(ROUNDS):
-        cover = next_cover(scene_of(state, given, command.model), command.frame)
-        if cover is None:
+        covers = next_covers(scene_of(state, given, command.model), command.frame)
+        if not covers:
             return made
-        if command.step and given.memory.summaries == "model" and cover.groups:
-            return [*made, _request(state, given, command, _wanted(cover, command))]
-        made.append(_made(cover, scene_of(state, given)))
-        state = evolve(state, made[-1], stamp(given.at))
+        by_model = command.step and given.memory.summaries == "model" and covers[-1].groups
+        for cover in covers[:-1] if by_model else covers:
+            made.append(_made(cover, scene_of(state, given)))
+            state = evolve(state, made[-1], stamp(given.at))
+        if by_model:
+            return [*made, _request(state, given, command, _wanted(covers[-1], command))]
     raise Broken(f"after {ROUNDS} summaries the request is still too long")
 
 
@@ -220,9 +222,10 @@ def attended(events: list[ev.AnyEvent], state: SessionState, given: Given) -> li
         return events
     for event in events:
         state = evolve(state, event, stamp(given.at))
-    while not state.ended and (cover := crowded_cover(scene_of(state, given), MOST_ITEMS)) is not None:
-        events.append(_made(cover, scene_of(state, given)))
-        state = evolve(state, events[-1], stamp(given.at))
+    while not state.ended and (covers := crowded_covers(scene_of(state, given), MOST_ITEMS)):
+        for cover in covers:
+            events.append(_made(cover, scene_of(state, given)))
+            state = evolve(state, events[-1], stamp(given.at))
     return events
 
 

@@ -1,4 +1,4 @@
-"""When something must give way: the next summary that a request needs in order to fit its budget.
+"""When something must give way: the next summaries that a request needs in order to fit its budget.
 
 What is pinned, and what waits for somebody, always stays; where that alone does not fit, nobody is asked
 (`ContextTooSmall`). Of the rest goes first what is so large that it would take half of the room, then what matters
@@ -28,17 +28,17 @@ class ContextTooSmall(Refused):
     remedy = "Raise the agent's budget, unpin messages, decide what waits, or show less of the scratchpad."
 
 
-def next_cover(scene: Scene, frame: Frame) -> Cover | None:
-    """The next summary to make before the model is asked; None when all fits. Raises ContextTooSmall."""
+def next_covers(scene: Scene, frame: Frame) -> list[Cover]:
+    """The next summaries to make before the model is asked; none when all fits. Raises ContextTooSmall."""
     room = scene.budget - frame.total
     summaries = scene.memory.summaries
     over = scene.tokens(scene.items, summaries) > room
     if not over and len(scene.items) <= WINDOW and len(summaries) <= _allowed(room):
-        return None
+        return []
     return _giving_way(scene, frame, room, over)
 
 
-def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> Cover | None:
+def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> list[Cover]:
     summaries = scene.memory.summaries
     free = loose(scene)
     share = min(room // SHARE, _left_beside_what_must(scene, frame, room, bool(free or summaries)))
@@ -47,17 +47,17 @@ def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> Cover | No
     if batch := _batch(scene, free, goal, room, over):
         return covering(scene, batch, limit)
     if len(summaries) > _allowed(room) or (over and len(summaries) > 1):
-        return joining(scene, summaries[:2], limit)
+        return [joining(scene, summaries[:2], limit)]
     if over and summaries and scene.counter.count(summaries[0].text) > limit:
-        return joining(scene, summaries, limit)
-    return covering(scene, _by_need(scene, free, room)[:1], limit) if over else None
+        return [joining(scene, summaries, limit)]
+    return covering(scene, _by_need(scene, free, room)[:1], limit) if over else []
 
 
-def crowded_cover(scene: Scene, most: int) -> Cover | None:
-    """The summary to make when more than `most` items are held, whatever their tokens; None when there is none."""
+def crowded_covers(scene: Scene, most: int) -> list[Cover]:
+    """The summaries to make when more than `most` items are held, whatever their tokens."""
     summaries = scene.memory.summaries
     if len(summaries) > MOST:
-        return joining(scene, summaries[:2], LIMIT)
+        return [joining(scene, summaries[:2], LIMIT)]
     free = loose(scene) if len(scene.items) > most else []
     excess = len(scene.items) - most * 4 // 5
     batch: list[Group] = []
@@ -65,7 +65,7 @@ def crowded_cover(scene: Scene, most: int) -> Cover | None:
         if sum(len(each.items) for each in batch) >= excess:
             break
         batch.append(group)
-    return covering(scene, batch, LIMIT) if batch else None
+    return covering(scene, batch, LIMIT) if batch else []
 
 
 def _batch(scene: Scene, free: list[Group], goal: int, room: int, over: bool) -> list[Group]:

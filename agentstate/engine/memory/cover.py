@@ -36,11 +36,11 @@ class Cover(msgspec.Struct, frozen=True):
         return written(list(self.groups), self.replaced, scene.settings.private, scene.counter, self.limit)
 
 
-def covering(scene: Scene, batch: list[Group], limit: int) -> Cover:
-    """The summary that takes most of `batch`: those groups that can be covered in one range without touching others."""
+def covering(scene: Scene, batch: list[Group], limit: int) -> list[Cover]:
+    """The summaries that take `batch`, each of a range of its own, the one that covers most last."""
     parts = _components(batch, scene.memory.summaries)
-    groups, replaced = max(parts, key=lambda part: (sum(len(group.items) for group in part[0]), part[0][-1].last))
-    return _cover(scene, groups, replaced, limit)
+    parts.sort(key=lambda part: (sum(len(group.items) for group in part[0]), part[0][-1].last))
+    return [_cover(scene, groups, replaced, limit) for groups, replaced in parts]
 
 
 def joining(scene: Scene, summaries: tuple[Summary, ...], limit: int) -> Cover:

@@ -39,8 +39,9 @@ def _let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str])
             batch.append(group)
     if not batch:
         return items, memory
-    cover = covering(scene, batch, 0)
-    return summarised(items, memory, _unworded(cover))
+    for cover in covering(scene, batch, 0):
+        items, memory = summarised(items, memory, _unworded(cover))
+    return items, memory
 
 
 def _unworded(cover: Cover) -> Summary:

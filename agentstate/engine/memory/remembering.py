@@ -37,9 +37,9 @@ class Remembering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not SMALLEST <= self.budget <= LARGEST:
-            raise BadMemory(f"got {self.budget} tokens, want {SMALLEST} to {LARGEST}", field="budget")
+            raise BadMemory(f"budget: got {self.budget} tokens, want {SMALLEST} to {LARGEST}", field="budget")
         if self.half_life_turns < 0 or self.half_life_seconds < 0:
-            raise BadMemory("a half-life is 0 (never) or more", field="half_life")
+            raise BadMemory("half_life: want 0 (never) or more", field="half_life")
         for path in self.private:
             scratchpad.parts(path)
 
