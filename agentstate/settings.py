@@ -262,6 +262,7 @@ LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name u
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools
+SESSION_IDLE = env.int("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
 SNAPSHOT_EVERY = 100  # events
 STATE_CACHE_BYTES = env.int("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
 AGENT_MODEL = env.str("AGENT_MODEL", default="")  # empty: the scripted model

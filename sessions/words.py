@@ -38,6 +38,7 @@ class Doing(NamedTuple):
 
 DOING = {
     SessionStatus.IDLE: Doing("quote", "Listening"),
+    SessionStatus.EXPIRED: Doing("clock", "Expired"),
     SessionStatus.PLANNING: Doing("live", "Thinking"),
     SessionStatus.EXECUTING: Doing("tool", "Working"),
     SessionStatus.WAITING_FEEDBACK: Doing("decide", "Needs a decision"),
@@ -48,6 +49,7 @@ DOING = {
 }
 STANDS = {
     SessionStatus.IDLE: "The agent waits for the customer.",
+    SessionStatus.EXPIRED: "Expired, reopens with the next message.",
     SessionStatus.PLANNING: "The agent works out what to say or do.",
     SessionStatus.EXECUTING: "The agent carries out a step.",
     SessionStatus.WAITING_FEEDBACK: "A step waits for a person to decide.",
@@ -202,6 +204,14 @@ def _failed_model(data: Data, tool: str) -> Sentence:
     return Sentence("The model gave no answer", f"{data['reason']}{again}", "" if again else "r")
 
 
+def _long(seconds: int) -> str:
+    """A length of time in the largest unit that it fills."""
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size:
+            return f"{seconds // size} {unit}{'s' if seconds >= 2 * size else ''}"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
 def _adapted(data: Data, tool: str) -> Sentence:
     known = data["adaptation"].get("mappings", [])
     applied = ", ".join(plain(name.replace(".", " ")).lower() for name in known)
@@ -353,6 +363,8 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "item.rated": lambda data, tool: Sentence("Rated", f"entry {data['seq']}: {RATINGS.get(data['rating'], '')}", "p"),
     "summary.requested": lambda data, tool: Sentence("Asked the model for a summary", _range(data)),
     "summary.made": lambda data, tool: Sentence("Summarised", f"{_range(data)}, {data['count']} in all"),
+    "session.expired": lambda data, tool: Sentence("Expired", f"nothing happened for {_long(data['idle'])}"),
+    "session.reopened": lambda data, tool: Sentence("Reopened", "somebody spoke again"),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
     "user.adapted": _adapted,
     "talk.declared": lambda data, tool: Sentence("What the talk is about was declared anew"),

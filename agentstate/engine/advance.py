@@ -14,6 +14,7 @@ import msgspec
 
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in, pending
+from agentstate.engine.state.session import expires_at
 
 
 class RunCall(msgspec.Struct, frozen=True):
@@ -33,6 +34,10 @@ class MoveChart(msgspec.Struct, frozen=True):
     """Let the timers of the chart that are due arrive."""
 
 
+class LetExpire(msgspec.Struct, frozen=True):
+    """The customer has been awaited long enough."""
+
+
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
@@ -40,7 +45,7 @@ class Nothing(msgspec.Struct, frozen=True):
     until: str = ""
 
 
-Action = RunCall | AskModel | MoveChart | Nothing
+Action = RunCall | AskModel | MoveChart | LetExpire | Nothing
 NOBODY: Set[str] = frozenset()
 
 
@@ -72,7 +77,7 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
         yield RunCall(key, again=False)
 
 
-def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
+def _alone(state: SessionState, at: str) -> AskModel | MoveChart | LetExpire | Nothing:
     if state.ended:
         return Nothing("nobody")
     if state.chart.due and state.chart.due <= at:
@@ -88,7 +93,17 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | Nothing:
         return AskModel(again=False)
     if pending(state):
         return Nothing("decision", state.chart.due)
-    return Nothing("delegate" if calls_in(state, CallStatus.RUNNING) else "customer", state.chart.due)
+    if calls_in(state, CallStatus.RUNNING):
+        return Nothing("delegate", state.chart.due)
+    return _awaited(state, at)
+
+
+def _awaited(state: SessionState, at: str) -> LetExpire | Nothing:
+    """Nothing goes on but that the customer is awaited, for as long as the session may idle."""
+    until = expires_at(state)
+    if until and until <= at and not state.run:
+        return LetExpire()
+    return Nothing("customer", _first(state, until) if until else state.chart.due)
 
 
 def _first(state: SessionState, until: str) -> str:

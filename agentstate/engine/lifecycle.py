@@ -17,6 +17,7 @@ class SessionStatus(StrEnum):
     """What a session is doing."""
 
     IDLE = "idle"  # waits for the customer
+    EXPIRED = "expired"  # waited too long; the next message reopens it
     PLANNING = "planning"  # the model is asked
     EXECUTING = "executing"  # a tool runs or is about to
     WAITING_FEEDBACK = "waiting_feedback"  # a person must decide
@@ -35,6 +36,7 @@ class SessionMove(StrEnum):
     REST = "rest"
     END = "end"
     FAIL = "fail"
+    EXPIRE = "expire"
 
 
 class CallStatus(StrEnum):
@@ -91,7 +93,7 @@ class IllegalMove(Refused):
 
 
 _S, _SM = SessionStatus, SessionMove
-_LIVE = (_S.IDLE, _S.PLANNING, _S.EXECUTING, _S.WAITING_FEEDBACK, _S.FAILED)
+_LIVE = (_S.IDLE, _S.EXPIRED, _S.PLANNING, _S.EXECUTING, _S.WAITING_FEEDBACK, _S.FAILED)
 SESSION: Mapping[tuple[SessionStatus, SessionMove], SessionStatus] = {
     **{(status, _SM.ASK): _S.PLANNING for status in _LIVE},
     **{(status, _SM.ACT): _S.EXECUTING for status in _LIVE},
@@ -99,6 +101,7 @@ SESSION: Mapping[tuple[SessionStatus, SessionMove], SessionStatus] = {
     **{(status, _SM.REST): _S.IDLE for status in _LIVE},
     **{(status, _SM.FAIL): _S.FAILED for status in _LIVE},
     **{(status, _SM.END): _S.DONE for status in _LIVE},
+    **{(status, _SM.EXPIRE): _S.EXPIRED for status in _LIVE},
 }
 
 _C, _CM = CallStatus, CallMove

@@ -40,6 +40,7 @@ BANK = Agent(
     },
     talk="bank",
     script=ScriptedModel(),
+    idle=3600,
     schema="bank",
 )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+from django.conf import settings
 
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given, ToolFacts
@@ -69,6 +70,7 @@ class Agent(msgspec.Struct, frozen=True):
     talk: str = ""  # what is talked about, `sessions/talks/<name>.json`; empty: nothing is declared
     script: Model | None = None  # the model to ask when the settings name none
     plans: Plans = "unasked"
+    idle: int | None = None  # seconds that its sessions wait for their customers; None: as the settings say
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
     chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
 
@@ -182,10 +184,17 @@ def given_for(agent: str, at: datetime) -> Given:
         ontology=ontology_for(agent),
         schemas=schemas_for(found.schema),
         reads=reads_of(agent),
+        idle=idle_of(found),
         follow=found.plans == "follow",
         chart=charts.named(found.chart) if found.chart else None,
         charts=charts.by_reference(),
     )
+
+
+def idle_of(agent: Agent) -> int:
+    """Seconds that a session of the agent waits for its customer before it expires; 0: for ever."""
+    idle: int = settings.SESSION_IDLE if agent.idle is None else agent.idle
+    return idle
 
 
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:

@@ -31,6 +31,7 @@ class WallCounts(msgspec.Struct, frozen=True):
 def wall_counts(user: Person) -> WallCounts:
     """Three indexed queries; what "needs a decision" counts is what `decidable` lists."""
     live = visible_sessions(user).filter(ended_at__isnull=True, fork_of__isnull=True)
+    live = live.exclude(status=SessionStatus.EXPIRED)
     failed = Count("pk", filter=Q(status=SessionStatus.FAILED))
     midnight = now().replace(hour=0, minute=0, second=0, microsecond=0)
     return WallCounts(

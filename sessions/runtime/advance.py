@@ -18,7 +18,7 @@ from django.conf import settings
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Begin, Command, Given, GiveUp, Outdated, Rest, SessionOver, Wind, decide
+from agentstate.engine.decide import Begin, Command, ExpireSession, Given, GiveUp, Outdated, Rest, SessionOver, Wind, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
@@ -151,7 +151,7 @@ Wanted = Callable[[SessionState], Command | None]
 
 def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Wanted]:
     """What carries out the actions, each a function of the state that those before it led to."""
-    if not all(isinstance(action, core.Nothing) for action in actions):
+    if any(isinstance(action, core.RunCall | core.AskModel) for action in actions):
         yield lambda state: using.adapting(session, state, at)
     for action in actions:
         if isinstance(action, core.AskModel):
@@ -160,10 +160,12 @@ def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterato
             yield partial(_command, action)
 
 
-def _command(action: core.RunCall | core.MoveChart | core.Nothing, state: SessionState) -> Command:
+def _command(action: core.RunCall | core.MoveChart | core.LetExpire | core.Nothing, state: SessionState) -> Command:
     match action:
         case core.RunCall(call=call):
             return Begin(call)
+        case core.LetExpire():
+            return ExpireSession()
         case core.MoveChart():
             return Wind()
         case core.Nothing(waiting_for=waiting_for):

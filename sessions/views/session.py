@@ -23,6 +23,8 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "decision.made",
     "tool.returned",
     "tool.failed",
+    "session.expired",
+    "session.reopened",
     "session.ended",
     "session.failed",
     "topic.opened",

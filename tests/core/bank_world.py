@@ -121,7 +121,7 @@ class World:
                 self._call(action.call)
             elif isinstance(action, AskModel):
                 self._ask()
-            elif action.until:
+            elif action.until and action.waiting_for == "retry":
                 self.at += timedelta(seconds=10)
             else:
                 return self.command(Rest(action.waiting_for))

@@ -23,9 +23,10 @@ responded:
 expired:
 withdrawn:
 """
-GOING_ON = "ask planning, act executing, wait waiting_feedback, rest idle, fail failed, end done"
+GOING_ON = "ask planning, act executing, wait waiting_feedback, rest idle, fail failed, end done, expire expired"
 SESSION = f"""
 idle: {GOING_ON}
+expired: {GOING_ON}
 planning: {GOING_ON}
 executing: {GOING_ON}
 waiting_feedback: {GOING_ON}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import End, Open, Say
+from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.refusals import ForkMaySayNothing, SessionOver
+from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.state import SessionState, pending
+from agentstate.engine.state.session import expires_at
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_TEXT = 16_384  # characters of one message
@@ -26,6 +29,7 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
             command.alias,
             given.schemas.current.reference if given.schemas is not None else "",
             given.ontology,
+            given.idle,
         )
     ]
 
@@ -40,7 +44,18 @@ def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         raise Invalid("a message needs words", field="text")
     if len(text) > MAX_TEXT:
         raise Invalid(f"got {len(text)} characters, at most {MAX_TEXT}", field="text")
-    return [ev.MessageAdded(command.role, text, command.by)]
+    reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
+    return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+
+
+def expired(command: ExpireSession, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The session has waited for its customer as long as it may. Raises Outdated when it has not."""
+    must_live(state)
+    due = expires_at(state)
+    if not due or due > stamp(given.at) or state.status is not SessionStatus.IDLE:
+        raise Outdated("the session has not idled long enough")
+    assert state.opened is not None
+    return [ev.SessionExpired(state.opened.idle)]
 
 
 def ended(command: End, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -47,4 +47,5 @@ class Given(msgspec.Struct, frozen=True):
     schemas: Catalogue | None = None  # the versions of the state's schema
     reads: Reads = Reads()  # what rules, expressions and tools read of the state
     ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
+    idle: int = 0  # seconds that a session may wait for its customer before it expires; 0: for ever
     follow: bool = False  # whether plans of the model are to be followed exactly

@@ -50,7 +50,14 @@ from agentstate.engine.events.runs import (
     Shown,
 )
 from agentstate.engine.events.schema import StateMigrated, StatePruned
-from agentstate.engine.events.session import MessageAdded, SessionEnded, SessionFailed, SessionOpened
+from agentstate.engine.events.session import (
+    MessageAdded,
+    SessionEnded,
+    SessionExpired,
+    SessionFailed,
+    SessionOpened,
+    SessionReopened,
+)
 from agentstate.engine.events.talk import (
     ReferenceCorrected,
     TalkDeclared,
@@ -104,6 +111,8 @@ AnyEvent = (
     | GoalsSet
     | SessionEnded
     | SessionFailed
+    | SessionExpired
+    | SessionReopened
     | TalkDeclared
     | TopicOpened
     | TopicSwitched
@@ -192,9 +201,11 @@ __all__ = [
     "RunRested",
     "RunStarted",
     "SessionEnded",
+    "SessionExpired",
     "SessionFailed",
     "SessionForked",
     "SessionOpened",
+    "SessionReopened",
     "SessionRolledBack",
     "SessionSuperseded",
     "Shift",

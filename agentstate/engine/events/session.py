@@ -17,6 +17,7 @@ class SessionOpened(Event, frozen=True, tag="session.opened"):
     alias: str = ""
     schema: str = ""  # of the state, `bank@1`; empty: none was declared
     ontology: Ontology | None = None  # what the talk is about, as declared; None: nothing was
+    idle: int = 0  # seconds without anything happening after which it expires; 0: never
     v: int = 1
 
 
@@ -33,6 +34,20 @@ class SessionEnded(Event, frozen=True, tag="session.ended"):
     """The conversation is over."""
 
     reason: str
+    by: str
+    v: int = 1
+
+
+class SessionExpired(Event, frozen=True, tag="session.expired"):
+    """Nothing happened for `idle` seconds while the customer was awaited. The next message reopens the session."""
+
+    idle: int
+    v: int = 1
+
+
+class SessionReopened(Event, frozen=True, tag="session.reopened"):
+    """Somebody spoke in a session that had expired: it goes on, with all that it remembers."""
+
     by: str
     v: int = 1
 

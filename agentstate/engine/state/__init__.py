@@ -56,6 +56,8 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.MessageAdded: conversation.message_added,
     ev.SessionEnded: conversation.session_ended,
     ev.SessionFailed: conversation.session_failed,
+    ev.SessionExpired: conversation.session_expired,
+    ev.SessionReopened: conversation.session_reopened,
     ev.TalkDeclared: talks.talk_declared,
     ev.TopicOpened: talks.topic_opened,
     ev.TopicSwitched: talks.topic_switched,
@@ -148,4 +150,4 @@ def _moved(state: SessionState) -> SessionMove:
         return SessionMove.WAIT
     if state.asking or state.owes:
         return SessionMove.ASK
-    return SessionMove.REST
+    return SessionMove.EXPIRE if state.expired_at else SessionMove.REST

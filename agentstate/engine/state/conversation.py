@@ -39,6 +39,14 @@ def session_ended(state: SessionState, event: ev.SessionEnded, at: str) -> Sessi
     return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="")
 
 
+def session_expired(state: SessionState, event: ev.SessionExpired, at: str) -> SessionState:
+    return replace(state, expired_at=at)
+
+
+def session_reopened(state: SessionState, event: ev.SessionReopened, at: str) -> SessionState:
+    return replace(state, expired_at="")
+
+
 def session_failed(state: SessionState, event: ev.SessionFailed, at: str) -> SessionState:
     # The run is over with it: the next one has a budget of its own.
     return replace(state, failure=event.reason, owes=False, asking="", run="")

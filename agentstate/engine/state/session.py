@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
@@ -92,6 +94,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refused: tuple[str, ...] = ()
     refusals: int = 0
     failure: str = ""
+    expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
     versions: Versions = Versions()
     changes: Changes = Changes()
     chart: Standing = Standing()
@@ -102,6 +105,13 @@ class SessionState(msgspec.Struct, frozen=True):
     def ended(self) -> bool:
         """Whether the conversation is over."""
         return self.status in (SessionStatus.DONE, SessionStatus.CANCELLED)
+
+
+def expires_at(state: SessionState) -> str:
+    """When the session expires if nothing happens until then; empty: never, or it has."""
+    if state.opened is None or not state.opened.idle or state.expired_at:
+        return ""
+    return stamp(parse(state.last_at) + timedelta(seconds=state.opened.idle))
 
 
 def calls_in(state: SessionState, *statuses: CallStatus) -> list[Call]:

@@ -13,7 +13,7 @@ from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Sum
 from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
-from agentstate.engine.decide.commands.session import End, Open, Say
+from agentstate.engine.decide.commands.session import End, ExpireSession, Open, Say
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
@@ -33,6 +33,7 @@ __all__ = [
     "EditPlan",
     "End",
     "Expire",
+    "ExpireSession",
     "Fail",
     "Fit",
     "Fork",

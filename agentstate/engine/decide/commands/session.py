@@ -25,6 +25,10 @@ class Say(Command, frozen=True):
     by: str
 
 
+class ExpireSession(Command, frozen=True):
+    """Nothing has happened for as long as the session may idle. The runtime's."""
+
+
 class End(Command, frozen=True):
     """End the conversation."""
 
