@@ -18,7 +18,18 @@ from django.conf import settings
 from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Begin, Command, ExpireSession, Given, GiveUp, Outdated, Rest, SessionOver, Wind, decide
+from agentstate.engine.decide import (
+    Begin,
+    Command,
+    ExpireSession,
+    Given,
+    GiveUp,
+    Outdated,
+    Rest,
+    SessionOver,
+    Wind,
+    decide,
+)
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
