@@ -62,6 +62,8 @@ def _member(schema: dict[str, Any], name: str) -> tuple[Word, Schema]:
         return "declared", schema["properties"][name]
     if name.isdigit() and "array" in types(schema) and "items" in schema and "prefixItems" not in schema:
         return "declared", schema["items"]
+    if not name.isdigit() and "object" not in types(schema):
+        return "impossible", False
     # What these words add cannot be told without a value.
     if any(word in schema for word in ("allOf", "anyOf", "oneOf", "if", "patternProperties", "prefixItems")):
         return "open", True
