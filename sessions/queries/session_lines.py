@@ -75,7 +75,7 @@ def visible_sessions(user: Person) -> QuerySet[AgentSession]:
 
 
 def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
-    """The sessions that have neither ended nor expired; first what needs a person, then the tier, then the nearest deadline."""
+    """The sessions that have neither ended nor expired: first what needs a person, then by tier and deadline."""
     rows = visible_sessions(user).filter(ended_at__isnull=True, fork_of__isnull=True)
     rows = rows.exclude(status=SessionStatus.EXPIRED)
     if only is not None:
