@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from agentstate.engine.instants import parse, stamp
-from agentstate.engine.talk import changes, resolve
+from agentstate.engine.talk import changes, resolve, words
 from agentstate.engine.talk.entities import Entity, entity
 from agentstate.engine.talk.held import Resolution, Talk
 from agentstate.engine.talk.ontology import Ontology, load
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "reference_resolution"
+RESOLVER = Path(resolve.__file__).parent
 DOMAINS = ("banking", "airline", "retail")
 
 
@@ -153,3 +154,34 @@ def count(
     total.correct += good
     if show and not good:
         print(case["id"], repr(case["say"]), part, "GOT", kind, ids, [(r.mention, r.why) for r in found])
+
+
+def table(found: dict[str, Figures]) -> str:
+    """The figures as rows of a page."""
+    lines = ["| domain | cases | precision | recall | coverage | ambiguous | no reference |", "| --- |" + " ---: |" * 6]
+    for name, f in found.items():
+        shares = f"{f.precision:.3f} | {f.recall:.3f} | {f.coverage:.3f}"
+        none = f"{f.said_none} of {f.none}"
+        lines.append(f"| {name} | {f.cases} | {shares} | {f.said_ambiguous} of {f.ambiguous} | {none} |")
+    return "\n".join(lines)
+
+
+def judged(names: tuple[str, ...]) -> list[tuple[int, bool]]:
+    """For each answered expectation its confidence, and whether the answer is right."""
+    pairs = []
+    for name in names:
+        for case in domain(name)["cases"]:
+            found = answered(name, case)
+            for part in parts(case):
+                kind, ids = verdict(case, part, found)
+                wanted = set(part.get("entities") or [part.get("entity")])
+                least = min((r.confidence for r in found if set(r.entities) & set(ids)), default=0)
+                if kind == "entity":
+                    pairs.append((least, set(ids) == wanted))
+    return pairs
+
+
+def closed_words() -> str:
+    """Every word of the resolver's own lists."""
+    lists = [value for name, value in vars(words).items() if name.isupper()]
+    return f" {' '.join(word for each in lists for word in each)} "
