@@ -42,6 +42,7 @@ BANK = Agent(
     script=ScriptedModel(),
     idle=3600,
     schema="bank",
+    chart="bank-transfer",
 )
 
 register(BANK)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.charts import PLANNERS
 from agentstate.engine.memory.context import FORM, messages
 from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.scene import Frame
-from agentstate.engine.memory.shown import ModelRequest, json_text, request_digest, tokens_of
+from agentstate.engine.memory.shown import ModelRequest, ToolSpec, json_text, request_digest, tokens_of
 from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.state import SessionState
@@ -32,12 +33,20 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
     """The request that an agent so defined makes, or made, of `state`."""
     return ModelRequest(
         model=model,
-        instructions="\n".join((definition.instructions, *state.user.instructions)),
+        instructions="\n".join((definition.instructions, *state.chart.instructions, *state.user.instructions)),
         messages=messages(state.items, state.memory.summaries, definition.private),
-        tools=definition.tools,
+        tools=_tools(definition, state),
         state={**visible(state.pad, definition.private), "session": _session(state), **_user(state), **_talk(state)},
         parameters=state.user.parameters,
     )
+
+
+def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
+    """The agent's tools that may be called where the session's chart stands; planning is none of a chart's."""
+    allowed = state.chart.tools
+    if allowed is None or not state.chart.moves:
+        return definition.tools
+    return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in PLANNERS)
 
 
 def _session(state: SessionState) -> dict[str, str]:

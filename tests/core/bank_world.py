@@ -14,8 +14,8 @@ import msgspec
 
 import sessions.agents.bank  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
-from agentstate.engine.advance import AskModel, RunCall, next_action
-from agentstate.engine.decide import Answer, Ask, Begin, Decide, End, Expire, Fail, Fit, Open, Rest, Return, Say, decide
+from agentstate.engine.advance import AskModel, MoveChart, RunCall, next_action
+from agentstate.engine.decide import Answer, Ask, Begin, Decide, End, Expire, Fail, Fit, Open, Rest, Return, Say, Wind, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.tokens import ESTIMATE
@@ -121,6 +121,8 @@ class World:
                 self._call(action.call)
             elif isinstance(action, AskModel):
                 self._ask()
+            elif isinstance(action, MoveChart):
+                self.command(Wind())
             elif action.until and action.waiting_for == "retry":
                 self.at += timedelta(seconds=10)
             else:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from agentstate.engine.charts.chart import BadChart, Chart, ChartOverrun
 from agentstate.engine.charts.check import Finding, check, errors_in
+from agentstate.engine.charts.check.expressions import expressions_in
 from agentstate.engine.charts.reading import dump, load
 from agentstate.engine.charts.run import BadEvent, start, step, tick
 from agentstate.engine.charts.scxml import from_scxml, to_scxml
 from agentstate.engine.charts.simulate import Case, Step, coverage_of, load_cases, run_cases, simulate
 from agentstate.engine.charts.state import ChartState, Happening, Moved, due_next
+from agentstate.engine.charts.tree import tree_of
 
 __all__ = [
     "BadChart",
@@ -30,6 +32,7 @@ __all__ = [
     "due_next",
     "dump",
     "errors_in",
+    "expressions_in",
     "from_scxml",
     "load",
     "load_cases",
@@ -39,4 +42,5 @@ __all__ = [
     "step",
     "tick",
     "to_scxml",
+    "tree_of",
 ]

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import plans
+from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import approval_request, gate
@@ -39,6 +40,9 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
         return [_gone(call)]
     if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
         return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
+    misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
+    if call.status is CallStatus.READY and misplaced is not None:
+        return [misplaced]
     verdict = verdict_on(state, call, facts, given)
     if call.status is CallStatus.READY and (refused := held_back(state, call, facts, verdict)):
         return refused

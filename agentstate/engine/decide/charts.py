@@ -9,7 +9,7 @@ goes on without it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -22,15 +22,19 @@ from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.goals import GOALS
+from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid, Refused
 
 OWN = ("customer", "agent", "staff", "model", "call", "decision", "request", "run", "session")  # first words of HEARD
+_CALLS = ("allowed", "waiting", "refused", "begun", "returned", "retried", "failed")
 HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
-    "session.failed session.ended run.rested model.failed customer.said agent.said staff.said call.allowed.* "
-    "call.waiting.* call.refused.* call.begun.* call.returned.* call.retried.* call.failed.* decision.approve.* "
-    "decision.edit.* decision.reject.* decision.respond.* request.approved.* request.edited.* request.rejected.* "
-    "request.responded.* request.ignored.* request.expired.* request.withdrawn.* request.superseded.* request.failed.*"
-).split()
+    *("session.failed", "session.ended", "run.rested", "model.failed", "customer.said", "agent.said", "staff.said"),
+    *(f"call.{what}.*" for what in _CALLS),
+    *(f"decision.{what}.*" for what in get_args(ev.DecisionKind)),
+    *(f"request.{what}.*" for what in get_args(ev.Outcome)),
+)
+PLANNERS = frozenset({PLAN, GOALS, "batch"})  # by these nothing is done yet: no state forbids them
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
 
 
@@ -49,7 +53,7 @@ class UnknownSignal(Invalid):
 def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
     """The refusal of a call whose tool may not be called where the chart stands."""
     tools = state.chart.tools
-    if tools is None or not state.chart.moves or call.tool in tools:
+    if tools is None or not state.chart.moves or call.tool in tools or call.tool in PLANNERS:
         return None
     assert state.chart.inside is not None
     here = ", ".join(state.chart.inside.configuration)
@@ -149,9 +153,7 @@ def _chart_of(state: SessionState, given: Given) -> Chart | None:
     return given.charts.get(state.chart.inside.chart) if state.chart.moves and state.chart.inside else None
 
 
-def _told(
-    chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "", data: Any = None
-) -> ev.ChartMoved:
+def _told(chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "", data: Any = None) -> ev.ChartMoved:
     return ev.ChartMoved(
         chart=chart.reference,
         event=event,

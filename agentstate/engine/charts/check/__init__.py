@@ -6,7 +6,7 @@ be decided from the text alone (see `questions`) is decided; the rest is a warni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 from agentstate.engine.charts.chart import BadChart, Chart
@@ -31,9 +31,10 @@ _CHECKS: tuple[Callable[[Tree], Iterator[Finding]], ...] = (
 )
 
 
-def check(chart: Chart) -> tuple[Finding, ...]:
-    """All findings, errors first, at most MAX_FINDINGS."""
-    found = [finding for inner in with_invoked(chart) for finding in _of(inner)]
+def check(chart: Chart, heard: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """All findings, errors first, at most MAX_FINDINGS. `heard` are the events that come by themselves."""
+    told = tuple(heard)
+    found = [finding for inner in with_invoked(chart) for finding in _of(inner, told)]
     once = [next(same) for _, same in groupby(sorted(found, key=_order))]
     return tuple(once[:MAX_FINDINGS])
 
@@ -43,7 +44,7 @@ def errors_in(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.severity == "error")
 
 
-def _of(chart: Chart) -> Iterator[Finding]:
+def _of(chart: Chart, heard: tuple[str, ...]) -> Iterator[Finding]:
     try:
         tree = tree_of(chart)
     except BadChart as error:
@@ -52,6 +53,7 @@ def _of(chart: Chart) -> Iterator[Finding]:
         return
     for one in _CHECKS:
         yield from one(tree)
+    yield from shape.unknown_events(tree, heard)
 
 
 def _order(finding: Finding) -> tuple[bool, str, str, str]:

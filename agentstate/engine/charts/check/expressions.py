@@ -17,7 +17,7 @@ Found = tuple[str, str, bool]  # where, the expression, whether it is a question
 
 def all_compile(tree: Tree) -> Iterator[Finding]:
     """Every expression compiles over the chart's names, and questions are questions."""
-    for where, expression, question in _all(tree):
+    for where, expression, question in expressions_in(tree):
         try:
             made = guards.expressed(expression, tree.names)
             if question:
@@ -78,7 +78,7 @@ def _actions(tree: Tree) -> Iterator[tuple[str, ch.AnyAction]]:
                 yield where, action
 
 
-def _all(tree: Tree) -> Iterator[Found]:
+def expressions_in(tree: Tree) -> Iterator[Found]:
     for node in (tree.root, *_nodes(tree)):
         yield from ((f"data.{datum.name}", datum.value, False) for datum in node.state.data if datum.value)
         yield from ((edge.key, edge.when, True) for edge in node.edges if edge.when)

@@ -51,7 +51,6 @@ def handlers(tree: Tree) -> Iterator[Finding]:
             yield Finding("never_handled", "error", event, f"The event {event} is declared and handled nowhere.")
         elif deaf:
             yield Finding("missing_handler", "warning", event, f"{event} changes nothing in: {', '.join(deaf)}.")
-    yield from _unknown(tree)
 
 
 def endless(tree: Tree) -> Iterator[Finding]:
@@ -120,10 +119,12 @@ def _hears(tree: Tree, node: Node, words: tuple[str, ...]) -> bool:
     return any(matches(edge, words) for one in beside for edge in one.edges)
 
 
-def _unknown(tree: Tree) -> Iterator[Finding]:
+def unknown_events(tree: Tree, heard: tuple[str, ...]) -> Iterator[Finding]:
+    """What a chart that declares its events waits for is declared, sent by itself, or `heard`."""
     if not tree.chart.events:
         return
-    known = [tuple(event.split(".")) for event in (*tree.chart.events, *_own(tree))]
+    said = (*tree.chart.events, *_own(tree), *(name.removesuffix(".*") for name in heard))
+    known = [tuple(event.split(".")) for event in said]
     for node in tree.nodes.values():
         for edge in node.edges:
             for words in edge.events or ():
