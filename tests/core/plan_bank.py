@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import strategies as st
+
+from agentstate.engine.plan import model
 from agentstate.engine.plan.facts import Facts, ToolCard
+from tests.core.made import values
 
 MONEY = {
     "type": "object",
@@ -85,3 +89,23 @@ TRANSFER: list[dict[str, Any]] = [
     },
     {"_tool": "tell", "text": "†state.receipt || †state.trouble"},
 ]
+
+# Calls as nobody should write them, though some can be read.
+texts = st.sampled_from(
+    [
+        "†state.x",
+        "†state.x || †input.to",
+        "†",
+        "††",
+        "state.x",
+        "†state.y && state.x",
+        "true",
+        "state.x == 1",
+        "ann",
+        "tell",
+    ]
+)
+junk = st.fixed_dictionaries(
+    {"_tool": texts | st.sampled_from(list(TOOLS))},
+    optional=dict.fromkeys(("_id", *model.META[2:], "text", "customer", "amount", "_odd"), texts | values),
+)

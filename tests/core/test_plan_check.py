@@ -18,7 +18,7 @@ from agentstate.engine.plan.check import PlanRefused, accepted, check
 from agentstate.engine.plan.facts import Facts, ToolCard
 from agentstate.engine.plan.model import BadPlan
 from tests.core.made import values
-from tests.core.plan_bank import FACTS, TOOLS, TRANSFER
+from tests.core.plan_bank import FACTS, TOOLS, TRANSFER, junk
 from tests.core.plan_world import plans
 
 FORM = {
@@ -82,6 +82,7 @@ WARNINGS = [
     ("overlapping_outputs", [TRANSFER[0], {"_tool": "tell", "_outputPath": "state.customer.mood"}]),
     ("dead_alternative", [{"_tool": "tell", "text": "†state.nowhere || †input.to"}]),
     ("undeclared_output", [TRANSFER[1], {"_tool": "tell", "text": "†state.authorization.reason"}]),
+    ("guard_without_source", [{"_tool": "tell", "_when": "state.opne.since == 'today'"}]),
     ("reads_all", [{"_tool": "tell", "_when": "size(state) > 0"}]),
     ("scope_not_waited_for", [NOTE, {"_tool": "tell", "_scopes": ["state.n"]}]),
     ("sees_nothing", [{"_tool": "tell", "_delegate": "anonymous"}]),
@@ -156,6 +157,12 @@ def test_writers_on_the_branches_of_one_fork_may_share_a_path():
     assert accepted(model.read([fork, good, bad]), FACTS)
 
 
+def test_a_guard_may_ask_whether_something_is_there_even_what_its_call_writes():
+    load = {**TRANSFER[0], "_when": "!has(state.customer)"}
+    assert found(load) == []
+    assert found({"_tool": "tell", "_when": "has(state.new) && state.new.x == 1"}) == []
+
+
 def test_inputs_that_are_declared_need_not_be_there_yet():
     declared = {"input": {"type": "object", "properties": {"who": {"type": "string"}}, "additionalProperties": False}}
     facts = Facts(TOOLS, declared=declared)
@@ -171,26 +178,6 @@ def test_inputs_that_are_declared_need_not_be_there_yet():
 def test_a_plan_whose_paths_have_one_writer_each_has_no_finding_about_its_wiring(plan):
     facts = Facts({"work": ToolCard("work")}, views={"state": {"old": {"x": 1}}, "input": {"who": "Ada"}})
     assert {finding.rule for finding in check(plan, facts)} <= {"dead_alternative", "no_source"}
-
-
-texts = st.sampled_from(
-    [
-        "†state.x",
-        "†state.x || †input.to",
-        "†",
-        "††",
-        "state.x",
-        "†state.y && state.x",
-        "true",
-        "state.x == 1",
-        "ann",
-        "tell",
-    ]
-)
-junk = st.fixed_dictionaries(
-    {"_tool": texts | st.sampled_from(list(TOOLS))},
-    optional=dict.fromkeys(("_id", *model.META[2:], "text", "customer", "amount", "_odd"), texts | values),
-)
 
 
 @settings(deadline=None)

@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from agentstate.engine.plan import drawing, model, ready, rounds
-from agentstate.engine.plan.check import PlanRefused
+from agentstate.engine.plan.check import PlanRefused, accepted
+from agentstate.engine.plan.deviation import deviations
+from agentstate.engine.plan.difference import difference
 from agentstate.engine.plan.dry_run import dry_run, simulated
 from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.plan.model import BadPlan
+from agentstate.engine.plan.progress import progress
 from agentstate.engine.plan.rounds import Round
 from tests.core import plan_world
-from tests.core.plan_bank import CUSTOMER, FACTS, INPUT, TOOLS, TRANSFER
+from tests.core.plan_bank import CUSTOMER, FACTS, INPUT, TOOLS, TRANSFER, junk
 
 LOADED = {"name": "Ada", "accounts": [{"id": "1000000001"}]}
 EXAMPLES = {
@@ -125,6 +129,20 @@ def test_a_dry_run_comes_to_the_same_end_as_the_round_itself(data):
     assert run.states[""] == pad
     ends = ready.standings(now, plan_world.views(pad))
     assert {call: each.status for call, each in run.standings.items()} == {c: e.status for c, e in ends.items()}
+
+
+@settings(deadline=None)
+@given(st.lists(junk, max_size=4))
+def test_whatever_is_accepted_can_be_tried_drawn_measured_and_compared(data):
+    try:
+        plan = accepted(model.read(data), BANK)
+    except (BadPlan, PlanRefused):
+        return
+    run = dry_run(plan, BANK)
+    assert len(drawing.dot(drawing.drawing(plan, run.standings))) > len(drawing.text(drawing.drawing(plan)))
+    assert progress(Round(plan), BANK.views, BANK.tools, BANK.instances).total == len(plan.calls)
+    assert not difference(plan, model.read(model.write(plan)))
+    assert not any(deviations(plan, plan, BANK.views))
 
 
 def test_a_plan_is_shown_as_text_wave_by_wave():

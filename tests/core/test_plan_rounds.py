@@ -81,10 +81,11 @@ def test_nor_for_what_came_to_another_outcome():
 
 def test_a_guard_that_says_no_keeps_what_stood_there():
     load = {"_id": "load", "_outputPath": "state.customer", "_when": "!has(state.customer)"}
-    now = begin({**load, "_id": "again", "_outputPath": "state.other"}, {"_id": "use", "x": "†state.other"})
-    pad = {"customer": 1, "other": 2}
-    assert statuses(now, pad) == {"again": ("skipped", "its guard says no"), "use": "ready"}
-    assert arguments(rounds.skipped(now, "again", "its guard says no", kept=True), pad, "use") == {"x": 2}
+    now = begin(load, {"_id": "use", "x": "†state.customer"})
+    assert statuses(now, {"customer": 1}) == {"load": ("skipped", "its guard says no"), "use": "ready"}
+    assert arguments(rounds.skipped(now, "load", "its guard says no", kept=True), {"customer": 1}, "use") == {"x": 1}
+    assert statuses(now, {}) == {"load": "ready", "use": "waiting"}
+    assert arguments(*rounds.done(now, {}, "load", 2)[:2], "use") == {"x": 2}
 
 
 def test_a_part_that_the_result_lacks_blocks_who_needs_it():

@@ -170,6 +170,16 @@ def test_a_saved_plan_may_rest_on_nothing_but_its_inputs():
         library.instantiate(saved, {}, FACTS)
 
 
+def test_the_output_of_a_saved_plan_is_judged_too():
+    def wrong(**more):
+        return [(found.rule, found.call) for found in library.findings(library.saved("x", PLAN, INPUTS, **more), FACTS)]
+
+    receipt = {"type": "object", "properties": {"receipt": {"type": "string"}}}
+    assert wrong(output={"receipt": "†state.receipt.receipt"}, result=receipt) == []
+    assert wrong(output={"receipt": "†state.recipt"}) == [("no_source", "(output)")]
+    assert wrong(output={"receipt": "†state.receipt"}, result=receipt) == [("wrong_type", "(output)")]
+
+
 @pytest.mark.parametrize(
     ("more", "error"),
     [

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import guards, references, schemas
 from agentstate.engine.plan.check import Finding, PlanRefused, check
-from agentstate.engine.plan.facts import Facts
-from agentstate.engine.plan.model import MAX_BYTES, BadPlan, Plan, read, write
+from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.plan.model import MAX_BYTES, BadPlan, Call, Plan, read, write
 from agentstate.engine.plan.progress import CONDITION_NAMES
 from agentstate.engine.scratchpad.messages import INPUT, Data
 
 MAX_CONDITIONS = 50
+OUTPUT = "(output)"  # how findings name the output; no call is called like that
 NO_INPUTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -100,8 +101,14 @@ def saved(name: str, plan: Plan, inputs: dict[str, Any], before: Saved | None = 
 
 
 def findings(plan: Saved, facts: Facts) -> tuple[Finding, ...]:
-    """What is wrong with a saved plan, whatever it will be given: of `facts` only tools and names count."""
-    return check(plan.plan, _without_values(plan, facts))
+    """What is wrong with a saved plan, whatever it will be given: of `facts` only tools and names count. Its output is
+    judged like the parameters of one more call.
+    """
+    output = Call(OUTPUT, OUTPUT, {"output": plan.output})
+    wanted = plan.result if isinstance(plan.result, bool) or "$defs" not in plan.result else True
+    card = ToolCard(OUTPUT, {"type": "object", "properties": {"output": wanted}})
+    facts = _without_values(plan, facts)
+    return check(Plan((*plan.plan.calls, output)), replace(facts, tools={**facts.tools, OUTPUT: card}))
 
 
 def instantiate(plan: Saved, inputs: dict[str, Any], facts: Facts, instance: str = "") -> tuple[Plan, Data]:

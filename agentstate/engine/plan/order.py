@@ -87,9 +87,17 @@ def _wired(plan: Plan) -> Graph:
 
 
 def reads(call: Call) -> tuple[Path, ...]:
-    """Every path that a call's parameters and guard name, each once. Raises BadReference."""
+    """Every path that a call waits for: what its parameters name, and what its guard names but for what the call writes
+    itself (`load it unless it is there` looks at what stood there before). Raises BadReference, BadGuard.
+    """
     named = [path for _, reference in references.within(call.parameters) for path in reference.paths]
-    return tuple(dict.fromkeys((*named, *(path for path in when.reads(call.when) if path.names))))
+    own = writes(call)
+    asked = (path for path in when.reads(call.when) if path.names and not any(_overlap(path, each) for each in own))
+    return tuple(dict.fromkeys((*named, *asked)))
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return all(a == b for a, b in zip(one.names, other.names, strict=False))
 
 
 def writes(call: Call) -> tuple[Path, ...]:

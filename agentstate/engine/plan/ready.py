@@ -109,8 +109,9 @@ class _Sight:
         """What the guard says before there are arguments, or None when the call may go on."""
         if not call.when:
             return None
-        places = [(call.instance, path) for path in when.reads(call.when)]
-        answers = [self._look(place) for place in places if self.graph.at.get(place) or self.graph.below.get(place)]
+        waits = set(self.graph.reads[call.id])
+        places = ((call.instance, path) for path in when.reads(call.when))
+        answers = [self._look(place) for place in places if place in waits]
         missing = [path for answer in answers if isinstance(answer, Waiting) for path in answer.paths]
         lost = [answer for answer in answers if isinstance(answer, Never) and answer.blocked]
         if missing:

@@ -24,6 +24,20 @@ def reads(expression: str) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=4_096)
+def needs(expression: str) -> tuple[Path, ...]:
+    """Those of the paths that a guard reads without asking anywhere whether they are there (`has`). Raises BadGuard."""
+    if not expression:
+        return ()
+    tree = compiled(expression).tree
+    asked = {_chain(node) for node in walk(tree) if isinstance(node, Field) and node.asked}
+    return tuple(
+        path
+        for path in reads(expression)
+        if not any(path.names[:count] in asked for count in range(len(path.names) + 1))
+    )
+
+
+@lru_cache(maxsize=4_096)
 def asks_for_arguments(expression: str) -> bool:
     """Whether a guard reads the call's arguments. Raises BadGuard."""
     tree = compiled(expression).tree

@@ -40,6 +40,7 @@ WARNINGS = {
     "overlapping_outputs": "one call writes a part of what another writes, in no order",
     "dead_alternative": "an alternative of a reference has no source: it is never taken",
     "undeclared_output": "a reference names a part that the writer's schema does not declare",
+    "guard_without_source": "the guard reads what nothing writes and is not there: it cannot be read",
     "reads_all": "the guard reads the state as a whole: it waits for nothing",
     "scope_not_waited_for": "a scope shows what another call writes, but no reference waits for it",
     "sees_nothing": "a delegate without scopes sees nothing but its parameters",

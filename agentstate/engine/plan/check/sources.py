@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agentstate.engine import references
+from agentstate.engine.plan import when
 from agentstate.engine.plan.check import shapes
 from agentstate.engine.plan.check.findings import Finding
 from agentstate.engine.plan.facts import Facts
@@ -29,6 +30,9 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
                 if allowed is not None and not scopes.allows(allowed, path):
                     reason = f"{place}: {path} is not within {', '.join(call.scopes or ()) or 'no scope at all'}"
                     yield Finding("outside_scopes", call.id, reason)
+        for path in when.needs(call.when):
+            if path.names and not _has_source(call, path, facts, wiring) and not _in_form(path, facts):
+                yield Finding("guard_without_source", call.id, f"there is no {path}, and nothing writes it")
 
 
 def _sources(call: Call, place: str, reference: Reference, facts: Facts, wiring: Graph) -> Iterator[Finding]:
@@ -52,6 +56,10 @@ def _has_source(call: Call, path: Path, facts: Facts, wiring: Graph) -> bool:
         return True
     declared = facts.declared.get(path.kind)
     return declared is not None and shapes.at(declared, path.names)[0] != "impossible"
+
+
+def _in_form(path: Path, facts: Facts) -> bool:
+    return facts.form is not None and shapes.at(facts.form, path.names)[0] == "declared"
 
 
 def _fits(plan: Plan, call: Call, place: str, path: Path, facts: Facts, wiring: Graph) -> Iterator[Finding]:
