@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import audit, chat, decisions, frame, lists, profiles, session, wall
+from sessions.views import audit, chat, decisions, frame, lists, profiles, session, state, wall
 
 urlpatterns = [
     path("", frame.home, name="home"),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("sessions/", lists.sessions, name="sessions"),
     path("sessions/<uuid:session_id>/", session.session, name="session"),
     path("sessions/<uuid:session_id>/changes/", session.session_changes, name="session_changes"),
+    path("sessions/<uuid:session_id>/state/", state.state, name="session_state"),
     path("sessions/<uuid:session_id>/audit/", audit.session_audit, name="session_audit"),
     path("sessions/<uuid:session_id>/export/", audit.session_export, name="session_export"),
     path("sessions/<uuid:session_id>/export/key/", audit.session_vkey, name="session_vkey"),

@@ -302,6 +302,11 @@ def _round_ended(data: Data, tool: str) -> Sentence:
     )
 
 
+def _migrated(data: Data, tool: str) -> Sentence:
+    held = ", and stays there" if data.get("held") else ""
+    return Sentence("The state took another form", f"{data['schema']} {data['before']} to {data['after']}{held}")
+
+
 _TRIGGERS = {
     "customer": "the customer spoke",
     "tool": "a result came",
@@ -373,5 +378,7 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "topic.resumed": lambda data, tool: Sentence("Back to the topic", plain(data["topic"]), "p"),
     "topic.closed": lambda data, tool: Sentence("Topic closed", plain(data["topic"]), "p"),
     "reference.corrected": _put_right,
+    "state.migrated": _migrated,
+    "state.pruned": lambda data, tool: Sentence("Cleared out what nothing reads", ", ".join(data["paths"][:MOST_FACTS])),
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
 }

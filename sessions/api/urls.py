@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.api.views import changes, memory, plans, profiles, requests, sessions, talk, versions
+from sessions.api.views import changes, memory, plans, profiles, requests, schemas, sessions, talk, versions
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -37,6 +37,11 @@ urlpatterns = [
     path("sessions/<str:session>/goals", plans.Goals.as_view()),
     path("plans", plans.SavedPlans.as_view()),
     path("plans/<str:name>", plans.OneSavedPlan.as_view()),
+    path("sessions/<str:session>/state/kinds", schemas.Kinds.as_view()),
+    path("sessions/<str:session>/migration", schemas.Migration.as_view()),
+    path("sessions/<str:session>/pruning", schemas.Pruning.as_view()),
+    path("agents/<str:agent>/schema", schemas.AgentSchema.as_view()),
+    path("migrations/dry-run", schemas.DryRun.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),

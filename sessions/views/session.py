@@ -13,6 +13,7 @@ from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import queries, transcript, words
 from sessions.queries.talk import talk_lines
+from sessions.queries.changes import shown_pad
 from sessions.views.frame import console
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page
@@ -69,7 +70,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "line": line,
         "state": state,
         "items": items,
-        "pad": words.rows(state.pad),
+        "pad": words.rows(shown_pad(request.user, line.team, state)),
         "timeline": timeline,
         "talk": talk_lines(state),
         "names": names,

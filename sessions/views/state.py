@@ -1,0 +1,47 @@
+"""The page of a session's state: its three kinds, who may write what, what is missing, and its version."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from agentstate.people.permissions import PermissionDenied
+from sessions import queries, words
+from sessions.queries import schemas
+from sessions.views.frame import console
+
+
+@console
+@require_safe
+def state(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The state as it stands now; private values hidden from those who may not unmask."""
+    line = queries.session_line(request.user, session_id)
+    try:
+        kinds = schemas.kinds_of(request.user, session_id)
+    except PermissionDenied:
+        return render(request, "agent_sessions/session_closed.html", {"here": "sessions", "line": line})
+    values = dict(words.rows(kinds.kinds.task.data))
+    context = {
+        "here": "sessions",
+        "line": line,
+        "kinds": kinds,
+        "values": values,
+        "places": [_row(place, kinds.kinds.task.data) for place in kinds.places],
+        "preferences": words.rows(kinds.kinds.user.preferences),
+        "history": words.rows(kinds.kinds.user.history),
+    }
+    return render(request, "agent_sessions/state.html", context)
+
+
+def _row(place: schemas.PlaceLine, data: dict[str, Any]) -> dict[str, Any]:
+    """A declared place with what stands there now."""
+    value: Any = data
+    for name in place.path.split(".")[1:]:
+        value = value.get(name) if isinstance(value, dict) else None
+    told = words.value(value) if value is not None else ""
+    writers = ", ".join(words.plain(writer.replace(":", " ")).lower() for writer in place.writers)
+    return {"place": place, "value": told, "writers": writers or "nobody but the system"}
