@@ -34,6 +34,11 @@ OPERATIONS = [
     ("GET", "/sessions/{session}/entities"),
     ("POST", "/sessions/{session}/references"),
     ("POST", "/sessions/{session}/resolve"),
+    ("GET", "/sessions/{session}/state/kinds"),
+    ("POST", "/sessions/{session}/migration"),
+    ("POST", "/sessions/{session}/pruning"),
+    ("GET", "/agents/{agent}/schema"),
+    ("POST", "/migrations/dry-run"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
@@ -59,12 +64,15 @@ BODIES: dict[str, dict[str, Any]] = {
     "resolve": {"text": "that one"},
     "pins": {"seq": 1},
     "ratings": {"seq": 1, "rating": 1},
+    "migration": {"to": 1},
+    "pruning": {},
+    "dry-run": {"agent": "bank"},
     "messages": {"text": "hello"},
     "end": {"reason": "done"},
 }
 
 
-NAMED = {"session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, "seq": "1", "step": "1"}
+NAMED = {"agent": "bank", "session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, "seq": "1", "step": "1"}
 
 
 def body_for(path: str) -> dict[str, Any]:
