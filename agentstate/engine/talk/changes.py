@@ -18,7 +18,7 @@ from agentstate.engine.talk.turns import taken
 def said(talk: Talk, by: str, text: str, seq: int, at: str, now: datetime) -> Talk:
     """The talk after `by` said `text` in entry `seq`, at `at` (the same instant is `now`)."""
     reading = read(talk, text, now, by)
-    talk = taken(talk, by, text, seq, at)
+    talk = taken(replace(talk, messages=talk.messages + 1), by, text, seq, at)
     talk = known(talk, reading.new)
     talk = mentioned(talk, by, reading.spoken_of)
     types = {entity.id: entity.type for entity in talk.entities}
@@ -41,7 +41,7 @@ def introduced(talk: Talk, found: Sequence[Entity]) -> Talk:
     by_type: dict[str, list[str]] = {}
     for entity in found:
         by_type.setdefault(entity.type, []).append(entity.id)
-    lists = tuple(Group(kind, tuple(dict.fromkeys(ids)), talk.turn, False) for kind, ids in by_type.items())
+    lists = tuple(Group(kind, tuple(dict.fromkeys(ids)), talk.messages, False) for kind, ids in by_type.items())
     return replace(known(talk, found), groups=_newest((*talk.groups, *lists)))
 
 
@@ -63,8 +63,8 @@ def known(talk: Talk, found: Iterable[Entity]) -> Talk:
 
 
 def _kept(talk: Talk, entities: dict[str, Entity], fresh: dict[str, Entity]) -> dict[str, Entity]:
-    latest = {mention.entity: mention.turn for mention in talk.mentions}
-    shown_in = {entity: group.turn for group in talk.groups for entity in group.entities}
+    latest = {mention.entity: mention.message for mention in talk.mentions}
+    shown_in = {entity: group.message for group in talk.groups for entity in group.entities}
     order = {entity: index for index, entity in enumerate(entities)}
     ranked = sorted(
         entities,
@@ -84,8 +84,8 @@ def mentioned(talk: Talk, by: str, sets: Sequence[tuple[str, ...]]) -> Talk:
     by_type: dict[str, list[str]] = {}
     for entity in ordered:
         by_type.setdefault(entities[entity].type, []).append(entity)
-    mentions = tuple(Mention(e, talk.turn, len(by_type[entities[e].type]) == 1, by) for e in ordered)
-    lists = tuple(Group(kind, tuple(ids), talk.turn, True) for kind, ids in by_type.items() if len(ids) > 1)
+    mentions = tuple(Mention(e, talk.messages, talk.turn, len(by_type[entities[e].type]) == 1, by) for e in ordered)
+    lists = tuple(Group(kind, tuple(ids), talk.messages, True, by) for kind, ids in by_type.items() if len(ids) > 1)
     return replace(
         talk,
         mentions=(*talk.mentions, *mentions)[-KEPT_MENTIONS:],
@@ -100,8 +100,8 @@ def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Tal
         _put_right(found, meant) if found.mention == mention and talk.heard_seq == seq else found
         for found in talk.heard
     )
-    kept = tuple(m for m in talk.mentions if not (m.turn == talk.turn and m.entity in wrong - set(meant)))
-    added = tuple(Mention(entity, talk.turn, len(meant) == 1, "staff", weight=2) for entity in meant)
+    kept = tuple(m for m in talk.mentions if not (m.message == talk.messages and m.entity in wrong - set(meant)))
+    added = tuple(Mention(entity, talk.messages, talk.turn, len(meant) == 1, "staff", weight=2) for entity in meant)
     return replace(talk, heard=heard, mentions=(*kept, *added)[-KEPT_MENTIONS:])
 
 

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.talk import narrow, region
+from agentstate.engine.talk.held import Group
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.region import Narrowed
@@ -28,19 +29,30 @@ class Choice(msgspec.Struct, frozen=True):
 
 def choose(scene: Scene, phrase: Phrase) -> Choice:
     """What `phrase` means."""
+    found = None
     for ids, where in _bases(scene, phrase):
         kept = _held(scene, phrase, ids)
         if kept:
-            after = region.narrowed(scene, phrase, kept)
-            return _decided(scene, phrase, after, ids, where)
+            choice = _decided(scene, phrase, region.narrowed(scene, phrase, kept), ids, where)
+            if (choice.ids and choice.sure) or not _counts(phrase):
+                return choice
+            found = found or choice
+    if found is not None:
+        return found
     return Choice((), True, 0, ("nothing known fits",), region.narrowed(scene, phrase, []).last)
+
+
+def _counts(phrase: Phrase) -> bool:
+    """Whether an older list may be meant, where the newest is too short: the third, the middle one, all three."""
+    return phrase.types is None and bool(phrase.nth or phrase.count)
 
 
 def _bases(scene: Scene, phrase: Phrase) -> list[tuple[list[str], str]]:
     """Where to look for it, in this order, and what that speaks for."""
     if phrase.types is not None:
         return [([e for e, known in scene.entities.items() if known.type in phrase.types], "type")]
-    lists = [([e for e in group.entities if e in scene.entities], "the last list") for group in groups(scene)]
+    found = _shown_lists(scene, phrase) if phrase.nth else groups(scene)
+    lists = [([e for e in group.entities if e in scene.entities], "the last list") for group in found]
     near = focus(scene)
     every = list(scene.entities)
     lists.sort(key=lambda entry: all(scene.type(e).category == "person" for e in entry[0]))
@@ -160,6 +172,9 @@ def _past(scene: Scene, line: list[str]) -> list[str]:
 def _extreme(scene: Scene, phrase: Phrase, ids: list[str], rank: Rank, last: int, why: tuple[str, ...]) -> Choice:
     """The cheapest, the larger, the second largest, the two smallest. Equal values are ambiguous."""
     line = narrow.ordered(scene, ids, rank)
+    if not line and rank.scale == "time" and rank.degree == "est" and len(ids) > 1:
+        place = -1 if rank.more else 0  # nothing of it has a time: the order in which it was said
+        return Choice((ids[place],), True, 75, (*why, "position in the list"), last)
     why = (*why, f"compared by {rank.attribute or rank.scale}")
     if not line:
         return Choice(tuple(ids), False, 0, why, last) if len(ids) > 1 else one_of(scene, ids, last, why, narrowed=True)
@@ -182,7 +197,7 @@ def _extreme(scene: Scene, phrase: Phrase, ids: list[str], rank: Rank, last: int
 def _counted(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why: tuple[str, ...]) -> Choice:
     """The second, the last, the first two, the one in the middle; "my last ..." of what took place is by time."""
     happened = phrase.types is not None and all(scene.type(entity).happened for entity in ids)
-    listed = groups(scene, phrase.types)
+    listed = _shown_lists(scene, phrase)
     said = [entity for entity in listed[0].entities if entity in ids] if listed else []
     in_time = happened and (phrase.ordinal in ("last", "first") or not said) and phrase.ordinal != "latter"
     if happened and phrase.ordinal == "first" and said and phrase.det == "the":
@@ -191,6 +206,15 @@ def _counted(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why:
     if in_time and phrase.ordinal == "last":
         line = _past(scene, line) or line
     why = (*why, "order in time" if in_time else "position in the list")
+    near = focus(scene, frozenset(scene.entities[entity].type for entity in line))
+    if (
+        phrase.ordinal == "last"
+        and phrase.nth == -1
+        and len(line) > 1
+        and line[-1] == near
+        and _compared(scene, phrase)
+    ):
+        return Choice((line[-2],), True, 72, (*why, "not the one spoken of"), after.last)
     if after.middle or phrase.ordinal == "middle":
         return _middle(line, after.last, why)
     place = phrase.nth - 1 if phrase.nth > 0 else len(line) + phrase.nth
@@ -202,6 +226,19 @@ def _counted(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why:
     if not 0 <= place < len(line):
         return Choice((), True, 0, why, after.last)
     return Choice((line[place],), True, 94 if len(line) > 1 else 75, why, after.last)
+
+
+def _compared(scene: Scene, phrase: Phrase) -> bool:
+    """`higher than the last one`: nothing is compared with itself."""
+    return scene.word(phrase.first - 1) in ("than", "as", "to", "with", "like", "versus", "vs")
+
+
+def _shown_lists(scene: Scene, phrase: Phrase) -> list[Group]:
+    """The lists in which places are counted: what was shown or said to the customer, before what they said."""
+    lists = groups(scene, phrase.types)
+    if phrase.ordinal in ("former", "latter"):
+        return lists
+    return [group for group in lists if group.by != "customer"] or lists
 
 
 def _middle(line: list[str], last: int, why: tuple[str, ...]) -> Choice:
@@ -231,8 +268,20 @@ def _newest_set(scene: Scene, phrase: Phrase, ids: list[str]) -> list[str]:
     if phrase.quantity in ("all", "everything") and phrase.head == "noun" and phrase.det not in PLURAL:
         return ids
     wanted = 2 if phrase.quantity in ("both", "either", "neither") else phrase.count
-    for group in lists:
-        kept = [entity for entity in group.entities if entity in ids]
-        if len(kept) == wanted or (not wanted and kept):
-            return kept
-    return ids
+    fitting = [
+        (group.message, kept)
+        for group in lists
+        if (kept := [entity for entity in group.entities if entity in ids]) and len(kept) == (wanted or len(kept))
+    ]
+    lately = _lately(scene, ids, wanted) if wanted == 2 else []
+    if lately and (not fitting or fitting[0][0] < scene.talk.messages - 6):
+        return lately
+    return fitting[0][1] if fitting else ids
+
+
+def _lately(scene: Scene, ids: list[str], wanted: int) -> list[str]:
+    """The two that were spoken of last, one after the other: "both" may be said of them."""
+    spoken = dict.fromkeys(m.entity for m in reversed(scene.talk.mentions) if m.entity in ids and m.alone)
+    kind = scene.entities[next(iter(spoken))].type if spoken else ""
+    last = [entity for entity in spoken if scene.entities[entity].type == kind][:wanted]
+    return sorted(last, key=scene.order.__getitem__) if len(last) == wanted else []

@@ -22,11 +22,12 @@ Found = Literal["entity", "ambiguous", "none"]
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """`entity` was spoken of in turn `turn`. `alone`: no other of its type was, in that message. `weight` is 1, or more
-    after a correction.
+    """`entity` was spoken of in message number `message`, in turn `turn`. `alone`: no other of its type was, in that
+    message. `weight` is 1, or more after a correction.
     """
 
     entity: str
+    message: int
     turn: int
     alone: bool
     by: str
@@ -34,12 +35,15 @@ class Mention(msgspec.Struct, frozen=True):
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Entities of one type that were shown (`said` is false) or spoken of together, in that order."""
+    """Entities of one type that were shown (`said` is false) or spoken of together, in that order, by message number
+    `message`.
+    """
 
     type: str
     entities: tuple[str, ...]
-    turn: int
+    message: int
     said: bool
+    by: str = ""
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -94,6 +98,7 @@ class Talk(msgspec.Struct, frozen=True):
     groups: tuple[Group, ...] = ()  # newest last
     turns: tuple[Turn, ...] = ()
     turn: int = 0  # number of the newest turn; the first is 1
+    messages: int = 0  # so far, notes included
     topics: tuple[Topic, ...] = ()
     topic: str = ""  # the name of the current one
     heard: tuple[Resolution, ...] = ()  # references of the customer's newest message

@@ -117,8 +117,10 @@ def _idiom(scene: Scene, at: int) -> bool:
         return before != "got" or scene.ends(at + 1) or after in ("thanks", "thank", "now")
     if before == "about" and scene.word(at - 2) in ("think", "thinking", "thought", "sorry", "worry", "wondering"):
         return True
-    if before in ("make", "call", "say") and scene.kind(at + 1) in ("number", "money", "clock"):
-        return True
+    if before in ("make", "call", "say") and not scene.ends(at + 1):
+        named = bool(scene.by_word.get(after)) or scene.kind(at + 1) in ("number", "money", "clock")
+        if named or scene.noun(at + 2) is not None:
+            return True
     return (before == "take" and after == "easy") or (before == "worth" or after == "goes")
 
 
@@ -178,6 +180,8 @@ def empty_there(scene: Scene, at: int) -> bool:
         or after in ("seems", "seem", "appears")
     ):
         return before not in PREPOSITIONS or at == 0
+    if before in ("be", "been"):
+        return scene.word(at - 2) == "to" and after in ("a", "an", "no", "any")
     if before in BE and not scene.ends(at):
         subject = scene.word(at - 2)
         return not (subject in PRONOUNS or (subject and subject not in _ASKED and scene.kind(at - 2) == "word"))

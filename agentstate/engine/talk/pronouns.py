@@ -28,7 +28,12 @@ def thing(scene: Scene, at: int, last: int) -> Choice:
 
 
 def _apart(scene: Scene, entity: str) -> int:
-    return APART if scene.type(entity).category == "place" else 0
+    """A place is seldom "it", unless it is all that was spoken of last."""
+    if scene.type(entity).category != "place":
+        return 0
+    things = [m for m in scene.talk.mentions if m.entity in scene.entities and not _is_person(scene, m.entity)]
+    newest = {m.entity for m in things if m.message == things[-1].message}
+    return 0 if newest == {entity} else APART
 
 
 def _is_person(scene: Scene, entity: str) -> bool:
@@ -100,16 +105,18 @@ def several(scene: Scene, at: int, last: int) -> Choice:
     chosen = [group for group in chosen if scene.type(group.entities[0]).category != "place"] or chosen
     if not chosen:
         return single or Choice((), True, 0, ("nothing was spoken of",), last)
-    newest = [group for group in chosen if (group.turn, group.said) == (chosen[0].turn, chosen[0].said)]
-    if single is not None and chosen[0].turn < scene.talk.turn - 1:
+    newest = [group for group in chosen if (group.message, group.said) == (chosen[0].message, chosen[0].said)]
+    if single is not None and chosen[0].message < scene.talk.messages - 1:
         return single
     if len(newest) > 1 and not wanted:
         newest = _persons_first(scene, newest, scene.word(at))
     if len(newest) > 1:
         return Choice(tuple(e for group in newest for e in group.entities), False, 0, ("several lists",), last)
+    if scene.word(at - 1) == "of" and scene.word(at - 2) in ("one", "any", "some"):
+        return Choice(newest[0].entities, False, 0, ("one of several",), last)
     said = newest[0].said
-    distance = max(0, scene.talk.turn - newest[0].turn)
-    return Choice(newest[0].entities, True, (86 if said else 76) - 8 * min(distance, 4), ("spoken of together",), last)
+    distance = max(0, scene.talk.messages - newest[0].message)
+    return Choice(newest[0].entities, True, max(62, (86 if said else 76) - 6 * distance), ("spoken of together",), last)
 
 
 def _persons_first(scene: Scene, lists: list, word: str) -> list:  # type: ignore[type-arg]
@@ -133,6 +140,9 @@ def _single(scene: Scene, last: int) -> Choice | None:
 def place(scene: Scene, last: int) -> Choice:
     """The place "there" means."""
     places = {e: value for e, value in scene.salience.items() if scene.type(e).category == "place"}
+    spoken = {mention.entity for mention in scene.talk.mentions} | set(scene.just)
+    if len(places) > 1 and not spoken & set(places):
+        return Choice((), True, 0, ("no place was spoken of",), last)
     return _best(scene, places, last, ("place",))
 
 

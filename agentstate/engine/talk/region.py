@@ -11,7 +11,7 @@ from agentstate.engine.talk import narrow
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.scene import Scene, focus
-from agentstate.engine.talk.words import BE, DEFINITE, INDEFINITE, MODAL, POINTING, STOP
+from agentstate.engine.talk.words import BE, DEFINITE, INDEFINITE, MODAL, NUMBERS, PLURAL, POINTING, STOP
 
 LONGEST = 12  # tokens after a noun that may belong to it
 _BREAKS = frozenset(
@@ -20,7 +20,6 @@ _BREAKS = frozenset(
         "or",
         "but",
         "because",
-        "so",
         "if",
         "when",
         "while",
@@ -51,7 +50,8 @@ class Narrowed(msgspec.Struct, frozen=True):
 
 def narrowed(scene: Scene, phrase: Phrase, ids: list[str]) -> Narrowed:
     """`ids` narrowed by what follows `phrase`."""
-    found, at = Narrowed(ids, phrase.last), phrase.last
+    at = _of_these(scene, phrase.last) if phrase.head != "noun" else phrase.last
+    found = Narrowed(ids, at)
     while at < min(len(scene.tokens), phrase.last + LONGEST) and found.rank is None and not found.step:
         word = scene.word(at)
         if scene.ends(at) or word in _BREAKS or _own_phrase(scene, phrase, at, found.ids):
@@ -60,6 +60,16 @@ def narrowed(scene: Scene, phrase: Phrase, ids: list[str]) -> Narrowed:
         at = taken.last if taken is not None else at + 1
         found = taken or found
     return found
+
+
+def _of_these(scene: Scene, at: int) -> int:
+    """`the cheaper of the two`, `the last of them`: where that ends."""
+    if scene.word(at) != "of":
+        return at
+    end = at + 1 + (scene.word(at + 1) in ("the", "these", "those", "all"))
+    if scene.word(end) in NUMBERS or scene.word(end) in PLURAL or scene.word(end) in ("lot", "bunch", "list"):
+        return end + 1
+    return end if scene.word(end - 1) in ("these", "those", "all") else at
 
 
 def _own_phrase(scene: Scene, phrase: Phrase, at: int, ids: list[str]) -> bool:

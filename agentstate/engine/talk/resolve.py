@@ -105,7 +105,7 @@ def resolve(talk: Talk, text: str, now: datetime, history: Sequence[Entity] = ()
 def read(talk: Talk, text: str, now: datetime, speaker: str = "customer") -> Reading:
     """`text` read beside `talk`, as spoken in the turn after its newest."""
     cut = tokens(text)
-    run = _Pass(scene(talk, cut, text, now, speaker, talk.turn + 1))
+    run = _Pass(scene(talk, cut, text, now, speaker, talk.messages + 1))
     at = 0
     while at < len(cut) and len(run.found) < MOST_REFERENCES:
         at = max(_step(run, at), at + 1) if _may_begin(run.scene, at) else at + 1
@@ -171,6 +171,7 @@ def _lone_number(run: _Pass, at: int) -> int:
     if value is None or not 1 <= value <= 10 or value != int(value) or not (skip == 0 or here.ends(at + skip + 1)):
         return 0
     lists = groups(here, noun[0] if noun is not None and not introduced else None)
+    lists = [group for group in lists if group.by != "customer"] or lists
     if not lists or int(value) > len(lists[0].entities) or here.by_word.get(here.word(at + skip)):
         return 0
     chosen = lists[0].entities[int(value) - 1]

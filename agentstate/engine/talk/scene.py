@@ -15,10 +15,10 @@ from agentstate.engine.talk.ontology import Attribute, EntityType, Ontology
 from agentstate.engine.talk.tokens import Token, plural, singular
 from agentstate.engine.talk.words import STOP
 
-FADES = 14  # salience lost with each turn
+FADES = 14  # salience lost with each message
 PADDING = [""] * 24  # longer than any look ahead or back
 _NOBODY: frozenset[str] = frozenset()
-ALONE, LISTED, SHOWN, ONLY_SHOWN = 60, 30, 8, 32  # salience of a mention in this turn
+ALONE, LISTED, SHOWN, ONLY_SHOWN = 60, 30, 8, 32  # salience of a mention in this message
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class Scene(msgspec.Struct, frozen=True):
         return found
 
 
-def scene(talk: Talk, tokens: list[Token], text: str, now: datetime, speaker: str, turn: int) -> Scene:
-    """The sentence beside `talk`, spoken in turn number `turn`."""
+def scene(talk: Talk, tokens: list[Token], text: str, now: datetime, speaker: str, message: int) -> Scene:
+    """The sentence beside `talk`, which is message number `message`."""
     entities = {entity.id: entity for entity in talk.entities}
     spoken = {token.text for token in tokens}
     spoken |= {singular(word) for word in spoken}
@@ -140,7 +140,7 @@ def scene(talk: Talk, tokens: list[Token], text: str, now: datetime, speaker: st
     frozen = {word: frozenset(ids) for word, ids in by_word.items()}
     return Scene(
         talk, tokens, text, now, speaker, words, entities, frozen,
-        _related(talk, words, frozen), _salience(talk, entities, turn),
+        _related(talk, words, frozen), _salience(talk, entities, message),
         {entity: index for index, entity in enumerate(entities)},
         [*(token.text for token in tokens), *PADDING],
     )  # fmt: skip
@@ -166,17 +166,16 @@ def _related(talk: Talk, words: Lexicon, by_word: Mapping[str, frozenset[str]]) 
     }
 
 
-def _salience(talk: Talk, entities: Mapping[str, Entity], turn: int) -> dict[str, int]:
-    """How much each entity is on the table: the best of its mentions, fading with turns."""
+def _salience(talk: Talk, entities: Mapping[str, Entity], message: int) -> dict[str, int]:
+    """How much each entity is on the table: the best of its mentions, fading with messages."""
     found: dict[str, int] = {}
     for mention in talk.mentions:
         if mention.entity in entities:
-            value = (ALONE if mention.alone else LISTED) * mention.weight - FADES * (turn - mention.turn)
-            value += 4 if mention.by == "customer" else 0
+            value = (ALONE if mention.alone else LISTED) * mention.weight - FADES * (message - mention.message)
             found[mention.entity] = max(value, found.get(mention.entity, 1))
     for group in talk.groups:
         if not group.said:
-            value = max((ONLY_SHOWN if len(group.entities) == 1 else SHOWN) - 2 * (turn - group.turn), 1)
+            value = max((ONLY_SHOWN if len(group.entities) == 1 else SHOWN) - 2 * (message - group.message), 1)
             for entity in group.entities:
                 if entity in entities:
                     found[entity] = max(value, found.get(entity, 0))
@@ -203,7 +202,7 @@ def groups(scene: Scene, types: frozenset[str] | None = None, least: int = 2) ->
     found = [
         group for group in scene.talk.groups if len(group.entities) >= least and (types is None or group.type in types)
     ]
-    newest = sorted(found, key=lambda group: (group.turn, group.said), reverse=True)
+    newest = sorted(found, key=lambda group: (group.message, group.said), reverse=True)
     kept: dict[frozenset[str], Group] = {}
     for group in newest:
         kept.setdefault(frozenset(group.entities), group)

@@ -32,8 +32,8 @@ NUMBERS = {
 }  # fmt: skip
 CARDINALS = {
     **NUMBERS, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
-    "eighty": 80, "ninety": 90,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
+    "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
 POWERS = {"hundred": 100, "thousand": 1000, "grand": 1000}
 ORDINALS = {
@@ -67,7 +67,8 @@ _IRREGULAR = {
     "latest": ("late", "est"), "later": ("late", "er"), "lesser": ("small", "er"), "least": ("small", "est"),
     "farther": ("far", "er"), "further": ("far", "er"), "farthest": ("far", "est"), "furthest": ("far", "est"),
     "max": ("large", "est"), "maximum": ("large", "est"), "min": ("small", "est"), "minimum": ("small", "est"),
-    "bigger": ("big", "er"), "biggest": ("big", "est"), "most": ("large", "est"), "elder": ("old", "er"),
+    "pricier": ("pricey", "er"), "priciest": ("pricey", "est"), "bigger": ("big", "er"),
+    "biggest": ("big", "est"), "most": ("large", "est"), "elder": ("old", "er"),
 }  # fmt: skip
 
 
@@ -132,8 +133,10 @@ STOP = CLOSED | _set("one ones two three 're 've 'll 'd 's mine how where why wh
 EMPTY_IT = _set(
     "raining snowing sunny cold hot warm windy dark late early fine ok okay great good nice lovely wonderful perfect"
     " alright all right true false possible impossible clear obvious likely unlikely important urgent necessary better"
-    " best worse easier hard easy difficult strange funny weird sad annoying frustrating ridiculous unfair helpful amazing"
-    " awesome time noon midnight monday tuesday wednesday thursday friday saturday sunday about me my his her your our the"
+    " best worse easier hard easy difficult strange funny weird sad annoying frustrating ridiculous unfair"
+    " helpful amazing"
+    " awesome time noon midnight monday tuesday wednesday thursday friday saturday sunday about me my his her"
+    " your our the"
     " a an what worth up because like kind awful terrible awkward crazy confusing fair sure certain enough no correct"
 )
 IT_VERBS = _set("seems seem seemed appears appear appeared depends looks turns hurts says feels sounds happens")
