@@ -1,0 +1,45 @@
+"""Plans: checked before anything runs, gated as a whole, carried out call by call, edited, and brought to an end.
+
+A plan is proposed by the model (call by call, or whole as a call of the tool `plan`), by a person or by a caller. Its
+approval is that of the call `plan`: what is approved is what was shown. A call of a plan is gated when it is ready, on
+its resolved arguments; the plan's approval covers it as far as it goes.
+
+Read in this order: `checking`, `force`, `answers` and `wishes`, `calls`, `following`.
+"""
+
+from __future__ import annotations
+
+from agentstate.engine.decide.plans.answers import answered, beside, of_model, plain
+from agentstate.engine.decide.plans.calls import covering, effect_of, next_call, output, readied
+from agentstate.engine.decide.plans.checking import card_of, facts_for
+from agentstate.engine.decide.plans.following import followed_up
+from agentstate.engine.decide.plans.force import approved, follows, plan_tool
+from agentstate.engine.decide.plans.refusals import AlreadyBegun, FollowsPlan, NoPlan, PlanChanged, TooManyInstances
+from agentstate.engine.decide.plans.wishes import delegated, edited, proposed, task_taken
+
+__all__ = [
+    "AlreadyBegun",
+    "FollowsPlan",
+    "NoPlan",
+    "PlanChanged",
+    "TooManyInstances",
+    "answered",
+    "approved",
+    "beside",
+    "card_of",
+    "covering",
+    "delegated",
+    "edited",
+    "effect_of",
+    "facts_for",
+    "followed_up",
+    "follows",
+    "next_call",
+    "of_model",
+    "output",
+    "plain",
+    "plan_tool",
+    "proposed",
+    "readied",
+    "task_taken",
+]

@@ -1,0 +1,118 @@
+"""Plans in a model's answer: written call by call with meta-properties and references, or whole, as a call of the tool
+`plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine import references
+from agentstate.engine.decide import goals
+from agentstate.engine.decide.commands import Answer
+from agentstate.engine.decide.gates import approval_request, gate
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.plans.checking import checked, written
+from agentstate.engine.decide.plans.force import DEVIATES, follows, gated, was_approved
+from agentstate.engine.decide.plans.refusals import FollowsPlan
+from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.plan import model
+from agentstate.engine.plan.deviation import deviation
+from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.goals import GOALS
+from agentstate.engine.state.rounds import PLAN, call_id, views_of
+from agentstate.errors import Invalid, Refused
+
+Form = tuple[str, tuple[ev.CallProposed, ...], list[dict[str, Any]]]
+
+
+def is_planned(call: ev.CallProposed) -> bool:
+    """Whether a call is written as part of a plan: it has meta-properties, references, or outcomes to choose from."""
+    path = call.output_path or ""
+    if any(key.startswith("_") for key in call.arguments) or "||" in path or "&&" in path:
+        return True
+    try:
+        return next(references.within(call.arguments), None) is not None
+    except references.BadReference:
+        return True
+
+
+def of_model(answer: Answer, calls: Sequence[ev.CallProposed], new_id: Callable[[], str]) -> Form | None:
+    """(round, the answer's calls under ids of ours, the plan in its notation), or None when there is no plan in it."""
+    whole = next((call for call in calls if call.tool == PLAN), None)
+    if whole is not None:
+        return _whole(whole, calls, new_id)
+    if not any(is_planned(call) for call in calls):
+        return None
+    round_id = new_id()
+    notation = [_notation(call) for call in calls]
+    try:
+        names = [call.id for call in model.read(notation).calls]
+    except Invalid:
+        names = [str(number) for number in range(len(calls))]  # it will be refused, under these names
+    renamed = (
+        msgspec.structs.replace(call, id=call_id(round_id, name)) for call, name in zip(calls, names, strict=True)
+    )
+    return round_id, tuple(renamed), notation
+
+
+def _whole(whole: ev.CallProposed, calls: Sequence[ev.CallProposed], new_id: Callable[[], str]) -> Form:
+    round_id = new_id()
+    ids = {id(call): round_id if call is whole else new_id() for call in calls}
+    notation = whole.arguments.get("calls")
+    renamed = tuple(msgspec.structs.replace(call, id=ids[id(call)]) for call in calls)
+    return round_id, renamed, notation if isinstance(notation, list) else [notation]  # type: ignore[list-item]
+
+
+def _notation(call: ev.CallProposed) -> dict[str, Any]:
+    written = {"_tool": call.tool, **call.arguments}
+    if call.output_path and "_outputPath" not in written:
+        written["_outputPath"] = call.output_path
+    return written
+
+
+def answered(state: SessionState, form: Form, by: str, given: Given) -> list[ev.AnyEvent]:
+    """What becomes of a model's plan; `state` is that after its answer. A plan that is refused is told call by call."""
+    round_id, calls, notation = form
+    of_plan = [call for call in calls if call.id == round_id or call.id.startswith(round_id + ".")]
+    try:
+        _must_not_deviate(state)
+        plan = checked(state, notation, {}, given)
+    except Refused as error:
+        reason = f"{error.title} {error.detail}"[:1000]
+        return [ev.CallRefused(call.id, error.code, reason) for call in of_plan]
+    proposal = ev.PlanProposed(round_id, written(plan), by, "model", given.follow)
+    return gated(state, proposal, (), given)
+
+
+def _must_not_deviate(state: SessionState) -> None:
+    if follows(state):
+        raise FollowsPlan()
+
+
+def plain(form: Form | None, calls: Sequence[ev.CallProposed]) -> list[ev.CallProposed]:
+    """The calls of an answer that belong to no plan."""
+    if form is None:
+        return list(calls)
+    return [call for call in calls if call.id != form[0] and not call.id.startswith(form[0] + ".")]
+
+
+def beside(state: SessionState, call: Call, by: str, given: Given) -> ev.AnyEvent:
+    """What becomes of a call that belongs to no plan, while one may be in force: it may be a deviation."""
+    if call.tool == GOALS:
+        return goals.of_model(state, call, by)
+    if follows(state):
+        return ev.CallRefused(call.id, FollowsPlan.code, str(FollowsPlan()))
+    gated = gate(state, call, given)
+    if not isinstance(gated, ev.CallAllowed) or not was_approved(state):
+        return gated
+    written_as = model.Call(call.id, call.tool, call.arguments, call.output_path or "")
+    found = deviation(state.plans.plan, written_as, views_of(state.plans, state.pad, ""))
+    if not found:
+        return gated
+    facts = given.tools[call.tool]
+    verdict = verdict_on(state, call, facts, given)
+    return approval_request(state, call, facts, verdict, given, because=f"{DEVIATES} {found}.")

@@ -1,0 +1,91 @@
+"""A call of a plan: it begins when it is ready, under the plan's approval as far as that goes; its output is judged."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import Return
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.schema import misfit
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.plan import model, ready
+from agentstate.engine.plan.rounds import BadOutcome
+from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import (
+    Plans,
+    data_instance,
+    others_of,
+    pad_of,
+    place_of,
+    planned,
+    round_of,
+    views_of,
+)
+from agentstate.errors import Invalid, NotFound
+
+
+def next_call(state: SessionState, key: str) -> Call:
+    """A call of the plan that is ready, with its arguments resolved. Raises NotFound, Outdated."""
+    place = place_of(state.plans, key)
+    if place is None or key not in state.plans.ready:
+        raise NotFound(f"there is no call {key}")
+    name, instance = place
+    plans = state.plans
+    views, others = views_of(plans, state.pad, instance), others_of(plans, state.pad)
+    found = ready.standing(round_of(plans, instance), views, name, others)
+    if found.status != "ready" or found.arguments is None:
+        raise Outdated(f"call {key} is {found.status}")
+    tool = plans.plan.by_id[name].tool
+    return Call(key, tool, found.arguments, None, CallStatus.PROPOSED, instance=instance, round=plans.round)
+
+
+def covering(plans: Plans, call: Call, asked: ev.ApprovalRequested) -> str:
+    """The request under which a person has let this call through with the whole plan; empty when policy asks for more,
+    or when the call is not what was approved.
+    """
+    approval, place = plans.approved, place_of(plans, call.id)
+    if approval is None or place is None or place[0] not in approval.calls:
+        return ""
+    return approval.request if asked.tier <= approval.tier and asked.quorum <= approval.quorum else ""
+
+
+def effect_of(plans: Plans, call: Call, facts: ToolFacts) -> str:
+    """What a lost result of the call leads to. A session of its own is opened once, however often it is tried."""
+    found = planned(plans, call.id)
+    return "delegate" if found is not None and found.delegate else facts.effect
+
+
+def output(command: Return, call: Call, state: SessionState, given: Given) -> ev.AnyEvent:
+    """The result of a call of a plan, or its failure when it fits nowhere: it ran all the same."""
+    found = planned(state.plans, call.id)
+    if found is None:  # the plan has moved on: the result is recorded, and written nowhere
+        return ev.ToolReturned(call.id, command.attempt, command.result)
+    try:
+        path = _fitting(state, call, found, command, given)
+    except Invalid as error:
+        reason = f"it ran, but its result was not taken: {error.detail}"
+        return ev.ToolFailed(call.id, command.attempt, reason, False, "", error.code, command.result)
+    return ev.ToolReturned(call.id, command.attempt, command.result, path, command.outcome)
+
+
+def _fitting(state: SessionState, call: Call, found: model.Call, command: Return, given: Given) -> str | None:
+    """The output path as it stands in the plan. Raises Invalid when the outcome does not exist or the value breaks the
+    state's schema.
+    """
+    outcomes = found.alternatives
+    if not 0 <= command.outcome < max(1, len(outcomes)):
+        raise BadOutcome(f"got outcome {command.outcome}, there are {len(outcomes)}")
+    pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
+    here = msgspec.structs.replace(state, pad=pad)
+    for path in outcomes[command.outcome] if outcomes else ():
+        aimed = msgspec.structs.replace(call, output_path=str(path))
+        if broken := misfit(here, aimed, command.result, given):
+            raise Invalid(broken)
+    return found.output_path or None
+
+
+def readied(call: Call) -> ev.CallReadied:
+    """A call that does not go on by itself, with its resolved arguments."""
+    return ev.CallReadied(call.id, call.tool, call.arguments, call.instance)

@@ -1,0 +1,36 @@
+"""The refusals of plans that callers tell apart."""
+
+from __future__ import annotations
+
+from agentstate.errors import Invalid, Refused
+
+
+class NoPlan(Refused):
+    """This session carries out no plan."""
+
+    code = "no_plan"
+
+
+class PlanChanged(Refused):
+    """The plan has changed since you saw it."""
+
+    code = "plan_changed"
+    remedy = "Look at it again."
+
+
+class AlreadyBegun(Refused):
+    """What has begun cannot be changed."""
+
+    code = "already_begun"
+
+
+class TooManyInstances(Invalid):
+    """One session carries out a plan for so many instances, not more."""
+
+    code = "too_many_instances"
+
+
+class FollowsPlan(Refused):
+    """The plan of this run is to be followed exactly."""
+
+    code = "follow_plan"

@@ -1,0 +1,106 @@
+"""What people, callers and the runtime ask for: a plan is handed over, edited, or carried out for another session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.plans.checking import checked, written
+from agentstate.engine.decide.plans.force import after, gated
+from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, TooManyInstances
+from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import SessionState
+from agentstate.engine.state.rounds import MAX_INSTANCES, Plans
+from agentstate.errors import Invalid, NotFound, Refused
+
+
+def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """A plan from outside. It passes the same check and the same policy as one of the agent."""
+    must_live(state)
+    _must_be_instances(command.instances)
+    plan = checked(state, command.calls, command.inputs, given, command.instances)
+    round_id = given.new_id()
+    opened = [ev.InstanceOpened(round_id, each.name, each.inputs, each.subject) for each in command.instances]
+    proposal = ev.PlanProposed(
+        round_id, written(plan), command.by, command.source, command.follow, command.inputs, len(command.instances)
+    )
+    return gated(state, proposal, opened, given, command.saved)
+
+
+def _must_be_instances(instances: Sequence[InstanceGiven]) -> None:
+    if len(instances) > MAX_INSTANCES:
+        raise TooManyInstances(f"got {len(instances)}, at most {MAX_INSTANCES}", field="instances")
+    names = [each.name for each in instances]
+    if len(set(names)) < len(names):
+        raise Invalid("two instances have the same name", field="instances")
+    if any(not name or len(name) > 120 for name in names):
+        raise Invalid("an instance needs a name of at most 120 characters", field="instances")
+
+
+def edited(command: EditPlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Another version of the plan, in the same round. What has begun stays as it was begun."""
+    must_live(state)
+    plans = state.plans
+    if not plans.is_open:
+        raise NoPlan()
+    if command.version != plans.version:
+        raise PlanChanged(f"it is version {plans.version} now, you saw {command.version}")
+    members = [InstanceGiven(name) for name in plans.members if name]
+    plan = checked(state, command.calls, _inputs(state), given, members)
+    for name in _begun_names(plans):
+        if plan.by_id.get(name) != plans.plan.by_id[name]:
+            raise AlreadyBegun(f"{name} has begun: leave it as it is", field=name)
+    return [
+        ev.PlanCommitted(
+            version=plans.version + 1,
+            round=plans.round,
+            calls=written(plan),
+            by=command.by,
+            source="person",
+            follow=plans.follow,
+            inputs=plans.inputs,
+            instances=len(members),
+        )
+    ]
+
+
+def _inputs(state: SessionState) -> dict[str, Any]:
+    plans = state.plans
+    first = plans.instances[plans.members[0]].inputs if plans.many and plans.members else {}
+    return {**plans.inputs, **first}
+
+
+def _begun_names(plans: Plans) -> set[str]:
+    dropped = ("skipped", "blocked")
+    return {
+        name
+        for instance in plans.members
+        for name, outcome in plans.part(instance).outcomes.items()
+        if outcome.began or outcome.status not in dropped
+    }
+
+
+def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The task of another session's call: its plan, or a note that its agent answers."""
+    must_live(state)
+    if state.plans.parent:
+        raise Refused("this session has its task already")
+    taken = ev.TaskTaken(command.parent, command.call)
+    if command.plan is None:
+        return [taken, ev.MessageAdded("note", command.words, command.by)]
+    return [taken, *proposed(command.plan, after(state, [taken], given), given)]
+
+
+def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The session that does what a running call asks."""
+    call = state.calls.get(command.call)
+    if call is None:
+        raise NotFound(f"there is no call {command.call}")
+    if call.status is not CallStatus.RUNNING or call.delegate:
+        raise Outdated(f"call {call.id} is {call.status.value}")
+    return [ev.CallDelegated(call.id, command.session)]
