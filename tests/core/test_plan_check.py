@@ -140,6 +140,14 @@ def test_what_a_tool_fixes_is_put_in_where_a_call_leaves_it_out():
     assert plan.by_id["note"].output_path == "state.notes"
 
 
+def test_a_tool_may_restrict_a_meta_property_and_want_one():
+    schema = {"properties": {"_outputPath": {"enum": ["state.a", "state.b"]}}, "required": ["_outputPath"]}
+    facts = Facts({"pick": ToolCard("pick", {"type": "object", **schema})})
+    assert found({"_tool": "pick", "_outputPath": "state.b"}, facts=facts) == []
+    assert found({"_tool": "pick", "_outputPath": "state.c"}, facts=facts) == [("fixed_property", "pick")]
+    assert found({"_tool": "pick"}, facts=facts) == [("fixed_property", "pick")]
+
+
 def test_calls_that_wait_for_each_other_are_named_in_a_circle():
     first = {"_tool": "tell", "_id": "a", "text": "†state.b", "_outputPath": "state.a"}
     second = {"_tool": "tell", "_id": "b", "text": ["†state.a"], "_outputPath": "state.b"}
