@@ -44,37 +44,56 @@ class BadEvent(Invalid):
 
 
 def start(
-    chart: Chart, values: Mapping[str, Any] = _NOTHING, at: str = "", name: str = "chart"
+    chart: Chart,
+    values: Mapping[str, Any] = _NOTHING,
+    at: str = "",
+    name: str = "chart",
+    *,
+    budget: Budget | None = None,
 ) -> tuple[ChartState, Moved]:
-    """The chart in its first configuration. `values` is what it `reads` from outside; `name` is its `_sessionid`."""
+    """The chart in its first configuration. `values` is what it `reads` from outside; `name` is its `_sessionid`.
+
+    `budget` is what this call and others with it may spend; without one the call has its own.
+    """
     tree = tree_of(chart)
     before = ChartState(chart.reference, name)
-    work = work_on(tree, before, values, at, Budget())
+    work = work_on(tree, before, values, at, budget or Budget())
     _begin(work)
     return state_of(work), moved_of(work, before)
 
 
 def step(
-    chart: Chart, state: ChartState, event: Happening, values: Mapping[str, Any] = _NOTHING, at: str = ""
+    chart: Chart,
+    state: ChartState,
+    event: Happening,
+    values: Mapping[str, Any] = _NOTHING,
+    at: str = "",
+    *,
+    budget: Budget | None = None,
 ) -> tuple[ChartState, Moved]:
     """The chart after `event`; timers that are due at `at` come before it. Raises BadEvent, ChartOverrun."""
     _must_be_event(event)
-    return _run(chart, state, values, at, event)
+    return _run(chart, state, values, at, event, budget or Budget())
 
 
 def tick(
-    chart: Chart, state: ChartState, values: Mapping[str, Any] = _NOTHING, at: str = ""
+    chart: Chart,
+    state: ChartState,
+    values: Mapping[str, Any] = _NOTHING,
+    at: str = "",
+    *,
+    budget: Budget | None = None,
 ) -> tuple[ChartState, Moved]:
     """The chart after the timers that are due at `at`. Raises ChartOverrun."""
-    return _run(chart, state, values, at, None)
+    return _run(chart, state, values, at, None, budget or Budget())
 
 
 def _run(
-    chart: Chart, state: ChartState, values: Mapping[str, Any], at: str, event: Happening | None
+    chart: Chart, state: ChartState, values: Mapping[str, Any], at: str, event: Happening | None, budget: Budget
 ) -> tuple[ChartState, Moved]:
     if not state.running:
         return state, Moved()
-    work = work_on(_tree_for(chart, state), state, values, at, Budget())
+    work = work_on(_tree_for(chart, state), state, values, at, budget)
     while work.running and (waiting := _due(work)):
         _fire(work, *waiting)
     if event is not None and work.running:

@@ -15,9 +15,11 @@ from agentstate.engine.charts.run import start, step, tick
 from agentstate.engine.charts.state import ChartState, Happening, Moved, due_next
 from agentstate.engine.charts.tree import tree_of
 from agentstate.engine.charts.values import Unusable, delay_of, later
+from agentstate.engine.charts.work import Budget
 from agentstate.errors import Refused
 
 MAX_STEPS = 500  # events and waits in one simulation
+MICROSTEPS, ACTIONS, EFFORT = 20_000, 50_000, 20_000_000  # that one simulation, or all cases of a chart, may spend
 MAX_CASES = 200
 MAX_FIRINGS = 200  # timers that one wait lets through
 BEGIN = "2026-01-01T00:00:00.000000Z"  # when a simulation begins; only differences matter
@@ -121,35 +123,41 @@ def load_cases(data: bytes) -> tuple[Case, ...]:
         raise BadChart(str(error)[:500], field="cases", rule="form") from None
 
 
-def simulate(chart: Chart, steps: Iterable[Step], given: Mapping[str, Any] | None = None) -> Simulation:
-    """The chart, started and led through `steps`. A step that is refused is noted, and the next one goes on."""
+def simulate(
+    chart: Chart, steps: Iterable[Step], given: Mapping[str, Any] | None = None, *, budget: Budget | None = None
+) -> Simulation:
+    """The chart, started and led through `steps`. A step that is refused is noted, and the next one goes on.
+
+    Raises BadChart, ChartOverrun.
+    """
     outside = dict(given or {})
-    stages = [_first(chart, outside)]
+    budget = budget or Budget(MICROSTEPS, ACTIONS, EFFORT)
+    stages = [_first(chart, outside, budget)]
     state = stages[0][1]
     at = BEGIN
     for one in steps:
         if len(stages) > MAX_STEPS:
             raise BadChart(f"more than {MAX_STEPS} steps", field="when", rule="size")
         outside = outside if one.given is None else dict(one.given)
-        stage, state, at = _after(chart, state, one, outside, at)
+        stage, state, at = _after(chart, state, one, outside, at, budget)
         stages.append((stage, state))
     shown = tuple(stage for stage, _ in stages)
     return Simulation(shown, state, coverage_of(chart, (stage.moved for stage in shown)))
 
 
-def _first(chart: Chart, outside: Mapping[str, Any]) -> tuple[Stage, ChartState]:
-    state, moved = start(chart, outside, BEGIN)
+def _first(chart: Chart, outside: Mapping[str, Any], budget: Budget) -> tuple[Stage, ChartState]:
+    state, moved = start(chart, outside, BEGIN, budget=budget)
     return Stage(Step(), BEGIN, state.configuration, state.data, moved), state
 
 
 def _after(
-    chart: Chart, state: ChartState, one: Step, outside: Mapping[str, Any], at: str
+    chart: Chart, state: ChartState, one: Step, outside: Mapping[str, Any], at: str, budget: Budget
 ) -> tuple[Stage, ChartState, str]:
     try:
         until = later(at, delay_of(one.wait))
-        state, passed = _wait(chart, state, outside, until)
+        state, passed = _wait(chart, state, outside, until, budget)
         if one.event:
-            state, came = step(chart, state, Happening(one.event, one.data), outside, until)
+            state, came = step(chart, state, Happening(one.event, one.data), outside, until, budget=budget)
             passed.append(came)
         return Stage(one, until, state.configuration, state.data, _joined(passed)), state, until
     except (Refused, Unusable) as error:
@@ -157,11 +165,13 @@ def _after(
         return Stage(one, at, state.configuration, state.data, Moved(), why), state, at
 
 
-def _wait(chart: Chart, state: ChartState, outside: Mapping[str, Any], until: str) -> tuple[ChartState, list[Moved]]:
+def _wait(
+    chart: Chart, state: ChartState, outside: Mapping[str, Any], until: str, budget: Budget
+) -> tuple[ChartState, list[Moved]]:
     """Let timers come at their own instants, as the runtime does."""
     moves: list[Moved] = []
     while (due := due_next(state)) and due <= until:
-        state, moved = tick(chart, state, outside, due)
+        state, moved = tick(chart, state, outside, due, budget=budget)
         moves.append(moved)
         if len(moves) > MAX_FIRINGS:
             raise ChartOverrun(f"more than {MAX_FIRINGS} timers in one wait", rule="timers")
@@ -205,8 +215,9 @@ def run_cases(chart: Chart, cases: Iterable[Case]) -> CasesRun:
     """Every case on its own, from the start."""
     verdicts: list[Verdict] = []
     moves: list[Moved] = []
+    budget = Budget(MICROSTEPS, ACTIONS, EFFORT)
     for case in cases:
-        done = simulate(chart, case.when, case.given)
+        done = simulate(chart, case.when, case.given, budget=budget)
         verdicts.append(Verdict(case.name, tuple(_wrong(chart, case.then, done)), done.state.configuration))
         moves.extend(stage.moved for stage in done.stages)
     return CasesRun(tuple(verdicts), coverage_of(chart, moves))

@@ -28,6 +28,7 @@ from agentstate.errors import Invalid
 
 MAX_MICROSTEPS = 500  # in one call
 MAX_ACTIONS = 5_000  # actions carried out in one call
+MAX_EFFORT = 4_000_000  # of evaluating expressions in one call, about 0.2 s; see guards.cost
 MAX_QUEUE = 200  # events that wait in one queue
 MAX_LOGS = 50
 MAX_ERRORS = 50
@@ -39,16 +40,22 @@ class Budget:
 
     microsteps: int = MAX_MICROSTEPS
     actions: int = MAX_ACTIONS
+    effort: int = MAX_EFFORT
 
     def step(self) -> None:
         self.microsteps -= 1
         if self.microsteps < 0:
-            raise ChartOverrun(f"more than {MAX_MICROSTEPS} microsteps", rule="microsteps")
+            raise ChartOverrun("too many microsteps", rule="microsteps")
 
     def act(self) -> None:
         self.actions -= 1
         if self.actions < 0:
-            raise ChartOverrun(f"more than {MAX_ACTIONS} actions", rule="actions")
+            raise ChartOverrun("too many actions", rule="actions")
+
+    def weigh(self, work: Work, expression: str) -> None:
+        self.effort -= guards.effort_of(expression, work.tree.names, work.scope)
+        if self.effort < 0:
+            raise ChartOverrun("its expressions take too long together", rule="effort")
 
 
 @dataclass(slots=True)
@@ -198,6 +205,7 @@ def complain(work: Work, error: Unusable, where: str, once: bool = False) -> Non
 def value_of(work: Work, expression: str, what: str = "a value") -> Any:
     """What `expression` amounts to now. Raises Unusable."""
     try:
+        work.budget.weigh(work, expression)
         return must_fit(guards.valued(expression, work.tree.names, work.scope, work.ids), what)
     except Invalid as error:
         raise Unusable(f"{expression!r:.200}: {error.detail}") from None
@@ -218,6 +226,7 @@ def true_now(work: Work, question: str, where: str) -> bool:
     if not question:
         return True
     try:
+        work.budget.weigh(work, question)
         return guards.answered(question, work.tree.names, work.scope, work.ids)
     except Invalid as error:
         complain(work, Unusable(f"{question!r:.200}: {error.detail}"), where, once=True)

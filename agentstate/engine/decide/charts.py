@@ -101,8 +101,8 @@ def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -
     then = state
     for event in events:
         then = evolve(then, event, at)
-    if then.opened is None or (then.ended and state.ended):
-        return list(events)
+    if state.opened is None or (then.ended and state.ended):
+        return list(events)  # the opening is an entry of its own: the chart begins with what comes next
     return [*events, *_moves(_since_put_back(events), then, given)]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from cel_expr_python import cel
 
-from agentstate.engine.guards.cost import MAX_LOOPS, Cost, cost_of, too_costly
+from agentstate.engine.guards.cost import MAX_LOOPS, Cost, cost_of, effort, too_costly
 from agentstate.engine.guards.syntax import Apply, Node, parse, walk
 from agentstate.errors import Invalid
 
@@ -101,6 +101,11 @@ def valued(expression: str, names: tuple[str, ...], values: Mapping[str, Any], w
     value = _result(expressed(expression, names), values, within).plain_value()
     _must_be_json(value)
     return value
+
+
+def effort_of(expression: str, names: tuple[str, ...], values: Mapping[str, Any]) -> int:
+    """About how much evaluating this takes, for a budget over several. Raises BadGuard."""
+    return effort(expressed(expression, names).cost, values.values())
 
 
 def must_ask(made: Expression) -> None:

@@ -64,6 +64,15 @@ def too_costly(cost: Cost, values: Iterable[Any]) -> str:
     return _over(rounds * grown if cost.joins else 0, MAX_BYTES, "bytes could be put together")
 
 
+def effort(cost: Cost, values: Iterable[Any]) -> int:
+    """About how much evaluating this takes, at least 1: a thousand are a hundredth of a millisecond."""
+    if not cost.loops:
+        return 1 + cost.length // 10
+    count, longest, _ = measured(values)
+    rounds = min(cost.loops * (longest + cost.length) ** cost.nested, ROUNDS)
+    return int(count + rounds * (longest + cost.length if cost.builds else 100))
+
+
 def _over(got: int, limit: int, what: str) -> str:
     return f"{got} {what}, {limit} allowed" if got > limit else ""
 
