@@ -16,12 +16,14 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import schema as rules
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.migrating import CannotMigrate, Catalogue, catalogue
 from agentstate.engine.migrating.pruning import Reads, prunable, read_at, read_by, read_by_policy
 from agentstate.engine.migrating.steps import STEPWISE, path_of
 from agentstate.engine.schemas.examples import examples
 from agentstate.engine.scratchpad import write
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state import evolve, fold, from_snapshot, to_snapshot
+from agentstate.engine.state.rounds import Instance
 from tests.core import worlds
 from tests.core.migrating_world import CALLER, FUNCTIONS, ONE_TO_TWO, V1, V2, bank, migration
 
@@ -248,6 +250,34 @@ def test_what_says_that_it_can_be_reversed_comes_back(written):
         assert bank().carry(after, 2, 1).applied(after) == pad
     empty = "contact" in pad  # nothing of version 1 is called contact, so everything comes back
     assert carried.lossless or empty
+
+
+def test_a_plan_is_carried_out_under_the_version_it_began_with():
+    """Its references and output paths are places of that version, and a person may have approved them so."""
+    world = loaded()
+    under_way = changed(world.state, plans=changed(world.state.plans, is_open=True))
+    world = replace(world, state=under_way).under(BANK_V2)
+    assert world.after(core.Say("customer", "Go on.", "customer")).state.schema.reference == "bank@1"
+    with pytest.raises(CannotMigrate) as refusal:
+        world.after(core.Migrate(2, "op"))
+    assert refusal.value.rule == "plan"
+
+
+def test_the_scratchpads_of_instances_are_carried_with_the_sessions_own():
+    world = loaded()
+    plans = changed(world.state.plans, instances={"ann": Instance(pad=CALLER), "bob": Instance()})
+    world = replace(world, state=changed(world.state, plans=plans)).under(BANK_V2)
+    world = world.after(core.Say("customer", "Go on.", "customer"))
+    assert [event.instance for event in world.events(ev.StateMigrated)] == ["ann", ""]
+    assert world.state.plans.instances["ann"].pad["check"] == {"allowed": True}
+    assert world.state.schema.reference == "bank@2"
+
+
+def test_a_contested_path_is_settled_where_its_place_is_now():
+    event = ev.StateMigrated("bank", 1, 2, {}, (), "", True, {"state.authorization": "state.check"})
+    conflict = Conflict("1", 1, "", "state.authorization", "vote", 2, "", (), (), ())
+    state = changed(loaded().state, changes=Changes(conflicts={"1": conflict}))
+    assert evolve(state, event, "").changes.conflicts["1"].path == "state.check"
 
 
 def test_a_state_of_another_name_is_left_alone():

@@ -19,6 +19,7 @@ from agentstate.engine.merge.values import ABSENT
 from agentstate.engine.migrating import CannotMigrate, Catalogue
 from agentstate.engine.migrating.pruning import prunable
 from agentstate.engine.schemas import Actor, Declared
+from agentstate.engine.scratchpad import Pad
 from agentstate.engine.state import Call, SessionState, evolve
 from agentstate.errors import Invalid, Refused
 
@@ -43,11 +44,13 @@ def upgrade(command: Command, state: SessionState, given: Given) -> list[ev.AnyE
     catalogue = _catalogue(state, given)
     if catalogue is None or state.opened is None or state.ended or state.schema.held or isinstance(command, Migrate):
         return []
+    if _is_under_way(state):
+        return []
     newest = catalogue.current.version
     if state.schema.version >= newest:
         return []
     try:
-        return [_migrated(state, catalogue, newest, by="", hold=False)]
+        return _migrated(state, catalogue, newest, by="", hold=False)
     except CannotMigrate:
         return []
 
@@ -67,13 +70,27 @@ def migrated(command: Migrate, state: SessionState, given: Given) -> list[ev.Any
         raise CannotMigrate("state", "schema", "nothing is declared for this session's state")
     if command.to == state.schema.version and command.hold == state.schema.held:
         return []
-    return [_migrated(state, catalogue, command.to, command.by, command.hold)]
+    if _is_under_way(state):
+        raise CannotMigrate("state", "plan", "a plan is being carried out; its references name places of this version")
+    return _migrated(state, catalogue, command.to, command.by, command.hold)
 
 
-def _migrated(state: SessionState, catalogue: Catalogue, to: int, by: str, hold: bool) -> ev.StateMigrated:
+def _is_under_way(state: SessionState) -> bool:
+    """A plan is committed with its references and output paths, and perhaps approved with them: it ends as it began."""
+    return state.plans.is_open or bool(state.plans.proposed)
+
+
+def _migrated(state: SessionState, catalogue: Catalogue, to: int, by: str, hold: bool) -> list[ev.AnyEvent]:
+    """The migration of every instance's scratchpad and, last, of the session's own."""
+    parts = {name: part.pad for name, part in state.plans.instances.items() if part.pad}
+    return [_carried(state, catalogue, to, by, hold, name, pad) for name, pad in (*parts.items(), ("", state.pad))]
+
+
+def _carried(
+    state: SessionState, catalogue: Catalogue, to: int, by: str, hold: bool, instance: str, pad: Pad
+) -> ev.StateMigrated:
     before = state.schema.version
-    carried = catalogue.carry(state.pad, before, to)
-    paths = [call.output_path for call in state.calls.values() if call.output_path and call.status not in CALL_ENDED]
+    carried = catalogue.carry(pad, before, to)
     return ev.StateMigrated(
         schema=catalogue.name,
         before=before,
@@ -82,10 +99,17 @@ def _migrated(state: SessionState, catalogue: Catalogue, to: int, by: str, hold:
         gone=carried.gone,
         digest=carried.digest,
         lossless=carried.lossless,
-        moved=catalogue.moved(paths, before, to),
+        moved={} if instance else catalogue.moved(_aims(state), before, to),
         held=hold,
         by=by,
+        instance=instance,
     )
+
+
+def _aims(state: SessionState) -> list[str]:
+    """The paths at which results of open calls and votes will be written."""
+    calls = [call.output_path for call in state.calls.values() if call.output_path and call.status not in CALL_ENDED]
+    return [*calls, *(conflict.path for conflict in state.changes.open)]
 
 
 def pruned(command: Prune, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -15,8 +15,9 @@ class StateMigrated(Event, frozen=True, tag="state.migrated"):
     """The state was carried from version `before` of `schema` to version `after`.
 
     `put` and `gone` are its topmost values that are new or changed, and the names that are gone; `digest` is of the
-    scratchpad after it. `moved` says where the results of open calls go now. `lossless`: the way back gives the same
-    state. `held`: it stays at this version until somebody says otherwise.
+    scratchpad after it. `moved` says where the results of open calls and contested paths stand now. `lossless`: the
+    way back gives the same state. `held`: it stays at this version until somebody says otherwise. `instance`: it is of
+    the scratchpad of an instance; that of the session itself comes last and settles the version.
     """
 
     schema: str
@@ -29,6 +30,7 @@ class StateMigrated(Event, frozen=True, tag="state.migrated"):
     moved: dict[str, str] = {}
     held: bool = False
     by: str = ""  # empty: it came by itself, with the next step of the session
+    instance: str = ""
     v: int = 1
 
 
