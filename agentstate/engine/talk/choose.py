@@ -77,11 +77,15 @@ def _held(scene: Scene, phrase: Phrase, ids: list[str]) -> list[str]:
     """The candidates that answer to all that stands before the noun."""
     for meant in phrase.means:
         ids = [entity for entity in ids if entity in meant]
+    if phrase.head == "noun":  # a noun that is also a name of some of its type: "the jacket" among items
+        named = scene.means(phrase.last - 1)
+        ids = [entity for entity in ids if entity in named] or ids
     if phrase.owner:
         ids = [entity for entity in ids if region.tied(scene, entity, phrase.owner)] or ids
     for filtered in phrase.filters:
         ids = narrow.apply(scene, ids, filtered)
-    if phrase.head == "one" and phrase.unknown and not phrase.means:
+    unknown = [word for word in phrase.unknown if not (phrase.rank and word.endswith("ed"))]  # "the best rated one"
+    if phrase.head == "one" and unknown and not phrase.means:
         return []  # "the green one", and nothing is green
     return ids
 

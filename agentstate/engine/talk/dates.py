@@ -12,7 +12,7 @@ import msgspec
 
 from agentstate.engine.instants import parse
 from agentstate.engine.talk.tokens import Token
-from agentstate.engine.talk.words import NUMBERS
+from agentstate.engine.talk.words import NUMBERS, ORDINALS
 
 WEEKDAYS = {
     name: index
@@ -83,8 +83,8 @@ def _may_begin(word: str) -> bool:
 
 
 def day_of_month(tokens: Sequence[Token], index: int) -> When | None:
-    """`18th` as a day: only where the caller knows that no list is meant."""
-    number = _ordinal_day(_text(tokens, index))
+    """`18th` or `third` as a day: only where the caller knows that no list is meant."""
+    number = _ordinal_day(_text(tokens, index)) or ORDINALS.get(_text(tokens, index), 0)
     return When(lambda at: at.day == number, 1, nearest=True) if number else None
 
 
@@ -215,7 +215,7 @@ def _ago(tokens: Sequence[Token], index: int, now: datetime) -> When | None:
     days = UNITS.get(unit.removesuffix("s"), 0)
     if not count or not days or _text(tokens, index + 2) not in ("ago", "before", "back", "earlier"):
         return None
-    slack = {1: 0, 7: 3, 14: 3, 30: 10, 365: 60}[days]
+    slack = {1: 0, 7: 4, 14: 4, 30: 10, 365: 60}[days]
     middle = now.date() - timedelta(days=min(count * days, 30_000))
     return When(_days(middle - timedelta(days=slack), 2 * slack + 1), 3)
 

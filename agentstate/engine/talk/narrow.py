@@ -18,6 +18,7 @@ CURRENCIES = frozenset(
 )
 _OVER = frozenset(["over", "above", "exceeding", "beyond"])
 _UNDER = frozenset(["under", "below"])
+_DAYS_AFTER = frozenset(["on", "from", "of", "for", "by", "since", "the", "due"])
 _USUAL_SCALES = {"money": ("amount", "price"), "number": ("amount",), "instant": ("time",)}
 
 
@@ -164,7 +165,8 @@ def _timed(scene: Scene, index: int) -> Filter | None:
         dates.when(scene.tokens, index + skip, scene.now) if skip else None
     )
     skip = 0 if found is not None and dates.when(scene.tokens, index, scene.now) is not None else skip
-    if found is None and scene.word(index - 1) in ("on", "from", "of", "for", "by", "since", "the", "due"):
+    figures = scene.word(index + skip)[:1].isdecimal()
+    if found is None and scene.word(index - 1) in (_DAYS_AFTER if figures else ("on",)):
         found = dates.day_of_month(scene.tokens, index + skip)
     if found is None:
         return None

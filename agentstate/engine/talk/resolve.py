@@ -168,7 +168,7 @@ def _lone_number(run: _Pass, at: int) -> int:
     skip = 1 if introduced else noun[2] if noun is not None and not noun[1] else 0
     alone = at == 0 and all(token.kind == "mark" or token.text in _POLITE for token in here.tokens[1:])
     value = number(here.word(at + skip)) if skip or alone else None
-    if value is None or not 1 <= value <= 10 or value != int(value) or not (skip == 0 or here.ends(at + skip + 1)):
+    if value is None or not 1 <= value <= 10 or value != int(value) or not (skip == 0 or _over(here, at + skip + 1)):
         return 0
     lists = groups(here, noun[0] if noun is not None and not introduced else None)
     lists = [group for group in lists if group.by != "customer"] or lists
@@ -176,6 +176,13 @@ def _lone_number(run: _Pass, at: int) -> int:
         return 0
     chosen = lists[0].entities[int(value) - 1]
     return _add(run, at, Choice((chosen,), True, 90, ("position in the list",), at + skip + 1))
+
+
+def _over(here: Scene, at: int) -> bool:
+    """Whether nothing but politeness follows in the clause."""
+    while here.word(at) in _POLITE:
+        at += 1
+    return here.ends(at)
 
 
 def _last_time(run: _Pass, at: int) -> int:

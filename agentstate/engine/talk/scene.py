@@ -13,7 +13,7 @@ from agentstate.engine.talk.entities import Entity, types_of
 from agentstate.engine.talk.held import Group, Mention, Talk
 from agentstate.engine.talk.ontology import Attribute, EntityType, Ontology
 from agentstate.engine.talk.tokens import Token, plural, singular
-from agentstate.engine.talk.words import STOP
+from agentstate.engine.talk.words import PREPOSITIONS
 
 FADES = 14  # salience lost with each message
 PADDING = [""] * 24  # longer than any look ahead or back
@@ -51,7 +51,7 @@ def lexicon(ontology: Ontology) -> Lexicon:
                 verbs[form] = verbs.get(form, frozenset()) | {kind.name}
         for attribute in kind.attributes:
             called = (attribute.name.lower(), *(noun.lower() for noun in attribute.nouns))
-            for noun in (noun for noun in called if noun not in STOP):
+            for noun in (noun for noun in called if noun not in PREPOSITIONS):
                 for form in (noun, plural(noun)):
                     attributes[form] = (*attributes.get(form, ()), (kind.name, attribute))
             for said, value in attribute.words.items():

@@ -124,7 +124,7 @@ ADVERBS = _set(
     "please now then too also instead again only just still already today tomorrow yesterday tonight here there thanks"
     " thank ok okay right away soon later first last actually really very much once twice available possible not n't"
     " 't yes no maybe perhaps anyway though either both all well sure fine good great immediately straight sir madam"
-    " ever never always tho pls"
+    " ever never always tho pls back off"
 )
 CLOSED = VERBS | PREPOSITIONS | CONJUNCTIONS | PRONOUNS | ADVERBS | DEFINITE | POINTING | INDEFINITE | QUANTITIES
 STOP = CLOSED | _set("one ones two three 're 've 'll 'd 's mine how where why whose dollar dollars euro euros worth")
