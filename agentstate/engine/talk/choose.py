@@ -77,9 +77,6 @@ def _held(scene: Scene, phrase: Phrase, ids: list[str]) -> list[str]:
     """The candidates that answer to all that stands before the noun."""
     for meant in phrase.means:
         ids = [entity for entity in ids if entity in meant]
-    if phrase.head == "noun":  # a noun that is also a name of some of its type: "the jacket" among items
-        named = scene.means(phrase.last - 1)
-        ids = [entity for entity in ids if entity in named] or ids
     if phrase.owner:
         ids = [entity for entity in ids if region.tied(scene, entity, phrase.owner)] or ids
     for filtered in phrase.filters:

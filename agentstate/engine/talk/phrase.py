@@ -227,8 +227,10 @@ def _region_filters(scene: Scene, phrase: Phrase) -> bool:
 
 def _headless(scene: Scene, phrase: Phrase) -> bool:
     """Whether a phrase without a noun refers: "the second", "both", "my savings", "the cheapest", "the other two"."""
-    if phrase.last == phrase.first or phrase.det in INDEFINITE or phrase.unknown:
+    if phrase.last == phrase.first or phrase.unknown:
         return False
+    if phrase.det in INDEFINITE and not (scene.speaker != "customer" and phrase.means):
+        return False  # an agent that tells of "a savings and a checking account" speaks of those that are known
     if phrase.quantity and not phrase.det and not phrase.marked:
         return _quantity_stands(scene, phrase)
     if phrase.quantity and phrase.det in PLURAL:
