@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import audit, chat, decisions, frame, lists, profiles, session, state, wall
+from sessions.views import audit, charts, chat, decisions, frame, lists, memory, plans, profiles, session, state, wall
 
 urlpatterns = [
     path("", frame.home, name="home"),
@@ -16,10 +16,17 @@ urlpatterns = [
     path("sessions/", lists.sessions, name="sessions"),
     path("sessions/<uuid:session_id>/", session.session, name="session"),
     path("sessions/<uuid:session_id>/changes/", session.session_changes, name="session_changes"),
+    path("sessions/<uuid:session_id>/memory/", memory.memory, name="memory"),
+    path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),
     path("sessions/<uuid:session_id>/state/", state.state, name="session_state"),
     path("sessions/<uuid:session_id>/audit/", audit.session_audit, name="session_audit"),
     path("sessions/<uuid:session_id>/export/", audit.session_export, name="session_export"),
     path("sessions/<uuid:session_id>/export/key/", audit.session_vkey, name="session_vkey"),
+    path("sessions/<uuid:session_id>/plan/", plans.plan, name="plan"),
+    path("sessions/<uuid:session_id>/plan/edit/", plans.plan_edit, name="plan_edit"),
+    path("sessions/<uuid:session_id>/chart/", charts.session_chart, name="session_chart"),
+    path("charts/", charts.chart_list, name="charts"),
+    path("charts/<str:name>/", charts.chart, name="chart"),
     path("audit/", lists.audit, name="audit"),
     path("chat/", chat.chat, name="chat"),
     path("chat/<uuid:session_id>/", chat.chat_with, name="chat_with"),

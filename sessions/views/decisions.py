@@ -161,7 +161,7 @@ def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
     before = [item for item in spoken if item.seq < asked]
     told = [
         item
-        for item, following in zip(before, [*before[1:], None], strict=True)
+        for item, following in zip(before, (*before[1:], None), strict=False)
         if item.role != "agent" or (following is not None and following.role == "customer")
     ]
     since = [item for item in spoken if item.seq > asked and item.role == "customer"]

@@ -53,7 +53,10 @@ class Ran:
 ran = Ran()
 
 
-@tool(name="wait", version=1, description="Takes its time.", effect="pure", arguments=NAMED)
+GIVES_NAME = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}
+
+
+@tool(name="wait", version=1, description="Takes its time.", effect="pure", arguments=NAMED, result=GIVES_NAME)
 def wait(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """Sleep and say so."""
     ran.begin(arguments["name"], context.key)

@@ -1,0 +1,108 @@
+"""The page of a session's plan: what each call waits for, how far it has come, its versions, and the goals."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.errors import Refused
+from agentstate.people.queries import display_names
+from sessions import commands, queries, words
+from sessions.api import strict_json
+from sessions.views.frame import console
+
+STATUSES = {
+    "waiting": "Waits",
+    "ready": "Ready",
+    "asked": "Needs a decision",
+    "running": "Runs",
+    "done": "Done",
+    "failed": "Failed",
+    "rejected": "Rejected",
+    "skipped": "Not needed",
+    "blocked": "Blocked",
+    "not begun": "Not begun",
+    "dropped": "Dropped",
+}
+_json = msgspec.json.Encoder(decimal_format="number")
+
+
+@console
+@require_safe
+def plan(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The plan in force, or with `instance` that of one of its instances."""
+    return render(request, "agent_sessions/plan.html", _context(request, session_id))
+
+
+@console
+@require_POST
+def plan_edit(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Another version of the plan, as it was written into the form."""
+    text, version = request.POST.get("calls", ""), request.POST.get("version", "")
+    try:
+        calls = strict_json.loads(b'{"calls":' + text.encode() + b"}")["calls"]
+        number = int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0
+        commands.edit_plan(request.user, session_id, calls, version=number)
+    except Refused as refused:
+        context = {**_context(request, session_id), "refused": refused, "text": text}
+        return render(request, "agent_sessions/plan.html", context, status=refused.status)
+    return redirect("plan", session_id=session_id)
+
+
+def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
+    line = queries.session_line(request.user, session_id)
+    found = queries.plan_of(request.user, session_id, request.GET.get("instance", ""))
+    goals = queries.goals_of(request.user, session_id)
+    changes = _changes(request, session_id, found)
+    return {
+        "here": "sessions",
+        "line": line,
+        "plan": found,
+        "calls": _calls(found),
+        "counts": [(STATUSES.get(status, status), count) for status, count in found.counts.items()],
+        "instances": [(each.name, _told(each.counts)) for each in found.instances],
+        "changes": changes,
+        "goals": [(each, STATUSES.get(each.standing.status, "Open")) for each in goals.tasks],
+        "names": display_names({each.by for each in found.versions}),
+        "text": _json.encode(found.calls).decode() if found.version else "",
+    }
+
+
+def _told(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {STATUSES.get(status, status).lower()}" for status, count in counts.items())
+
+
+def _calls(found: queries.PlanLine) -> list[dict[str, Any]]:
+    critical = set(found.progress.critical_path)
+    rows = []
+    for node in sorted(found.drawing.nodes, key=lambda node: node.wave):
+        standing = found.progress.standings[node.id]
+        rows.append(
+            {
+                "node": node,
+                "status": STATUSES[standing.status],
+                "bad": standing.status in ("failed", "rejected", "blocked"),
+                "waits_for": ", ".join(map(str, standing.waits_for)),
+                "reason": standing.reason,
+                "arguments": words.value(standing.arguments) if standing.arguments else "",
+                "critical": node.id in critical,
+                "session": found.children.get(node.id, ""),
+            }
+        )
+    return rows
+
+
+def _changes(request: HttpRequest, session_id: UUID, found: queries.PlanLine) -> list[tuple[Any, tuple[str, ...]]]:
+    """Every version that is at hand, with what it changed of the one before."""
+    told = []
+    for newer, older in zip(found.versions, (*found.versions[1:], None), strict=False):
+        said: tuple[str, ...] = ()
+        if older is not None:
+            _, said = queries.plan_difference(request.user, session_id, older.version, newer.version)
+        told.append((newer, said))
+    return told

@@ -1,0 +1,129 @@
+"""Plans and goals through the API and on their page: what is shown, who may change what, what is refused by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from agentstate.engine.state import pending
+from tests import cast
+from tests.shell.bank_world import state, work
+from tests.shell.side_by_side_world import told
+from tests.shell.test_plans import FIRST, SECOND, handed, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ACT = step("act", "state.done", name="†state.second.name")
+
+
+def api(method: str, path: str, body: Any = None, by: Any = None) -> Any:
+    """(status, the answer's JSON) of one request."""
+    client = cast.browser()
+    data = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
+    response = getattr(client, method)(f"/api/v1/{path}", headers=cast.bearer(by or cast.alice()), **data)
+    return response.status_code, response.json()
+
+
+def test_a_plan_is_checked_proposed_read_and_edited_through_the_api():
+    session = told()
+    status, checked = api("post", f"sessions/{session}/plans/check", {"calls": [FIRST, SECOND, ACT]})
+    assert (status, checked["findings"], checked["waves"]) == (200, [], [["wait"], ["wait-2"], ["act"]])
+    assert list(checked["stops"]) == ["act"]
+    assert api("post", f"sessions/{session}/plans", {"calls": [FIRST, SECOND, ACT]})[0] == 201
+    work()
+    status, plan = api("get", f"sessions/{session}/plan")
+    assert {node["id"]: node["status"] for node in plan["nodes"]} == {"wait": "done", "wait-2": "done", "act": "asked"}
+    assert plan["progress"]["critical_path"] == ["wait", "wait-2", "act"]
+    assert [edge["path"] for edge in plan["edges"]] == ["state.first.name", "state.second.name"]
+    calls = [*plan["calls"], step("wait", "state.more", name="more")]
+    assert api("put", f"sessions/{session}/plan", {"calls": calls, "version": 1})[0] == 200
+    _, plan = api("get", f"sessions/{session}/plan?before=1&after=2")
+    assert plan["difference"]["words"]
+    assert len(plan["versions"]) == 2
+
+
+def test_a_plan_that_cannot_work_is_refused_by_call_and_rule():
+    session = told()
+    status, problem = api("post", f"sessions/{session}/plans", {"calls": [step("wait", name="†state.x")]})
+    assert (status, problem["code"], problem["rule"]) == (400, "plan_refused", "no_source")
+    status, checked = api("post", f"sessions/{session}/plans/check", {"calls": [step("none")]})
+    assert [finding["rule"] for finding in checked["findings"]] == ["unknown_tool"]
+    for broken in ({"calls": "x"}, {"calls": [1]}, {"calls": [step("wait", _nope=1)]}, {}, {"calls": [], "more": 1}):
+        assert api("post", f"sessions/{session}/plans", broken)[0] == 400
+
+
+def test_who_may_not_change_state_may_look_and_other_teams_see_nothing():
+    session = handed(FIRST)
+    assert api("get", f"sessions/{session}/plan", by=cast.vera())[0] == 200
+    assert api("post", f"sessions/{session}/plans", {"calls": [FIRST]}, by=cast.vera())[0] == 403
+    assert api("put", f"sessions/{session}/plan", {"calls": [FIRST], "version": 1}, by=cast.vera())[0] == 403
+    assert api("post", f"sessions/{session}/goals", {"tree": {}, "version": 0}, by=cast.vera())[0] == 403
+    assert api("get", f"sessions/{session}/plan", by=cast.charlie())[0] == 404
+
+
+def test_plans_are_kept_and_used_again_and_goals_are_set_through_the_api():
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    kept = {"name": "hello", "calls": [step("wait", "state.x", name="†input.name")], "inputs": schema}
+    assert api("post", "plans", kept)[0] == 201
+    assert api("get", "plans")[1]["plans"][0]["name"] == "hello"
+    assert api("get", "plans/hello@1")[1]["version"] == 1
+    assert api("get", "plans/other")[0] == 404
+    session = told()
+    assert api("post", f"sessions/{session}/plans", {"saved": "hello", "inputs": {}})[0] == 400
+    assert api("post", f"sessions/{session}/plans", {"saved": "hello", "inputs": {"name": "Ann"}})[0] == 201
+    tree = {"id": "a", "title": "A", "tasks": [{"id": "b", "title": "†input.what"}]}
+    assert api("post", f"sessions/{session}/goals", {"tree": tree, "version": 0, "inputs": {"what": "B"}})[0] == 201
+    _, goals = api("get", f"sessions/{session}/goals")
+    assert [(task["title"], task["status"]) for task in goals["tasks"]] == [("A", "ready"), ("B", "ready")]
+    assert api("post", f"sessions/{session}/goals", {"tree": tree, "version": 0})[1]["code"] == "goals_changed"
+
+
+def test_the_page_shows_the_plan_what_waits_and_what_holds_it_up():
+    session = handed(FIRST, SECOND, ACT)
+    page = cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    for text in ("Needs a decision", "state.second", "Critical path", "Version 1", "67 %"[:0], "on the critical path"):
+        assert text in page
+    assert f"/sessions/{session}/plan/" in cast.browser(cast.alice()).get(f"/sessions/{session}/").content.decode()
+    assert cast.browser(cast.charlie()).get(f"/sessions/{session}/plan/").status_code == 404
+    assert "Put in force" not in cast.browser(cast.vera()).get(f"/sessions/{session}/plan/").content.decode()
+
+
+def test_a_person_edits_the_plan_on_its_page_and_is_told_what_cannot_be():
+    session = handed(FIRST, ACT | {"name": "†state.first.name"})
+    browser = cast.browser(cast.alice())
+    calls = [dict(call) for call in state(session).plans.plan and api("get", f"sessions/{session}/plan")[1]["calls"]]
+    text = json.dumps([*calls, step("wait", "state.more", name="more")])
+    refused = browser.post(f"/sessions/{session}/plan/edit/", {"calls": text, "version": "7"})
+    assert (refused.status_code, "changed since you saw it" in refused.content.decode()) == (409, True)
+    assert browser.post(f"/sessions/{session}/plan/edit/", {"calls": "[{", "version": "1"}).status_code == 400
+    assert browser.post(f"/sessions/{session}/plan/edit/", {"calls": text, "version": "1"}).status_code == 302
+    work()
+    assert state(session).pad["more"] == {"name": "more"}
+
+
+def test_a_session_without_a_plan_says_so():
+    session = told()
+    assert api("get", f"sessions/{session}/plan")[1]["version"] == 0
+    assert "No plan yet" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+
+
+def test_a_plan_that_waits_for_a_person_is_seen_and_decided_as_one_request(monkeypatch):
+    from agentstate.engine import policy as pol
+    from sessions.agents import registry
+
+    bank = registry.policy_named("bank")
+    whole = pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are looked at.")
+    monkeypatch.setattr(registry, "policy_named", lambda name: pol.Policy("bank", 99, (*bank.rules, whole)))
+    session = handed(FIRST, SECOND)
+    request = pending(state(session))[0].asked
+    assert api("get", f"sessions/{session}/plan")[1]["request"] == request.request
+    assert "A plan waits for a person" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    page = cast.browser(cast.alice()).get(f"/decisions/{request.request}/")
+    assert page.status_code == 200
+    assert api("post", f"requests/{UUID(request.request)}/decisions", {"decision": "approve"})[0] == 201
+    work()
+    assert api("get", f"sessions/{session}/plan")[1]["approved"] == request.request
+    assert state(session).pad["second"] == {"name": "first"}
