@@ -1,0 +1,137 @@
+"""Talk in a session: declared when it is opened, heard by the fold, set and put right by commands, refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import msgspec
+import pytest
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine.decide.talk import TopicKnown, UnknownEntity, UnknownMention, UnknownTopic
+from agentstate.engine.state import SessionState, fold, from_snapshot, to_snapshot
+from agentstate.engine.talk.ontology import Ontology, load
+from agentstate.errors import Invalid, Refused
+from tests.core import worlds
+from tests.core.worlds import proposed
+
+ACCOUNTS = load({
+    "types": [{"name": "account", "nouns": ["account"], "attributes": [{"name": "kind", "kind": "word"}]}],
+    "topics": [{"name": "move", "words": ["move"]}, {"name": "card", "words": ["card"]}],
+    "sources": [{"tool": "load_customer", "type": "account", "id": "{id}", "label": "{kind}", "path": "accounts"}],
+})  # fmt: skip
+LOADED = {"accounts": [{"id": "a", "kind": "savings"}, {"id": "b", "kind": "checking"}]}
+
+
+@dataclass(frozen=True)
+class World(worlds.World):
+    """A session whose agent declares what it talks about."""
+
+    ontology: Ontology | None = ACCOUNTS
+
+    @property
+    def given(self) -> core.Given:
+        return msgspec.structs.replace(super().given, ontology=self.ontology)
+
+
+def loaded() -> World:
+    """A session with two accounts known, and the savings spoken of."""
+    world = World().after(core.Open("C-1", "team", "bank", "phone"), core.Say("customer", "Move money.", "customer"))
+    world = world.asked(proposed("load_customer"))
+    world = world.ran(world.call("load_customer"), LOADED)
+    return world.after(core.Say("customer", "What is in my savings?", "customer"))
+
+
+def test_what_is_talked_about_is_declared_with_the_opening_and_kept_once():
+    world = loaded()
+    assert world.events(ev.SessionOpened)[0].ontology == ACCOUNTS
+    assert world.state.talk.ontology == ACCOUNTS
+    assert world.state.opened.ontology is None
+
+
+def test_results_and_messages_are_heard_by_the_fold():
+    (reference,) = loaded().state.talk.heard
+    assert (reference.mention, reference.entities) == ("my savings", ("a",))
+    assert [turn.by for turn in loaded().state.talk.turns] == ["customer"]
+
+
+def test_the_state_is_the_fold_in_two_parts_and_read_back_from_its_bytes():
+    world = loaded().after(core.SetTopic("card", "open", "user:ann"))
+    for cut in range(len(world.history)):
+        assert fold(world.history[cut:], fold(world.history[:cut])) == world.state
+    assert from_snapshot(to_snapshot(world.state)) == world.state
+
+
+def test_a_declaration_that_changed_takes_effect_before_the_model_is_asked_again():
+    newer = load({**msgspec.to_builtins(ACCOUNTS), "topics": []})
+    world = replace(loaded(), ontology=newer).asked()
+    assert [event.ontology for event in world.events(ev.TalkDeclared)] == [newer]
+    assert world.asked().events(ev.TalkDeclared) == world.events(ev.TalkDeclared)
+    assert len(world.state.talk.entities) == 2
+
+
+def test_a_session_of_before_is_told_of_the_declaration_too():
+    old = replace(loaded(), ontology=None)
+    assert replace(old, ontology=ACCOUNTS).asked().events(ev.TalkDeclared) == []
+    bare = World(ontology=None).after(
+        core.Open("C-1", "team", "bank", "phone"), core.Say("customer", "Hi.", "customer")
+    )
+    assert len(replace(bare, ontology=ACCOUNTS).asked().events(ev.TalkDeclared)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "topic", "event"),
+    [("open", "loan", ev.TopicOpened), ("switch", "card", ev.TopicSwitched), ("close", "move", ev.TopicClosed)],
+)
+def test_a_topic_is_set_by_hand(change, topic, event):
+    world = loaded().after(core.SetTopic(topic, change, "user:ann"))
+    assert len(world.events(event)) == 1
+    assert world.state.talk.topic == ("" if change == "close" else topic)
+
+
+def test_a_topic_that_was_left_is_resumed():
+    world = loaded().after(core.SetTopic("loan", "open", "user:ann"), core.SetTopic("move", "resume", "user:ann"))
+    assert [(topic.name, topic.status) for topic in world.state.talk.topics] == [("move", "open"), ("loan", "left")]
+
+
+@pytest.mark.parametrize(
+    ("command", "refusal"),
+    [
+        (core.SetTopic("move", "open", "user:ann"), TopicKnown),
+        (core.SetTopic("ghost", "close", "user:ann"), UnknownTopic),
+        (core.SetTopic("ghost", "resume", "user:ann"), UnknownTopic),
+        (core.SetTopic("", "open", "user:ann"), Invalid),
+        (core.SetTopic("x" * 100, "open", "user:ann"), Invalid),
+        (core.SetTopic("x", "open", "user:ann", "y" * 100), Invalid),
+        (core.CorrectReference(1, "my savings", ("a",), "user:ann"), UnknownMention),
+        (core.CorrectReference(999, "my savings", ("a",), "user:ann"), UnknownMention),
+    ],
+)
+def test_what_cannot_be_set_is_refused_by_name_and_changes_nothing(command, refusal):
+    world = loaded()
+    with pytest.raises(refusal):
+        world.after(command)
+
+
+def test_a_reference_is_put_right_and_only_to_what_is_known():
+    world = loaded()
+    seq = world.state.talk.heard_seq
+    right = world.after(core.CorrectReference(seq, "my savings", ("b",), "user:ann"))
+    assert right.state.talk.heard[0].entities == ("b",)
+    with pytest.raises(UnknownEntity):
+        world.after(core.CorrectReference(seq, "my savings", ("ghost",), "user:ann"))
+    with pytest.raises(Invalid):
+        world.after(core.CorrectReference(seq, "my savings", ("a",) * 21, "user:ann"))
+
+
+def test_nothing_is_set_once_the_conversation_is_over():
+    over = loaded().after(core.End("hung up", "user:ann"))
+    with pytest.raises(Refused):
+        over.after(core.SetTopic("loan", "open", "user:ann"))
+
+
+def test_a_session_without_a_declaration_hears_no_entities():
+    world = World(ontology=None).after(core.Open("C-1", "t", "bank", "phone"), core.Say("customer", "my savings", "c"))
+    assert world.state.talk.entities == ()
+    assert SessionState().talk == fold([]).talk
