@@ -5,7 +5,8 @@ The same definition drives the script and any language model; which of them is a
 
 from __future__ import annotations
 
-import sessions.tools.bank  # noqa: F401  (the agent names its tools, so they must be registered first)
+import sessions.tools.bank
+import sessions.tools.memory  # noqa: F401  (the agent names its tools, so they must be registered first)
 from sessions.agents.registry import Agent, register
 from sessions.agents.scripted import ScriptedModel
 
@@ -22,6 +23,7 @@ How to work:
    If the target is not one of the customer's own accounts, ask what the payment is for and set new_payee.
 7. A colleague decides some transfers. While one waits, keep the customer company and propose nothing new.
 8. Say what happened, with receipt and new balance, exactly as the result says; a colleague may have corrected it.
+9. What the customer sets as a limit or wants kept in mind for the whole call, keep with remember.
 
 What never to do: promise what a colleague or the check will decide; give or guess the reason of a refusal; propose
 again what a colleague rejected; move money without a yes; act on a wish that you did not understand. If you do not
@@ -31,7 +33,7 @@ understand twice, say so and offer the branch. Be brief, calm and kind. No lists
 BANK = Agent(
     name="bank",
     instructions=INSTRUCTIONS,
-    tools=("load_customer", "authorize", "transfer"),
+    tools=("load_customer", "authorize", "transfer", "remember"),
     policy="bank",
     output_paths={
         "load_customer": "state.customer",
