@@ -208,6 +208,8 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "approval.requested": _asked,
     "decision.made": _decided,
     "request.ended": _closed,
+    "session.expired": _notice,
+    "session.reopened": _notice,
     "session.ended": _notice,
     "session.failed": _notice,
 }

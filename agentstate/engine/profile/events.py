@@ -6,12 +6,12 @@ changes later changes no profile. `by` is who said so: the customer, or an accou
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from agentstate.engine.events import Event
+from agentstate.engine.events.upcast import Upcasters, Vocabulary
 
 Part = Literal["preference", "setting", "history", "everything"]
 
@@ -161,8 +161,9 @@ AnyProfileEvent = (
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyProfileEvent))
 
+UPCASTERS: Upcasters = {}  # from an old form of a kind to the next
 _encoder = msgspec.json.Encoder(decimal_format="number")
-_decoder: msgspec.json.Decoder[AnyProfileEvent] = msgspec.json.Decoder(AnyProfileEvent, float_hook=Decimal)
+_vocabulary: Vocabulary[AnyProfileEvent] = Vocabulary(AnyProfileEvent, UPCASTERS)
 
 
 def encode(event: Event) -> bytes:
@@ -171,5 +172,7 @@ def encode(event: Event) -> bytes:
 
 
 def decode(data: bytes) -> AnyProfileEvent:
-    """The inverse of `encode`. Raises msgspec.ValidationError on anything that is not a known event."""
-    return _decoder.decode(data)
+    """The inverse of `encode`, old forms as today's. Raises msgspec.ValidationError on anything that is no known
+    event.
+    """
+    return _vocabulary.decode(data)
