@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import audit, charts, chat, decisions, frame, lists, memory, memory, plans, profiles, session, state, wall
+from sessions.views import audit, charts, chat, decisions, frame, lists, memory, plans, profiles, session, state, wall
 
 urlpatterns = [
     path("", frame.home, name="home"),
@@ -16,8 +16,6 @@ urlpatterns = [
     path("sessions/", lists.sessions, name="sessions"),
     path("sessions/<uuid:session_id>/", session.session, name="session"),
     path("sessions/<uuid:session_id>/changes/", session.session_changes, name="session_changes"),
-    path("sessions/<uuid:session_id>/memory/", memory.memory, name="memory"),
-    path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),
     path("sessions/<uuid:session_id>/state/", state.state, name="session_state"),
     path("sessions/<uuid:session_id>/memory/", memory.memory, name="memory"),
     path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),
