@@ -20,6 +20,7 @@ from agentstate.engine.plan import goals
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.talk import ontology as talks
+from agentstate.engine.schemas import private_paths
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import state_schemas
@@ -94,9 +95,15 @@ def register(agent: Agent) -> None:
     policy_named(agent.policy)
     if agent.chart:
         charts.named(agent.chart)
-    schemas_for(agent.schema)
     counters.named(agent.memory.counter)
-    _registry[agent.name] = agent
+    _registry[agent.name] = _with_private(agent, schemas_for(agent.schema))
+
+
+def _with_private(agent: Agent, declared: Catalogue | None) -> Agent:
+    """The agent, with what any version of its state's schema declares private kept from its model."""
+    found = [path for each in declared.versions.values() for path in private_paths(each)] if declared else []
+    private = tuple(dict.fromkeys((*agent.memory.private, *found)))
+    return msgspec.structs.replace(agent, memory=msgspec.structs.replace(agent.memory, private=private))
 
 
 def find(name: str) -> Agent:

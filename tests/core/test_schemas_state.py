@@ -24,6 +24,7 @@ from agentstate.engine.schemas import (
     load,
     missing,
     place_of,
+    private_paths,
     read,
     without_private,
 )
@@ -193,6 +194,16 @@ def test_private_values_are_left_out_or_hidden():
     pad = {"customer": {"name": "Maria", "pin": "1234"}}
     assert without_private(BANK, pad) == {"customer": {"name": "Maria"}}
     assert without_private(BANK, pad, "(private)")["customer"]["pin"] == "(private)"
+
+
+def test_private_places_are_paths_too_and_hide_too_much_rather_than_too_little():
+    secret = {"type": "string", "x-private": True}
+    inner = {"type": "object", "properties": {"pin": secret, "name": {"type": "string"}}}
+    cards = {"type": "array", "items": inner}
+    others = {"type": "object", "additionalProperties": secret}
+    made = declare("x", 1, {"type": "object", "properties": {"one": inner, "cards": cards, "others": others}})
+    assert private_paths(made) == ("state.cards.pin", "state.one.pin", "state.others")
+    assert private_paths(BANK) == ("state.customer.pin",)
 
 
 def test_a_stored_state_is_judged_before_it_is_used():

@@ -19,6 +19,7 @@ from agentstate.engine.migrating import CannotMigrate
 from agentstate.engine.state import conversation
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, queries, rebuild, states
+from sessions.agents import context, registry
 from sessions.commands import schemas as schema_commands
 from sessions.queries import schemas as schema_queries
 from sessions.tools import bank as bank_tools
@@ -203,6 +204,14 @@ def test_private_values_are_shown_to_those_who_may_unmask_only(bank):
     assert Api(cast.vera()).get(path).json()["task"]["data"]["verification"] == "(private)"
     for page in (f"/sessions/{session}/", f"/sessions/{session}/state/"):
         assert b"blue" not in _page(cast.vera(), page)
+
+
+def test_private_values_enter_no_model_request(bank):
+    session = loaded()
+    _put(session, "state.verification", {"method": "question", "passed": True, "answer": "blue"})
+    request = context.build(registry.find("bank"), "scripted", state(session))
+    assert "verification" not in request.state
+    assert b"blue" not in msgspec.json.encode(request, enc_hook=str)
 
 
 def test_the_api_carries_tries_and_prunes_for_those_who_may(bank, monkeypatch):

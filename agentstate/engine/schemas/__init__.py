@@ -11,7 +11,7 @@ from agentstate.engine.schemas.compiled import Problem, check_schema, problems, 
 from agentstate.engine.schemas.declared import SYSTEM, Actor, Declared, declare, load
 from agentstate.engine.schemas.descent import Place, place_of
 from agentstate.engine.schemas.keywords import Schema
-from agentstate.engine.schemas.reads import HIDDEN, missing, read, without_private
+from agentstate.engine.schemas.reads import HIDDEN, missing, private_paths, read, without_private
 from agentstate.engine.schemas.refusals import (
     BadSchema,
     BreaksSchema,
@@ -45,6 +45,7 @@ __all__ = [
     "load",
     "missing",
     "place_of",
+    "private_paths",
     "problems",
     "read",
     "validate",

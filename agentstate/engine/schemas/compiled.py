@@ -101,8 +101,14 @@ def problems(schema: keywords.Schema, value: Any, at: str = "value", limit: int 
 
 
 def judge(found: Validator, value: Any, at: str) -> None:
-    """`validate` for who holds the compiled schema and has checked the bounds."""
-    if not found.is_valid(value):  # the common case, at a tenth of the cost of telling
+    """`validate` for who holds the compiled schema and has checked the bounds of what is new in `value`."""
+    try:
+        valid = found.is_valid(value)  # the common case, at a tenth of the cost of telling
+    except (ValueError, UnicodeEncodeError):  # what was there before is no JSON
+        bounds.check(value, at)
+        raise BreaksSchema(at, "not_json") from None
+    if not valid:
+        bounds.check(value, at)
         for problem in told(found, value, at):
             raise BreaksSchema(problem.path, problem.rule, problem.detail)
 

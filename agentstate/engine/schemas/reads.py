@@ -63,6 +63,31 @@ def missing(declared: Declared | None, pad: Pad) -> list[Problem]:
     return list(islice((problem for problem in told if problem.rule == "required"), MAX_MISSING))
 
 
+def private_paths(declared: Declared) -> tuple[str, ...]:
+    """The private places as paths, for readers that know no schema. A path leads through every item of an array; what
+    is private under keys that are not named hides the whole object.
+    """
+    found: list[str] = []
+    waiting: list[tuple[tuple[str, ...], Any, frozenset[str]]] = [((), declared.schema, frozenset())]
+    while waiting:
+        names, node, entered = waiting.pop()
+        words = layers(declared.schema, node)
+        met = {layer["$ref"] for layer in words if "$ref" in layer}
+        if names and any(layer.get("x-private") is True for layer in words):
+            found.append(".".join(["state", *names]))
+        elif not met & entered:
+            waiting += [(to, inner, entered | met) for layer in words for to, inner in _inside(names, layer)]
+    return tuple(sorted(set(found)))
+
+
+def _inside(names: tuple[str, ...], layer: dict[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """The parts of one layer: an item, or what stands under any other key, is found where its array or object is."""
+    rest = [layer[word] for word in ("items", "additionalProperties") if word in layer]
+    rest += [*layer.get("patternProperties", {}).values(), *layer.get("prefixItems", ())]
+    named = [((*names, name), part) for name, part in layer.get("properties", {}).items()]
+    return [*named, *((names, part) for part in rest)]
+
+
 def without_private(declared: Declared | None, pad: Pad, instead: str | None = None) -> Pad:
     """The state without its private values, or with `instead` in their place. Values outside of the schema stay."""
     if declared is None:
