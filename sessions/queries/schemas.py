@@ -11,11 +11,10 @@ from uuid import UUID
 import msgspec
 
 from agentstate.clock import now
-from agentstate.engine.decide.schema import in_force
+from agentstate.engine.decide.schema import in_force, unread
 from agentstate.engine.migrating import CannotMigrate, Catalogue
 from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.migrating.overview import PlaceLine, overview
-from agentstate.engine.migrating.pruning import prunable
 from agentstate.engine.migrating.report import Report, tried
 from agentstate.engine.schemas import HIDDEN, Problem, missing
 from agentstate.engine.state import SessionState
@@ -119,7 +118,7 @@ def kinds_of(user: Person, session: UUID) -> KindsLine:
         missing=missing(declared, state.pad),
         pending=pending,
         blocked=blocked,
-        prunable=prunable(declared, state.pad, given.reads),
+        prunable=unread(state, given),
         places=overview(declared) if declared is not None else [],
         may_change=can(user, Permission.CHANGE_STATE, team) and not state.ended,
     )

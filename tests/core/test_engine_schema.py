@@ -20,6 +20,7 @@ from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.migrating import CannotMigrate, Catalogue, catalogue
 from agentstate.engine.migrating.pruning import Reads, prunable, read_at, read_by, read_by_policy
 from agentstate.engine.migrating.steps import STEPWISE, path_of
+from agentstate.engine.plan import model
 from agentstate.engine.schemas.examples import examples
 from agentstate.engine.scratchpad import write
 from agentstate.engine.state import evolve, fold, from_snapshot, to_snapshot
@@ -170,6 +171,17 @@ def test_what_nothing_reads_is_pruned_and_nothing_else():
     assert world.state.pad == {"authorization": {"allowed": True}, "old": {"kept": 1}, "tool": 3}
     assert event.digest == ev.digest(world.state.pad)
     assert world.after(core.Prune("op")).events(ev.StatePruned) == [event]
+
+
+def test_what_a_plan_under_way_refers_to_is_kept():
+    plan = model.read(
+        [{"_tool": "authorize", "customer": "†state.draft.customer", "_outputPath": "†state.authorization"}]
+    )
+    state = changed(opened().state, pad={"draft": {"customer": "C-1", "old": 1}})
+    given = opened().given
+    assert rules.unread(state, given) == ["state.draft"]
+    under_way = changed(state, plans=changed(state.plans, plan=plan, is_open=True))
+    assert rules.unread(under_way, given) == ["state.draft.old"]
 
 
 def test_nothing_is_pruned_where_an_expression_takes_the_whole_state():

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
 from agentstate.engine.decide.commands.base import Command
@@ -17,11 +19,13 @@ from agentstate.engine.lifecycle import CALL_ENDED
 from agentstate.engine.merge.paths import read, removed
 from agentstate.engine.merge.values import ABSENT
 from agentstate.engine.migrating import CannotMigrate, Catalogue
-from agentstate.engine.migrating.pruning import prunable
+from agentstate.engine.migrating.pruning import prunable, read_by
 from agentstate.engine.schemas import Actor, Declared
 from agentstate.engine.scratchpad import Pad
 from agentstate.engine.state import Call, SessionState, evolve
 from agentstate.errors import Invalid, Refused
+
+_json = msgspec.json.Encoder(decimal_format="number")
 
 
 def in_force(state: SessionState, given: Given) -> Declared | None:
@@ -115,11 +119,21 @@ def _aims(state: SessionState) -> list[str]:
 def pruned(command: Prune, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """What nothing reads any more goes; nothing when there is none."""
     must_live(state)
-    paths = tuple(prunable(in_force(state, given), state.pad, given.reads))
+    paths = tuple(unread(state, given))
     pad = state.pad
     for path in paths:
         pad = removed(pad, path)
     return [ev.StatePruned(paths, ev.digest(pad), command.by)] if paths else []
+
+
+def unread(state: SessionState, given: Given) -> list[str]:
+    """The paths of the state that nothing reads any more: no schema, rule or chart, and no plan that is under way."""
+    reads = given.reads
+    if _is_under_way(state):
+        waiting = state.calls.get(state.plans.proposed)
+        written = _json.encode((state.plans.plan.calls, waiting.arguments if waiting is not None else None))
+        reads = reads.also(read_by([written.decode()]))
+    return prunable(in_force(state, given), state.pad, reads)
 
 
 def must_have_a_place(state: SessionState, call: Call, given: Given) -> None:

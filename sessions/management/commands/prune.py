@@ -15,8 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agentstate.clock import now
 from agentstate.engine.decide.commands.schema import Prune
-from agentstate.engine.decide.schema import in_force
-from agentstate.engine.migrating.pruning import prunable
+from agentstate.engine.decide.schema import unread
 from agentstate.errors import Invalid, Refused
 from audit import keys, ledger
 from sessions import states
@@ -36,11 +35,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, agent: str, apply: bool, **options: Any) -> None:
         sessions, paths = 0, 0
-        for session, unread in _unread(agent):
+        for session, found in _found(agent):
             if apply and not self._pruned(session):
                 continue
-            sessions, paths = sessions + 1, paths + len(unread)
-            self.stdout.write(f"  {session}: {', '.join(unread)}")
+            sessions, paths = sessions + 1, paths + len(found)
+            self.stdout.write(f"  {session}: {', '.join(found)}")
         self.stdout.write(f"{paths} paths in {sessions} sessions {'are gone' if apply else 'would go'}")
 
     def _pruned(self, session: UUID) -> bool:
@@ -51,7 +50,7 @@ class Command(BaseCommand):
             return False
 
 
-def _unread(agent: str) -> Iterator[tuple[UUID, list[str]]]:
+def _found(agent: str) -> Iterator[tuple[UUID, list[str]]]:
     """The open sessions that hold something which nothing reads, with its paths."""
     try:
         given = registry.given_for(agent, now())
@@ -63,6 +62,6 @@ def _unread(agent: str) -> Iterator[tuple[UUID, list[str]]]:
             state = states.load(session).state
         except keys.Erased:
             continue
-        unread = prunable(in_force(state, given), state.pad, given.reads)
-        if unread:
-            yield session, unread
+        paths = unread(state, given)
+        if paths:
+            yield session, paths
