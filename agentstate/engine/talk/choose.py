@@ -51,12 +51,14 @@ def _bases(scene: Scene, phrase: Phrase) -> list[tuple[list[str], str]]:
     """Where to look for it, in this order, and what that speaks for."""
     if phrase.types is not None:
         return [([e for e, known in scene.entities.items() if known.type in phrase.types], "type")]
-    found = _shown_lists(scene, phrase) if phrase.nth else groups(scene)
+    ordered = phrase.nth or phrase.quantity in ("all", "everything")
+    found = _shown_lists(scene, phrase) if ordered else groups(scene)
     lists = [([e for e in group.entities if e in scene.entities], "the last list") for group in found]
     near = focus(scene)
     every = list(scene.entities)
-    lists.sort(key=lambda entry: all(scene.type(e).category == "person" for e in entry[0]))
-    if near:
+    if phrase.quantity not in _SETS:
+        lists.sort(key=lambda entry: all(scene.type(e).category == "person" for e in entry[0]))
+    if near and phrase.quantity not in _SETS:
         alike = [e for e in every if scene.entities[e].type == scene.entities[near].type]
         lists = _focus_first(lists, near, (alike, "what is spoken of"))
     if phrase.means or phrase.owner or phrase.filters:
@@ -97,7 +99,7 @@ def _decided(scene: Scene, phrase: Phrase, after: Narrowed, base: list[str], whe
         return _others(scene, phrase, ids, after.last, why)
     step = phrase.step or after.step
     if step:
-        return _neighbor(scene, phrase, ids, step, after.last, why)
+        return _neighbor(scene, ids, step, after, why)
     rank = phrase.rank or after.rank
     if rank is not None:
         return _extreme(scene, phrase, ids, rank, after.last, why)
@@ -107,7 +109,8 @@ def _decided(scene: Scene, phrase: Phrase, after: Narrowed, base: list[str], whe
         return _several(scene, phrase, ids, after, why)
     choice = one_of(scene, ids, after.last, why, narrowed=bool(phrase.means or phrase.filters or after.why))
     if len(ids) > 1 and not after.why and scene.word(phrase.last) in RELATIVES:
-        return replace(choice, ids=tuple(ids), sure=False)  # a clause says which, and it was not understood
+        # A clause says which, and it was not understood.
+        return replace(choice, ids=tuple(ids), sure=False, confidence=0)
     return choice
 
 
@@ -144,9 +147,10 @@ def _others(scene: Scene, phrase: Phrase, ids: list[str], last: int, why: tuple[
     return Choice(tuple(rest), False, 0, why, last) if rest else Choice((), True, 0, why, last)
 
 
-def _neighbor(scene: Scene, phrase: Phrase, ids: list[str], step: int, last: int, why: tuple[str, ...]) -> Choice:
+def _neighbor(scene: Scene, ids: list[str], step: int, after: Narrowed, why: tuple[str, ...]) -> Choice:
     """The one before or after: in time where they have one and took place, else in the list."""
-    near = focus(scene, frozenset(scene.entities[entity].type for entity in ids))
+    last = after.last
+    near = after.anchor or focus(scene, frozenset(scene.entities[entity].type for entity in ids))
     happened = all(scene.type(entity).happened for entity in ids)
     line = narrow.by_time(scene, ids) if happened else ids
     why = (*why, "order in time" if happened else "order of the list")
@@ -265,7 +269,7 @@ def _several(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why:
 
 
 def _newest_set(scene: Scene, phrase: Phrase, ids: list[str]) -> list[str]:
-    lists = groups(scene, phrase.types)
+    lists = _shown_lists(scene, phrase) if phrase.quantity in ("all", "everything") else groups(scene, phrase.types)
     if phrase.quantity in ("all", "everything") and phrase.head == "noun" and phrase.det not in PLURAL:
         return ids
     wanted = 2 if phrase.quantity in ("both", "either", "neither") else phrase.count

@@ -100,6 +100,8 @@ def _sum_at(scene: Scene, index: int, *, bare: bool) -> tuple[Decimal, int] | No
 def _compared(scene: Scene, index: int) -> Filter | None:
     """`over $400`, `less than 60 euros`, `at least 3`."""
     word, following = scene.word(index), scene.word(index + 1)
+    if word == "between":
+        return _between(scene, index)
     if word in _OVER | _UNDER:
         over, skip = word in _OVER, 1
     elif word in ("more", "less", "greater", "higher", "lower", "fewer", "bigger", "smaller") and following == "than":
@@ -116,6 +118,20 @@ def _compared(scene: Scene, index: int) -> Filter | None:
     border, length = found
     even = word in ("at", "up")
     return Filter(lambda entity: _beyond(scene, entity, border, over, even), "amount", skip + length)
+
+
+def _between(scene: Scene, index: int) -> Filter | None:
+    """`between 100 and 400 dollars`."""
+    low = _sum_at(scene, index + 1, bare=True)
+    high = _sum_at(scene, index + 2 + low[1], bare=True) if low and scene.word(index + 1 + low[1]) == "and" else None
+    if low is None or high is None:
+        return None
+    least, most = low[0], high[0]
+
+    def within(entity: Entity) -> bool:
+        return any(least <= value <= most for value in _amounts(scene, entity))
+
+    return Filter(within, "amount", 2 + low[1] + high[1])
 
 
 def _beyond(scene: Scene, entity: Entity, border: Decimal, over: bool, even: bool) -> bool:

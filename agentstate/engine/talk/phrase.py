@@ -91,6 +91,8 @@ def _determined(scene: Scene, phrase: Phrase) -> Phrase:
         if scene.word(phrase.last) == "of":
             phrase = replace(phrase, last=phrase.last + 1)
         word, at = scene.word(phrase.last), phrase.last
+        if word in ("those", "these") and phrase.last > phrase.first + 1 and closes(scene, at + 1):
+            return replace(phrase, last=at + 1, det="them")
         if word in PLURAL and phrase.last > phrase.first + 1:
             return replace(phrase, last=at + 1, det=word)
     if word in DEFINITE | POINTING | INDEFINITE and not (word in ("more", "new") or scene.ends(at + 1)):
@@ -140,6 +142,9 @@ def _before(scene: Scene, phrase: Phrase) -> Phrase | None:
         return counted
     if word in BEFORE or word in AFTER:
         return replace(phrase, step=-1 if word in BEFORE else 1, last=at + 1)
+    spelled = narrow.read(scene, at) if word in NUMBERS else None
+    if spelled is not None and spelled.length > 1:
+        return replace(phrase, filters=(*phrase.filters, spelled), last=at + spelled.length)
     if word in NUMBERS and (word != "one" or following in HEADS) and NUMBERS[word] > 1:
         return replace(phrase, count=NUMBERS[word], many=True, last=at + 1)
     rank = narrow.rank(scene, at)
@@ -242,7 +247,8 @@ def _headless(scene: Scene, phrase: Phrase) -> bool:
     if not phrase.det and not phrase.quantity and not _bare_stands(scene, phrase):
         return False
     timed = all(filtered.why == "time" for filtered in phrase.filters)
-    if phrase.filters and timed and not (phrase.means or phrase.rank or phrase.nth or phrase.quantity):
+    owned = phrase.det == "'s" and scene.ends(phrase.last)  # "yesterday's"
+    if phrase.filters and timed and not (phrase.means or phrase.rank or phrase.nth or phrase.quantity or owned):
         return False  # "the 12th", "this week": a time, not a thing
     if (phrase.det == "that" or not phrase.det) and phrase.same:
         return False

@@ -44,6 +44,7 @@ class Narrowed(msgspec.Struct, frozen=True):
     last: int
     rank: Rank | None = None
     step: int = 0
+    anchor: str = ""  # the step is from this one; empty: from what is spoken of
     middle: bool = False
     why: tuple[str, ...] = ()
 
@@ -82,8 +83,8 @@ def _own_phrase(scene: Scene, phrase: Phrase, at: int, ids: list[str]) -> bool:
     if not (determined or aimed) or scene.word(at) in scene.related:
         return False
     types = {scene.entities[entity].type for entity in ids}
-    if len(ids) == 1 and ids[0] in scene.means(at):
-        return False
+    if (len(ids) == 1 and ids[0] in scene.means(at)) or (ids and all(scene.type(e).happened for e in ids)):
+        return False  # what took place is described so: nothing is moved from one payment to another
     named = (scene.entities[entity] for entity in scene.means(at))
     return any(entity.type in types and scene.word(at) in entity.core for entity in named)
 
@@ -92,9 +93,44 @@ def _piece(scene: Scene, phrase: Phrase, at: int, found: Narrowed) -> Narrowed |
     word = scene.word(at)
     if word in ("before", "after") and scene.word(at + 1) in ("that", "it", "this", "those"):
         return Narrowed(found.ids, at + 2, step=-1 if word == "before" else 1, why=found.why)
+    if word in ("before", "after") and (anchored := _anchored(scene, at, found)) is not None:
+        return anchored
     if word == "middle" and not scene.means(at):
         return Narrowed(found.ids, at + 1, middle=True, why=(*found.why, "position in the list"))
+    if word in ("ending", "ends", "end") and (ended := _ending(scene, at, found)) is not None:
+        return ended
     return _filtered(scene, at, found) or _ranked(scene, at, found) or _described(scene, phrase, at, found)
+
+
+def _anchored(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
+    """`the one after`, `the transfer before the rent`: one step from what is spoken of, or from what is named."""
+    step = -1 if scene.word(at) == "before" else 1
+    if scene.ends(at + 1):
+        return Narrowed(found.ids, at + 1, step=step, why=found.why)
+    if narrow.read(scene, at) is not None or scene.word(at + 1) not in DEFINITE:
+        return None
+    for place in range(at + 2, min(at + 5, len(scene.tokens))):
+        meant = scene.means(place) | scene.related.get(scene.word(place), frozenset())
+        named = [entity for entity in found.ids if entity in meant]
+        if len(named) == 1:
+            return Narrowed(found.ids, place + 1, step=step, anchor=named[0], why=found.why)
+    return None
+
+
+def _ending(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
+    """`ending in 31`: codes by their last figures."""
+    place = at + 1 + (scene.word(at + 1) in ("in", "with", "on"))
+    figures = scene.word(place)
+    if scene.kind(place) != "number" or not figures.isdecimal():
+        return None
+    kept = [entity for entity in found.ids if any(code.endswith(figures) for code in _codes(scene, entity))]
+    return Narrowed(kept, place + 1, found.rank, why=(*found.why, "code")) if kept else None
+
+
+def _codes(scene: Scene, entity: str) -> list[str]:
+    known = scene.entities[entity]
+    named = (a.name for a in narrow.attributes_of(scene, known) if a.kind == "code")
+    return [str(known.attributes.get(name, "")) for name in named]
 
 
 def _filtered(scene: Scene, at: int, found: Narrowed) -> Narrowed | None:
@@ -127,6 +163,11 @@ def _described(scene: Scene, phrase: Phrase, at: int, found: Narrowed) -> Narrow
     kept = [entity for entity in found.ids if entity in meant]
     if not kept or (len(kept) == len(found.ids) and scene.noun(at) is not None):
         return None
+    if phrase.many and scene.word(at + 1) == "and":
+        joined = scene.means(at + 2) | scene.related.get(scene.word(at + 2), frozenset())
+        more = [entity for entity in found.ids if entity in kept or entity in joined]
+        if len(more) > len(kept):
+            return Narrowed(more, at + 3, found.rank, why=(*found.why, "description"))
     return Narrowed(kept, at + 1, found.rank, why=(*found.why, "description"))
 
 

@@ -24,7 +24,7 @@ from agentstate.engine.talk.phrase import Phrase, closes, noun_phrase
 from agentstate.engine.talk.questions import question
 from agentstate.engine.talk.region import tied
 from agentstate.engine.talk.scene import ALONE, Scene, focus, groups, scene
-from agentstate.engine.talk.tokens import tokens
+from agentstate.engine.talk.tokens import Token, tokens
 from agentstate.engine.talk.words import (
     AFTER,
     BEFORE,
@@ -166,9 +166,10 @@ def _lone_number(run: _Pass, at: int) -> int:
     introduced = here.word(at) in ("option", "number", "choice")
     noun = here.noun(at)
     skip = 1 if introduced else noun[2] if noun is not None and not noun[1] else 0
-    alone = at == 0 and all(token.kind == "mark" or token.text in _POLITE for token in here.tokens[1:])
+    alone = not introduced and noun is None and all(_listed(token) for token in here.tokens)
     value = number(here.word(at + skip)) if skip or alone else None
-    if value is None or not 1 <= value <= 10 or value != int(value) or not (skip == 0 or _over(here, at + skip + 1)):
+    whole = value is not None and 1 <= value <= 10 and value == int(value)
+    if value is None or not whole or not (skip == 0 or _over(here, at + skip + 1)):
         return 0
     lists = groups(here, noun[0] if noun is not None and not introduced else None)
     lists = [group for group in lists if group.by != "customer"] or lists
@@ -176,6 +177,11 @@ def _lone_number(run: _Pass, at: int) -> int:
         return 0
     chosen = lists[0].entities[int(value) - 1]
     return _add(run, at, Choice((chosen,), True, 90, ("position in the list",), at + skip + 1))
+
+
+def _listed(token: Token) -> bool:
+    """Whether a token may stand in an answer that is nothing but numbers: "1 and 3, please"."""
+    return token.kind in ("mark", "number") or token.text in _POLITE or token.text in NUMBERS or token.text == "and"
 
 
 def _over(here: Scene, at: int) -> bool:
