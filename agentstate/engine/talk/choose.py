@@ -11,10 +11,10 @@ from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.region import Narrowed
 from agentstate.engine.talk.scene import Scene, focus, groups
-from agentstate.engine.talk.words import PLURAL, RELATIVES
+from agentstate.engine.talk.words import PLURAL, RELATIVES, listed
 
 MARGIN = 12  # by how much one must stand out beside the next to be meant
-_SETS = frozenset({"both", "all", "everything", "either", "neither", "none", "each", "every"})
+_SETS = listed("both all everything either neither none each every")
 
 
 class Choice(msgspec.Struct, frozen=True):

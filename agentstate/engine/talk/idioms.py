@@ -17,35 +17,15 @@ from agentstate.engine.talk.words import (
     PRONOUNS,
     VERBS,
     VERBS_OF_ACTION,
+    listed,
 )  # fmt: skip
 
-_SKIPPED = frozenset(
-    [
-        "so",
-        "too",
-        "really",
-        "very",
-        "quite",
-        "pretty",
-        "just",
-        "only",
-        "not",
-        "'t",
-        "been",
-        "be",
-        "getting",
-        "all",
-        "still",
-        "already",
-        "also",
-        "have",
-        "n't",
-        "rather",
-    ]
+_SKIPPED = listed(
+    "so too really very quite pretty just only not 't been be getting all still already also have n't rather"
 )
 _COMPARABLE = frozenset({"price", "amount", "weight", "distance"})
-_ASKED = frozenset(["how", "what", "when", "where", "why", "who", "which"])
-_AFTER = frozenset(["like", "after", "at", "of", "than", "by", "given", "besides"])
+_ASKED = listed("how what when where why who which")
+_AFTER = listed("like after at of than by given besides")
 
 
 def empty_it(scene: Scene, at: int) -> bool:

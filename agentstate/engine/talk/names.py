@@ -10,12 +10,10 @@ from agentstate.engine.talk.entities import Entity, entity
 from agentstate.engine.talk.ontology import Ontology
 from agentstate.engine.talk.phrase import closes
 from agentstate.engine.talk.scene import Scene
-from agentstate.engine.talk.words import BE, CONJUNCTIONS, DEFINITE, KIN, OWN, POINTING, PREPOSITIONS, STOP
+from agentstate.engine.talk.words import BE, CONJUNCTIONS, DEFINITE, KIN, OWN, POINTING, PREPOSITIONS, STOP, listed
 
 SHARE = 3  # a name must be at least one of so many words of the label
-_ANSWERS = frozenset(
-    ["yes", "no", "ok", "okay", "and", "or", "not", "use", "sorry", "mean", "meant", "actually", "please", "the"]
-)
+_ANSWERS = listed("yes no ok okay and or not use sorry mean meant actually please the")
 
 
 class Named(NamedTuple):

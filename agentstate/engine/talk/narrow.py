@@ -11,14 +11,12 @@ from agentstate.engine.talk import dates, tokens
 from agentstate.engine.talk.entities import Entity
 from agentstate.engine.talk.ontology import Attribute
 from agentstate.engine.talk.scene import Scene
-from agentstate.engine.talk.words import CARDINALS, GRADED, NUMBERS, PLAIN_SCALES, POWERS
+from agentstate.engine.talk.words import CARDINALS, GRADED, NUMBERS, PLAIN_SCALES, POWERS, listed
 
-CURRENCIES = frozenset(
-    ["dollar", "dollars", "euro", "euros", "pound", "pounds", "usd", "eur", "gbp", "bucks", "buck", "quid", "cents"]
-)
+CURRENCIES = listed("dollar dollars euro euros pound pounds usd eur gbp bucks buck quid cents")
 _OVER = frozenset(["over", "above", "exceeding", "beyond"])
 _UNDER = frozenset(["under", "below"])
-_DAYS_AFTER = frozenset(["on", "from", "of", "for", "by", "since", "the", "due"])
+_DAYS_AFTER = listed("on from of for by since the due")
 _USUAL_SCALES = {"money": ("amount", "price"), "number": ("amount",), "instant": ("time",)}
 
 

@@ -7,9 +7,9 @@ from agentstate.engine.talk.choose import Choice
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.region import tied
 from agentstate.engine.talk.scene import LISTED, Scene
-from agentstate.engine.talk.words import PRONOUNS
+from agentstate.engine.talk.words import PRONOUNS, listed
 
-_LIKE = frozenset(["same", "like", "as", "than", "from", "usual", "again", "did", "was", "were", "repeat", "what"])
+_LIKE = listed("same like as than from usual again did was were repeat what")
 
 
 def last_time(scene: Scene, at: int) -> Choice | None:

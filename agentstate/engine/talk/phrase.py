@@ -29,12 +29,11 @@ from agentstate.engine.talk.words import (
     PRONOUNS,
     QUANTITIES,
     SAME,
+    listed,
 )  # fmt: skip
 
 MOST_BEFORE = 8  # words before a noun
-_NOUNS_OF_NOTHING = frozenset(
-    ["time", "thing", "day", "way", "reason", "problem", "question", "moment", "second", "minute"]
-)
+_NOUNS_OF_NOTHING = listed("time thing day way reason problem question moment second minute")
 
 
 class Phrase(msgspec.Struct, frozen=True):

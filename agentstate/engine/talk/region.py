@@ -11,28 +11,10 @@ from agentstate.engine.talk import narrow
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.scene import Scene, focus
-from agentstate.engine.talk.words import BE, DEFINITE, INDEFINITE, MODAL, NUMBERS, PLURAL, POINTING, STOP
+from agentstate.engine.talk.words import BE, DEFINITE, INDEFINITE, MODAL, NUMBERS, PLURAL, POINTING, STOP, listed
 
 LONGEST = 12  # tokens after a noun that may belong to it
-_BREAKS = frozenset(
-    [
-        "and",
-        "or",
-        "but",
-        "because",
-        "if",
-        "when",
-        "while",
-        "although",
-        "though",
-        "unless",
-        "then",
-        "except",
-        "besides",
-        "excluding",
-        "but",
-    ]
-)
+_BREAKS = listed("and or but because if when while although though unless then except besides excluding")
 _GOALS = frozenset(["to", "into", "onto", "towards", "against"])
 _EXTREME = {"first": False, "earliest": False, "soonest": False, "last": True, "latest": True}
 

@@ -46,6 +46,7 @@ from agentstate.engine.talk.words import (
     QUANTITIES,
     SAME,
     THING,
+    listed,
 )  # fmt: skip
 
 THRESHOLD = 60  # percent: below it an answer is not given, but asked for
@@ -73,7 +74,7 @@ _BEGINS = frozenset(
     | set(WEEKDAYS)
     | {"yesterday", "today", "tomorrow"}
 )
-_POLITE = frozenset(["please", "thanks", "thank", "you", "then", "option", "number", "choice", "no", "nr"])
+_POLITE = listed("please thanks thank you then option number choice no nr")
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def _set(text: str) -> frozenset[str]:
+def listed(text: str) -> frozenset[str]:
+    """The words of `text`, as a set."""
     return frozenset(text.split())
 
 
-THING = _set("it its itself")
-FEMALE = _set("she her hers herself")
-MALE = _set("he him his himself")
-PLURAL = _set("they them their theirs themselves")
-POSSESSIVE = _set("its her his their")
-OWN = _set("my our your")
-DEFINITE = _set("the my our your its her his their")
-POINTING = _set("that this those these")
-INDEFINITE = _set("a an another any some no every which what whatever anything something nothing more new")
+THING = listed("it its itself")
+FEMALE = listed("she her hers herself")
+MALE = listed("he him his himself")
+PLURAL = listed("they them their theirs themselves")
+POSSESSIVE = listed("its her his their")
+OWN = listed("my our your")
+DEFINITE = listed("the my our your its her his their")
+POINTING = listed("that this those these")
+INDEFINITE = listed("a an another any some no every which what whatever anything something nothing more new")
 HEADS: Mapping[str, bool] = {"one": False, "ones": True}  # stand-ins for a noun; True: plural
-QUANTITIES = _set("both all each either neither everything none every everyone")
-OTHER = _set("other others else rest remaining")
-SAME = _set("same usual")
-EXCEPT = _set("except besides excluding minus without")
+QUANTITIES = listed("both all each either neither everything none every everyone")
+OTHER = listed("other others else rest remaining")
+SAME = listed("same usual")
+EXCEPT = listed("except besides excluding minus without")
 NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "couple": 2, "pair": 2, "zero": 0,
@@ -42,8 +43,8 @@ ORDINALS = {
     "former": 1, "top": 1,
 }  # fmt: skip
 FROM_END = {"last": 1, "latter": 1, "final": 1, "bottom": 1, "penultimate": 2}
-BEFORE = _set("previous preceding prior")
-AFTER = _set("next following subsequent")
+BEFORE = listed("previous preceding prior")
+AFTER = listed("next following subsequent")
 
 # Adjectives that order: what they are of, and whether they ask for more of it.
 _SCALES: Mapping[str, tuple[str, bool]] = {
@@ -89,21 +90,21 @@ GRADED = _graded()
 
 KIN: Mapping[str, str] = {
     **dict.fromkeys(
-        _set("sister mother mom mum mommy wife daughter aunt grandmother grandma niece girlfriend granddaughter"),
+        listed("sister mother mom mum mommy wife daughter aunt grandmother grandma niece girlfriend granddaughter"),
         "female",
     ),
     **dict.fromkeys(
-        _set("brother father dad daddy husband son uncle grandfather grandpa nephew boyfriend grandson"), "male"
+        listed("brother father dad daddy husband son uncle grandfather grandpa nephew boyfriend grandson"), "male"
     ),
-    **dict.fromkeys(_set("partner spouse friend cousin boss neighbor neighbour roommate parent child kid"), ""),
+    **dict.fromkeys(listed("partner spouse friend cousin boss neighbor neighbour roommate parent child kid"), ""),
 }  # fmt: skip
 TITLES = {"mr": "male", "mister": "male", "sir": "male", "ms": "female", "mrs": "female", "miss": "female", "dr": ""}
 
-BE = _set("is 's was be been are 're were am 'm being isn wasn aren weren ain")
-MODAL = _set(
+BE = listed("is 's was be been are 're were am 'm being isn wasn aren weren ain")
+MODAL = listed(
     "will would can could should may might must shall 'll 'd won wouldn couldn shouldn do does did don didn doesn"
 )
-VERBS = BE | MODAL | _set(
+VERBS = BE | MODAL | listed(
     "has have had hasn haven hadn get gets got go goes went come comes came make makes made take takes took work works"
     " worked look looks looked sound sounds seem seems cost costs say says said need needs want wants like likes show"
     " shows arrive arrives arrived leave leaves left expire expires fit fits suit suits go keep keeps stay stays happen"
@@ -111,26 +112,26 @@ VERBS = BE | MODAL | _set(
     " hold holds contain contains include includes remain remains cover covers"
     " change changes pay pays use uses put send sends cancel book call let try see know think"
 )  # fmt: skip
-PREPOSITIONS = _set(
+PREPOSITIONS = listed(
     "to from in into onto on at for of with by over under above below about than via through before after since until"
     " till between within around as like out off up down near during per toward towards against across behind"
 )
-CONJUNCTIONS = _set(
+CONJUNCTIONS = listed(
     "and or but because so if when while although though unless then that which who whether nor yet plus"
 )
-RELATIVES = _set("i you we he she they that which who whom where")
-PRONOUNS = _set("i me you we us he him she her it they them who whom myself yourself mine yours ours")
-ADVERBS = _set(
+RELATIVES = listed("i you we he she they that which who whom where")
+PRONOUNS = listed("i me you we us he him she her it they them who whom myself yourself mine yours ours")
+ADVERBS = listed(
     "please now then too also instead again only just still already today tomorrow yesterday tonight here there thanks"
     " thank ok okay right away soon later first last actually really very much once twice available possible not n't"
     " 't yes no maybe perhaps anyway though either both all well sure fine good great immediately straight sir madam"
     " ever never always tho pls back off"
 )
 CLOSED = VERBS | PREPOSITIONS | CONJUNCTIONS | PRONOUNS | ADVERBS | DEFINITE | POINTING | INDEFINITE | QUANTITIES
-STOP = CLOSED | _set("one ones two three 're 've 'll 'd 's mine how where why whose dollar dollars euro euros worth")
+STOP = CLOSED | listed("one ones two three 're 've 'll 'd 's mine how where why whose dollar dollars euro euros worth")
 
 # What "it" or "that" is about in these is no thing that was spoken of.
-EMPTY_IT = _set(
+EMPTY_IT = listed(
     "raining snowing sunny cold hot warm windy dark late early fine ok okay great good nice lovely wonderful perfect"
     " alright all right true false possible impossible clear obvious likely unlikely important urgent necessary better"
     " best worse easier hard easy difficult strange funny weird sad annoying frustrating ridiculous unfair"
@@ -139,10 +140,10 @@ EMPTY_IT = _set(
     " your our the"
     " a an what worth up because like kind awful terrible awkward crazy confusing fair sure certain enough no correct"
 )
-IT_VERBS = _set("seems seem seemed appears appear appeared depends looks turns hurts says feels sounds happens")
-VERBS_OF_ACTION = _set("do did does doing done")
+IT_VERBS = listed("seems seem seemed appears appear appeared depends looks turns hurts says feels sounds happens")
+VERBS_OF_ACTION = listed("do did does doing done")
 # verb + "it"/"that" as a whole idiom
-IDIOM_VERBS = _set(
+IDIOM_VERBS = listed(
     "got appreciate forget believe made make call worth understand know see mean guess say said thought think hope bet"
     " figured assume doubt realize realise imagine heard hear promise suppose gather swear do did done doing does hang"
     " beat play risk helps help"
