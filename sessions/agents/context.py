@@ -16,6 +16,8 @@ from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import ModelRequest, ToolSpec, json_text, request_digest, tokens_of
 from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
+from agentstate.engine.schemas import Declared
+from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.state import SessionState
 from agentstate.engine.talk.notes import resolved_note
 from sessions.agents.definition import Definition, definition_of
@@ -36,7 +38,13 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
         instructions="\n".join((definition.instructions, *state.chart.instructions, *state.user.instructions)),
         messages=messages(state.items, state.memory.summaries, definition.private),
         tools=_tools(definition, state),
-        state={**visible(state.pad, definition.private), "session": _session(state), **_user(state), **_talk(state)},
+        state={
+            **visible(state.pad, definition.private),
+            "session": _session(state),
+            **_user(state),
+            **_talk(state),
+            **_lacks(definition, state),
+        },
         parameters=state.user.parameters,
     )
 
@@ -64,6 +72,16 @@ def _talk(state: SessionState) -> dict[str, Any]:
     """What the newest message of the customer refers to, where it refers to anything."""
     note = resolved_note(state.talk)
     return {"references": note} if note else {}
+
+
+def _lacks(definition: Definition, state: SessionState) -> dict[str, Any]:
+    """What the form, the schema of the scratchpad, still lacks: a line for each field, none for what is private."""
+    source = definition.forms.get(state.schema.reference)
+    if source is None:
+        return {}
+    form = Declared(state.schema.name, state.schema.version, source.encode())
+    lines = asked_for(blanks(form, state.pad))
+    return {"lacks": lines.splitlines()} if lines else {}
 
 
 def digest(request: ModelRequest) -> str:

@@ -10,22 +10,25 @@ import hashlib
 import msgspec
 
 from agentstate.engine.memory.shown import ToolSpec
-from sessions.agents.registry import Agent, tool_specs
+from sessions.agents.registry import Agent, schemas_for, tool_specs
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
 class Definition(msgspec.Struct, frozen=True):
-    """An agent as its requests show it."""
+    """An agent as its requests show it. `forms`: each version of its state's schema, by reference, as JSON."""
 
     instructions: str
     tools: tuple[ToolSpec, ...]
     private: tuple[str, ...] = ()
+    forms: dict[str, str] = {}
 
 
 def definition_of(agent: Agent) -> Definition:
     """The definition of `agent` as it is today."""
-    return Definition(agent.instructions, tool_specs(agent), agent.memory.private)
+    declared = schemas_for(agent.schema)
+    forms = {each.reference: each.source.decode() for each in declared.versions.values()} if declared else {}
+    return Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms)
 
 
 def to_bytes(definition: Definition) -> bytes:

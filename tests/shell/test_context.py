@@ -128,6 +128,14 @@ def test_what_is_private_reaches_no_model(settings, bank):
     assert "9137" not in sent
 
 
+def test_a_request_says_what_the_form_still_lacks_until_it_is_there(bank):
+    session = opened("C-1001")
+    say(session, "What do I have?")
+    first, *_, last = (json.loads(request_of(session, seq)["request"])[0]["state"] for seq in asked(session))
+    assert first["lacks"][0].startswith("- state.customer")
+    assert "lacks" not in last
+
+
 def test_where_what_is_pinned_does_not_fit_nobody_is_asked_and_a_supervisor_sees_why(settings, bank):
     with model(settings, *[Say("Yes.")] * 9) as server:
         session = opened(agent="memo")
