@@ -48,6 +48,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     last_at: datetime
     ended_at: datetime | None
     team: UUID
+    parent: UUID | None = None  # the session whose task this one does
     fork_of: UUID | None = None  # the session that it is a fork of, while nobody has promoted it
     customer: UUID | None = None  # the id of the data subject's key; None for those who may not read
     name: str = ""
@@ -184,6 +185,7 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         last_at=row.last_at,
         ended_at=row.ended_at,
         team=row.team_id,
+        parent=row.parent,
         fork_of=row.fork_of,
         asked_at=deadline[0],
         expires_at=deadline[1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,12 @@ OPERATIONS = [
     ("DELETE", "/sessions/{session}/pins/{seq}"),
     ("POST", "/sessions/{session}/ratings"),
     ("GET", "/sessions/{session}/steps/{step}/request"),
+    ("POST", "/sessions/{session}/signals"),
+    ("GET", "/sessions/{session}/chart"),
+    ("GET", "/charts"),
+    ("GET", "/charts/{name}"),
+    ("POST", "/charts/check"),
+    ("POST", "/charts/simulate"),
     ("GET", "/sessions/{session}/topics"),
     ("POST", "/sessions/{session}/topics"),
     ("GET", "/sessions/{session}/entities"),
@@ -39,6 +46,15 @@ OPERATIONS = [
     ("POST", "/sessions/{session}/pruning"),
     ("GET", "/agents/{agent}/schema"),
     ("POST", "/migrations/dry-run"),
+    ("GET", "/sessions/{session}/plan"),
+    ("PUT", "/sessions/{session}/plan"),
+    ("POST", "/sessions/{session}/plans"),
+    ("POST", "/sessions/{session}/plans/check"),
+    ("GET", "/sessions/{session}/goals"),
+    ("POST", "/sessions/{session}/goals"),
+    ("GET", "/plans"),
+    ("POST", "/plans"),
+    ("GET", "/plans/{name}"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
@@ -68,20 +84,40 @@ BODIES: dict[str, dict[str, Any]] = {
     "pruning": {},
     "dry-run": {"agent": "bank"},
     "messages": {"text": "hello"},
+    "signals": {"name": "fraud.suspected"},
+    "check": {"chart": {"name": "a", "version": 1, "states": [{"id": "a"}]}},
+    "simulate": {"name": "bank-transfer", "steps": [{"event": "session.ended"}]},
     "end": {"reason": "done"},
+    "plans/check": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
+    "plans": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
+    "plan": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}], "version": 1},
+    "goals": {"tree": {"id": "a", "title": "A"}, "version": 0},
 }
 
 
-NAMED = {"agent": "bank", "session": UNKNOWN, "request_id": UNKNOWN, "customer": UNKNOWN, "seq": "1", "step": "1"}
+NAMED = {
+    "agent": "bank",
+    "name": "bank",
+    "session": UNKNOWN,
+    "request_id": UNKNOWN,
+    "customer": UNKNOWN,
+    "seq": "1",
+    "step": "1",
+}
 
 
 def body_for(path: str) -> dict[str, Any]:
-    return BODIES.get(path.rpartition("/")[2], {"decision": "approve"} if "decisions" in path else OPEN)
+    two = "/".join(path.split("/")[-2:])
+    return BODIES.get(two) or BODIES.get(
+        path.rpartition("/")[2], {"decision": "approve"} if "decisions" in path else OPEN
+    )
 
 
 def ask(api: Api, method: str, path: str, **ids: str):
     address = path.format(**{**NAMED, **ids})
-    return api.post(address, body_for(path)) if method == "POST" else api.ask(method, address)
+    if method in ("POST", "PUT"):
+        return api.ask(method, address, data=json.dumps(body_for(path)).encode(), content_type="application/json")
+    return api.ask(method, address)
 
 
 def test_these_are_all_operations() -> None:

@@ -58,6 +58,9 @@ class Session(serializers.Serializer[Any]):
     opened_at = serializers.DateTimeField()
     last_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
+    parent = serializers.UUIDField(  # type: ignore[assignment]
+        allow_null=True, help_text="the session whose task this one does"
+    )
     fork_of = serializers.UUIDField(
         allow_null=True, help_text="the session that it is a fork of, while it may not speak or act"
     )
