@@ -112,6 +112,9 @@ _cases: msgspec.json.Decoder[tuple[Case, ...]] = msgspec.json.Decoder(
     Annotated[tuple[Case, ...], msgspec.Meta(max_length=MAX_CASES)]
 )
 
+_Steps = Annotated[tuple[Step, ...], msgspec.Meta(max_length=MAX_STEPS)]
+_steps: msgspec.json.Decoder[tuple[Step, ...]] = msgspec.json.Decoder(_Steps)
+
 
 def load_cases(data: bytes) -> tuple[Case, ...]:
     """Cases from their JSON. Raises BadChart."""
@@ -121,6 +124,14 @@ def load_cases(data: bytes) -> tuple[Case, ...]:
         return _cases.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadChart(str(error)[:500], field="cases", rule="form") from None
+
+
+def load_steps(data: bytes) -> tuple[Step, ...]:
+    """Steps from their JSON. Raises BadChart."""
+    try:
+        return _steps.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadChart(str(error)[:500], field="steps", rule="form") from None
 
 
 def simulate(

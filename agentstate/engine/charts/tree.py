@@ -108,7 +108,16 @@ def tree_of(chart: Chart) -> Tree:
     for node in (root, *nodes.values()):
         _connect(node, nodes)
     declared = _declared(root)
+    for action in all_actions(chart):
+        if isinstance(action, Choose):
+            _must_be_asked(action)
     return Tree(chart, root, nodes, _names(chart, declared), declared)
+
+
+def _must_be_asked(choose: Choose) -> None:
+    first, *others = [branch.when for branch in choose.branches]
+    if not first or not all(others[:-1]):
+        raise BadChart("only the last of several branches is without a question", rule="form")
 
 
 def _counter() -> Iterator[int]:
@@ -125,6 +134,10 @@ def _grown(state: State, ancestors: tuple[Node, ...], nodes: dict[str, Node], or
     below = [_grown(child, (node, *ancestors), nodes, orders) for child in state.states]
     node.children = tuple(child for child in below if not child.history)
     node.histories = tuple(child for child in below if child.history)
+    if node.history and (state.transitions or state.entry or state.exit or state.data or state.invoke):
+        raise BadChart("a history remembers, and does nothing itself", field=state.id)
+    if not node.children and not ancestors:
+        raise BadChart("a chart has a state to begin in", rule="form")
     if below and state.kind in ("final", "history"):
         raise BadChart(f"a {state.kind} state has no states inside", field=state.id)
     return node

@@ -13,6 +13,7 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 _DELAY = re.compile(r"(\d{0,9})(?:\.(\d{1,6}))?(ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 MAX_DELAY = timedelta(days=400)
+LARGEST = 2**63
 
 
 class Unusable(Exception):
@@ -42,7 +43,7 @@ def placed(data: dict[str, Any], parts: list[str], value: Any) -> Any:
 
 
 def must_fit(value: Any, what: str) -> Any:
-    """`value` itself, if it is not too large or too deep. Raises Unusable."""
+    """`value` itself, if it is JSON without fractions, not too large and not too deep. Raises Unusable."""
     size, waiting = 0, [(value, 1)]
     while waiting:
         item, depth = waiting.pop()
@@ -51,12 +52,22 @@ def must_fit(value: Any, what: str) -> Any:
             raise Unusable(f"{what} would be larger than {MAX_DATA} bytes")
         if depth > MAX_NESTED:
             raise Unusable(f"{what} would be nested deeper than {MAX_NESTED}")
+        if not _is_plain(item):
+            raise Unusable(f"{what} holds {item!r:.50}: numbers are integers below 2^63, names are text")
         if isinstance(item, dict):
             size += sum(map(len, item))
             waiting.extend((inner, depth + 1) for inner in item.values())
         elif isinstance(item, list):
             waiting.extend((inner, depth + 1) for inner in item)
     return value
+
+
+def _is_plain(item: Any) -> bool:
+    if isinstance(item, dict):
+        return all(isinstance(key, str) for key in item)
+    if type(item) is int:
+        return -LARGEST <= item < LARGEST
+    return item is None or isinstance(item, bool | str | list)
 
 
 def delay_of(text: str) -> timedelta:

@@ -157,7 +157,7 @@ def _choose(choose: ch.Choose) -> list[str]:
     for branch in others:
         name = "elseif" if branch.when else "else"
         lines += [*_element(name, {"cond": branch.when}), *_block(branch.do)]
-    return _element("if", {"cond": first.when or "true"}, lines)
+    return _element("if", {"cond": first.when}, lines)
 
 
 _WRITE: Mapping[type, Callable[[Any], list[str]]] = {
