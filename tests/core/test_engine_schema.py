@@ -4,8 +4,9 @@ the next version with the next step, and nothing that a session did is lost by i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,12 @@ from msgspec.structs import replace as changed
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import state as folding
+from agentstate.engine.charts import Chart
+from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.decide import schema as rules
+from agentstate.engine.events.base import Event
+from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.migrating import CannotMigrate, Catalogue, catalogue
@@ -23,7 +29,7 @@ from agentstate.engine.migrating.steps import STEPWISE, path_of
 from agentstate.engine.plan import model
 from agentstate.engine.schemas.examples import examples
 from agentstate.engine.scratchpad import write
-from agentstate.engine.state import evolve, fold, from_snapshot, to_snapshot
+from agentstate.engine.state import SessionState, evolve, fold, from_snapshot, runs, to_snapshot
 from agentstate.engine.state.rounds import Instance
 from tests.core import worlds
 from tests.core.migrating_world import CALLER, FUNCTIONS, ONE_TO_TWO, V1, V2, bank, migration
@@ -41,10 +47,12 @@ class World(worlds.World):
 
     schemas: Catalogue | None = BANK_V1
     reads: Reads = field(default_factory=Reads)
+    chart: Chart | None = None
+    charts: Mapping[str, Chart] = field(default_factory=dict)
 
     @property
     def given(self) -> core.Given:
-        return changed(super().given, schemas=self.schemas, reads=self.reads)
+        return changed(super().given, schemas=self.schemas, reads=self.reads, chart=self.chart, charts=self.charts)
 
     def under(self, schemas: Catalogue | None) -> World:
         """The same session after a deployment."""
@@ -273,6 +281,49 @@ def test_a_plan_is_carried_out_under_the_version_it_began_with():
     with pytest.raises(CannotMigrate) as refusal:
         world.after(core.Migrate(2, "op"))
     assert refusal.value.rule == "plan"
+
+
+class BegunRun(Event, frozen=True, tag="run.started"):
+    """A second form of a kind: it says why, which the first did not."""
+
+    run: str
+    trigger: str
+    why: str
+    v: int = 2
+
+
+def newer_forms() -> Vocabulary[Any]:
+    union: Any = BegunRun
+    for kind in get_args(ev.AnyEvent):
+        union = union if kind is ev.RunStarted else union | kind
+    return Vocabulary(union, {("run.started", 1): lambda form: {**form, "why": "it was asked"}})
+
+
+def test_a_session_in_flight_survives_a_new_schema_a_new_chart_and_a_new_form_of_its_events_at_once(monkeypatch):
+    """The state is carried; the chart stays the one it began with; old bytes are read as the newest form."""
+    first = lifecycle_chart()
+    second = changed(first, version=first.version + 1)
+    old = replace(loaded(), chart=first, charts={first.reference: first})
+    world = opened_with(old).asked(LOAD)
+    world = world.ran(world.call("load_customer"), CUSTOMER)
+    stored = [(ev.encode(event), at) for event, at in world.history]
+    monkeypatch.setitem(folding._CHANGES, BegunRun, runs.run_started)  # type: ignore[index]
+    read = [(newer_forms().decode(data), at) for data, at in stored]
+    assert any(isinstance(event, BegunRun) for event, _ in read)
+    state = fold(read)
+    assert state == world.state
+    both = {first.reference: first, second.reference: second}
+    world = replace(world, state=state, schemas=BANK_V2, chart=second, charts=both)
+    world = world.after(core.Say("customer", "Go on.", "customer")).asked(text="I do.")
+    assert world.state.schema.reference == "bank@2"
+    assert world.state.chart.inside.chart == first.reference
+    assert opened_with(world).state.chart.inside.chart == second.reference
+
+
+def opened_with(world: World) -> World:
+    """Another session of the same deployment."""
+    fresh = replace(world, state=SessionState(), history=())
+    return fresh.after(core.Open("C-2", "team", "bank", "phone"), core.Say("customer", "Hello.", "customer"))
 
 
 def test_the_scratchpads_of_instances_are_carried_with_the_sessions_own():
