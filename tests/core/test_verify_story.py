@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine import events
+from agentstate.engine.events import base
 from audit import verify
 from tests.core.tlog_world import (
     TRANSFER,
@@ -281,7 +282,7 @@ JSON = st.recursive(
 @given(st.lists(JSON, max_size=3))
 def test_the_verifier_computes_digests_as_events_do(parts):
     try:
-        written = events._sorting_encoder.encode(parts)
+        written = base._sorting_encoder.encode(parts)
     except (UnicodeEncodeError, ValueError, OverflowError):
         return
     assert verify.digest_of(*verify.strict_json(written)) == events.digest(*parts)
