@@ -142,8 +142,8 @@ def _others(scene: Scene, phrase: Phrase, ids: list[str], last: int, why: tuple[
     if phrase.many or phrase.count:
         fits = near and (not phrase.count or phrase.count == len(rest))
         return Choice(tuple(rest), bool(fits and rest), 85 if fits else 0, why, last)
-    if near and len(rest) == 1:
-        return Choice((rest[0],), True, 90, why, last)
+    if len(rest) == 1:
+        return Choice((rest[0],), True, 90 if near else 72, why, last)
     return Choice(tuple(rest), False, 0, why, last) if rest else Choice((), True, 0, why, last)
 
 
@@ -255,6 +255,8 @@ def _middle(line: list[str], last: int, why: tuple[str, ...]) -> Choice:
 def _several(scene: Scene, phrase: Phrase, ids: list[str], after: Narrowed, why: tuple[str, ...]) -> Choice:
     """Both, all three, the transfers over an amount, the accounts."""
     free = not (phrase.means or phrase.filters or after.why)
+    if free and not (phrase.det or phrase.quantity or phrase.count):
+        return Choice((), True, 0, why, after.last)  # "options", "flights": any of them
     if free:
         ids = _newest_set(scene, phrase, ids)
     wanted = 2 if phrase.quantity in ("both", "either", "neither") else phrase.count

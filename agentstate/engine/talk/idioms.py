@@ -24,6 +24,7 @@ _SKIPPED = listed(
     "so too really very quite pretty just only not 't been be getting all still already also have n't rather"
 )
 _COMPARABLE = frozenset({"price", "amount", "weight", "distance"})
+_THANKS = listed("thank thanks appreciate grateful help helping helped assist assisting assistance")
 _ASKED = listed("how what when where why who which")
 _AFTER = listed("like after at of than by given besides")
 
@@ -123,8 +124,10 @@ def empty_that(scene: Scene, at: int) -> bool:
     before, after = scene.word(at - 1), scene.word(at + 1)
     if _idiom(scene, at) or before in _AFTER or (before, scene.word(at - 2)) in (("about", "sorry"), ("for", "thanks")):
         return True
-    if before == "for" and scene.word(at - 2) == "you":
-        return True  # thank you for that
+    if before in ("with", "for", "on", "about") and any(
+        scene.word(back) in _THANKS for back in range(max(0, at - 6), at)
+    ):
+        return True  # "thank you for that", "can you help me with this"
     if after in BE:
         return _empty_statement(scene, at + 2)
     if before in BE:
@@ -160,6 +163,8 @@ def empty_there(scene: Scene, at: int) -> bool:
         or after in ("seems", "seem", "appears")
     ):
         return before not in PREPOSITIONS or at == 0
+    if before == "'t" and scene.word(at - 2) in BE:
+        return True
     if before in ("be", "been"):
         return scene.word(at - 2) == "to" and after in ("a", "an", "no", "any")
     if before in BE and not scene.ends(at):

@@ -33,6 +33,7 @@ from agentstate.engine.talk.words import (
 )  # fmt: skip
 
 MOST_BEFORE = 8  # words before a noun
+_PARTS_OF_NAMES = listed("id ids number numbers code codes name names holder")  # "my order number" is no order
 _NOUNS_OF_NOTHING = listed("time thing day way reason problem question moment second minute")
 
 
@@ -117,7 +118,7 @@ def _possessed(scene: Scene, phrase: Phrase) -> Phrase:
 def _head(scene: Scene, phrase: Phrase) -> Phrase | None:
     word, at = scene.word(phrase.last), phrase.last
     noun = scene.noun(at)
-    if noun is not None:
+    if noun is not None and scene.word(at + noun[2]) not in _PARTS_OF_NAMES:
         types, many, length = noun
         return replace(phrase, head="noun", types=types, many=many, last=at + length)
     if word in HEADS and (phrase.last > phrase.first or phrase.quantity):
@@ -274,6 +275,8 @@ def _quantity_stands(scene: Scene, phrase: Phrase) -> bool:
         return phrase.count > 0 or scene.word(phrase.last - 1) == "of" or excepted
     if word in ("every", "each", "none", "everyone"):
         return False
+    if word == "everything":  # "everything over 400"; not "everything looks good"
+        return scene.word(phrase.last) in PREPOSITIONS | EXCEPT | {"but", "else", "that"} or bool(phrase.filters)
     return closes(scene, phrase.last) and not (word in ("either", "neither", "both") and _goes_on(scene, phrase))
 
 

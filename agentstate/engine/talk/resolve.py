@@ -49,6 +49,7 @@ from agentstate.engine.talk.words import (
     listed,
 )  # fmt: skip
 
+MOST_TOLD = 16  # references that are followed in a message of the agent, which may be a long list
 THRESHOLD = 60  # percent: below it an answer is not given, but asked for
 _POINTERS = frozenset({"that", "this"})
 _BEGINS = frozenset(
@@ -108,7 +109,8 @@ def read(talk: Talk, text: str, now: datetime, speaker: str = "customer") -> Rea
     cut = tokens(text)
     run = _Pass(scene(talk, cut, text, now, speaker, talk.messages + 1))
     at = 0
-    while at < len(cut) and len(run.found) < MOST_REFERENCES:
+    most = MOST_REFERENCES if speaker == "customer" else MOST_TOLD
+    while at < len(cut) and len(run.found) < most:
         at = max(_step(run, at), at + 1) if _may_begin(run.scene, at) else at + 1
     return Reading(tuple(run.found), tuple(run.new), tuple(run.spoken_of))
 
@@ -129,7 +131,7 @@ def _coded(word: str) -> bool:
 
 def _step(run: _Pass, at: int) -> int:
     """Read what begins at `at`; the token to go on with."""
-    for reader in (_lone_number, _last_time, _newcomer, _pronoun, _phrase, _name):
+    for reader in _READERS if run.scene.speaker == "customer" else _READERS[2:]:
         last = reader(run, at)
         if last:
             return last
@@ -273,8 +275,10 @@ def _phrase(run: _Pass, at: int) -> int:
     if phrase.same and phrase.types is None and not phrase.marked:
         choice = one_of(here, list(choice.ids), choice.last, choice.why, narrowed=False)
     choice = _without(here, choice, phrase)
-    if not choice.ids and phrase.types is None and not phrase.means:
-        return choice.last if not phrase.det else _add(run, at, choice)
+    if not choice.ids and not phrase.det:
+        return choice.last
+    if here.word(at - 1) == "of" and here.word(at - 2) in ("one", "any", "some") and len(choice.ids) > 1:
+        choice = replace(choice, sure=False, confidence=0)  # "one of the two flights"
     last = _add(run, at, choice)
     run.spoken_of += _within(here, phrase, last)
     return last
@@ -330,3 +334,7 @@ def _belonging(here: Scene, owner: frozenset[str]) -> list[str]:
     near = focus(here)
     types = {here.entities[near].type} if near else {group.type for group in groups(here)[:1]}
     return [e for e, known in here.entities.items() if known.type in types and tied(here, e, owner)]
+
+
+# In this order: what the customer may say in answer to a list comes first.
+_READERS = (_lone_number, _last_time, _newcomer, _pronoun, _phrase, _name)
