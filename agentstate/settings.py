@@ -201,6 +201,8 @@ SPECTACULAR_SETTINGS = {
         "ReferenceFound": "sessions.api.shapes.talk.REFERENCE_FOUND",
         "CheckpointWhy": "sessions.api.shapes.versions.CHECKPOINT_WHY",
         "EffectOutcome": "sessions.api.shapes.versions.EFFECT_OUTCOME",
+        "Assume": "sessions.api.shapes.versions.ASSUME",
+        "GateKind": "sessions.api.shapes.versions.GATE_KIND",
         "MergeHow": "sessions.api.shapes.changes.MERGE_HOW",
         "ClashRule": "sessions.api.shapes.changes.CLASH_RULE",
         "ConflictStatus": "sessions.api.shapes.changes.CONFLICT_STATUS",

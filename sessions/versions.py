@@ -13,9 +13,13 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import Consequences, consequences
 from agentstate.engine.state import SessionState
 from agentstate.engine.versions import effects
+from audit import ledger
 from sessions import states
 from sessions.states import Loaded
 from sessions.tools import registry
+
+FORKED = str(ev.SessionForked.__struct_config__.tag)
+PROMOTED = str(ev.ForkPromoted.__struct_config__.tag)
 
 
 @lru_cache(maxsize=1)
@@ -43,6 +47,18 @@ def heard(session: UUID, start: int, size: int) -> tuple[ev.Heard, ...]:
     """What was said aloud in the entries from `start` up to `size`."""
     said = (event for _, event in states.events_since(session, start, size) if isinstance(event, ev.MessageAdded))
     return tuple(ev.Heard(each.role, each.text, each.by) for each in said if each.role != "note")
+
+
+def speaks_from(session: UUID) -> int:
+    """The seq from which on what is said in the session is said by its customer: 0, but in a fork not before it was
+    promoted.
+    """
+    second = next(iter(ledger.read_rows(session, 1, 2)), None)
+    if second is None or ledger.parse_envelope(second.envelope).kind != FORKED:
+        return 0
+    rows = ledger.read_rows(session, 2, states.load(session).head.size)
+    kinds = ((row.seq, ledger.parse_envelope(row.envelope).kind) for row in rows)
+    return next((seq for seq, kind in kinds if kind == PROMOTED), 2**53)
 
 
 def looked_at(loaded: Loaded, older: SessionState) -> Consequences:

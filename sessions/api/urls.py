@@ -22,6 +22,7 @@ urlpatterns = [
     path("sessions/<str:session>/fork", versions.Fork.as_view()),
     path("sessions/<str:session>/promote", versions.Promote.as_view()),
     path("sessions/<str:session>/diff", versions.Diff.as_view()),
+    path("sessions/<str:session>/replay", versions.Replay.as_view()),
     path("sessions/<str:session>/state", changes.State.as_view()),
     path("sessions/<str:session>/conflicts", changes.Conflicts.as_view()),
     path("sessions/<str:session>/conflicts/<str:conflict>/proposals", changes.Proposals.as_view()),

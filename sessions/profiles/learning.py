@@ -18,6 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.profile import Declaration, Happening
 from agentstate.engine.profile.commands import Learn
 from audit import keys, ledger
+from sessions import versions
 from sessions.commit import Author
 from sessions.profiles import declared as declarations
 from sessions.profiles import logs
@@ -36,7 +37,8 @@ def teach_all(sessions: Collection[UUID]) -> None:
     One that cannot is told to the log: it must not keep the others waiting.
     """
     wanted = ledger.run(
-        "SELECT id FROM agent_sessions_agentsession WHERE id = ANY(%(ids)s) AND agent = ANY(%(agents)s)",
+        "SELECT id FROM agent_sessions_agentsession WHERE id = ANY(%(ids)s) AND agent = ANY(%(agents)s)"
+        " AND fork_of IS NULL",  # in a fork nobody is the customer
         {"ids": list(sessions), "agents": list(declarations.agents())},
     )
     for (session,) in wanted:
@@ -51,18 +53,19 @@ def teach_all(sessions: Collection[UUID]) -> None:
 def teach(session: UUID) -> None:
     """Learn from the entries of one session up to its head. Raises keys.Erased."""
     rows = ledger.run(
-        "SELECT s.kid, s.tenant_id, s.agent, s.channel, s.seq, coalesce(t.seq, 0) FROM agent_sessions_agentsession s"
-        " LEFT JOIN agent_sessions_taught t ON t.session = s.id WHERE s.id = %(session)s",
+        "SELECT s.kid, s.tenant_id, s.agent, s.channel, s.parent IS NOT NULL, s.seq, coalesce(t.seq, 0)"
+        " FROM agent_sessions_agentsession s LEFT JOIN agent_sessions_taught t ON t.session = s.id WHERE s.id = %(session)s",
         {"session": session},
     )
-    for kid, tenant, agent, channel, size, start in rows:
+    for kid, tenant, agent, channel, delegated, size, start in rows:
         declared = declarations.for_agent(agent)
         if declared is None:
             return
-        facts = {"agent": agent, "channel": channel}
+        facts = {"agent": agent, "channel": channel, "delegated": delegated}
+        spoken = versions.speaks_from(session)
         for first in range(start, size, BATCH):
             stop = min(first + BATCH, size)
-            _learn(Subject(kid, tenant), declared, session, facts, first, stop)
+            _learn(Subject(kid, tenant), declared, session, facts, max(first, spoken), stop)
 
 
 def _learn(

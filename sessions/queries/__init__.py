@@ -15,6 +15,7 @@ from sessions.queries.plans import (
     saved_plan,
     saved_plans,
 )
+from sessions.queries.replays import ReplayLine, replayed
 from sessions.queries.request_lines import (
     RequestLine,
     decidable,
@@ -48,6 +49,7 @@ __all__ = [
     "LedgerLine",
     "Person",
     "PlanLine",
+    "ReplayLine",
     "RequestLine",
     "SessionLine",
     "StateDifference",
@@ -66,6 +68,7 @@ __all__ = [
     "opening",
     "plan_difference",
     "plan_of",
+    "replayed",
     "request_line",
     "request_of",
     "requests",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 import msgspec
@@ -73,13 +72,14 @@ def state_difference(user: Person, session: UUID, start: int, end: int, other: U
     """How this session's state after `start` entries differs from the one after `end` (-1: now), of this session or of
     `other`. Both must be readable. Raises NoSuchPoint, BreaksSchema.
     """
-    before = _shown(user, must_read(user, session), _state(session, start))
-    after = _shown(user, must_read(user, other or session), _state(other or session, end))
+    before = shown_state(user, must_read(user, session), _state(session, start))
+    after = shown_state(user, must_read(user, other or session), _state(other or session, end))
     found = difference(view(before), view(after))
-    return StateDifference(found, sentences(found, Voice(_named(after, before), words.value)))
+    return StateDifference(found, sentences(found, voice(before, after)))
 
 
-def _shown(user: Person, team: UUID, state: SessionState) -> SessionState:
+def shown_state(user: Person, team: UUID, state: SessionState) -> SessionState:
+    """The state, private values hidden from those who may not unmask."""
     return msgspec.structs.replace(state, pad=shown_pad(user, team, state))
 
 
@@ -87,11 +87,12 @@ def _state(session: UUID, seq: int) -> SessionState:
     return states.load(session).state if seq == -1 else states.as_of(session, seq)
 
 
-def _named(*known: SessionState) -> Callable[[str], str]:
+def voice(*known: SessionState) -> Voice:
+    """How differences of these states are said on pages: calls by their tool, money as money."""
     tools = {key: call.tool for state in known for key, call in state.calls.items()}
 
     def name(path: str) -> str:
         parts = [words.plain(tools[part]) if part in tools else words.plain(part) for part in path.split(".")]
         return ", ".join(part if not number else part.lower() for number, part in enumerate(parts))
 
-    return name
+    return Voice(name, words.value)

@@ -14,9 +14,10 @@ from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
 from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, told
 from agentstate.engine.state.session import SessionState
+from agentstate.engine.talk.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
 
-FACTS = ("seq", "opened", "opened_at", "last_at", "status")  # of the fork itself
+FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at")  # of the fork itself
 
 
 def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:
@@ -34,6 +35,7 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
         calls=calls,
         items=(*inherited, *told(taken_at, withdrawn, at)),
         memory=_shifted(older.memory, -event.seq),
+        talk=_talk_shifted(older.talk, -event.seq),
         owes=bool(withdrawn or older.owes or older.asking),
         ended_reason="",
         versions=Versions(origin=Origin(event.parent, event.seq, event.digest, event.by)),
@@ -51,6 +53,11 @@ def _shifted(memory: Memory, by: int) -> Memory:
     pins = tuple(replace(pin, seq=pin.seq + by) for pin in memory.pins)
     ratings = {str(int(seq) + by): rating for seq, rating in memory.ratings.items()}
     return replace(memory, summaries=summaries, pins=pins, ratings=ratings, wanted=None, asked_model="", estimated=0)
+
+
+def _talk_shifted(talk: Talk, by: int) -> Talk:
+    turns = tuple(replace(turn, first=turn.first + by, last=turn.last + by) for turn in talk.turns)
+    return replace(talk, turns=turns, heard_seq=talk.heard_seq + by)
 
 
 def message_drafted(state: SessionState, event: ev.MessageDrafted, at: str) -> SessionState:

@@ -108,7 +108,7 @@ class _Going:
     def apply(self, events: Iterable[ev.AnyEvent], at: str) -> None:
         for event in events:
             self.would = evolve(self.would, event, at)
-            _note_gate(self.new_gates, event)
+            noted_gates(self.new_gates, event)
 
     def attempt(self, seq: int, event: ev.AnyEvent, at: str) -> None:
         """One recorded entry in the world as it would have been. What cannot be there is counted and left out."""
@@ -261,13 +261,14 @@ def _note_recorded(going: _Going, seq: int, event: ev.AnyEvent) -> None:
     if isinstance(event, ev.ToolIntended):
         going.intended.add(event.call)
     noted: dict[str, Gate] = {}
-    _note_gate(noted, event)
+    noted_gates(noted, event)
     for key, found in noted.items():
         at, tool, arguments, _ = going.gates.get(key, (seq, "", {}, Gate()))
         going.gates[key] = (at, tool, arguments, found)
 
 
-def _note_gate(gates: dict[str, Gate], event: ev.AnyEvent) -> None:
+def noted_gates(gates: dict[str, Gate], event: ev.AnyEvent) -> None:
+    """Note in `gates`, by call, what `event` let become of a call."""
     match event:
         case ev.CallAllowed():
             gates[event.call] = Gate("allowed", event.rule, event.tier)

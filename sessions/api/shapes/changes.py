@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from agentstate.engine.decide.versions import MAX_REASON
@@ -14,27 +12,13 @@ from agentstate.engine.merge.kept import Standing
 from agentstate.engine.merge.rules import ClashRule
 from sessions.api.shapes.fields import ExactText, Key, Strict, choices
 from sessions.api.shapes.sessions import Receipt
-from sessions.api.shapes.versions import ExactNumber
+from sessions.api.shapes.values import AnyValue, ExactNumber
 
 MERGE_HOW = choices(get_args(How))
 CLASH_RULE = choices(rule for rule in get_args(ClashRule) if rule != "refuse")
 CONFLICT_STATUS = choices(get_args(Standing))
 _PATH = 2_000  # characters
 _ID = 60
-
-
-@extend_schema_field(OpenApiTypes.ANY)
-class AnyValue(serializers.Field[Any, Any, Any, Any]):
-    """Any JSON value, as it was sent."""
-
-    def __init__(self, **wishes: Any) -> None:
-        super().__init__(allow_null=True, **wishes)
-
-    def to_internal_value(self, data: Any) -> Any:
-        return data
-
-    def to_representation(self, value: Any) -> Any:
-        return value
 
 
 class PathChange(Strict):
@@ -49,7 +33,7 @@ class ChangeState(Strict):
     """A change of the scratchpad, by somebody who saw it after `seen` entries."""
 
     seen = ExactNumber(min_value=1, help_text="`seq` of the state that the change was made on")
-    changes = PathChange(many=True, allow_empty=False, max_length=200)
+    changes = PathChange(many=True, allow_empty=False, help_text="at most 200")
     reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
     idempotency_key = Key()
 

@@ -6,21 +6,17 @@ from typing import Any, get_args
 
 from rest_framework import serializers
 
+from agentstate.engine.decide import MAX_TEXT
 from agentstate.engine.decide.versions import MAX_NAME, MAX_REASON
 from agentstate.engine.versions.kept import Why
-from sessions.api.shapes.fields import ExactText, Key, Strict, choices
+from agentstate.engine.versions.replay import Assume, GateKind
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.api.shapes.values import AnyValue, ExactNumber
 
 CHECKPOINT_WHY = choices(get_args(Why))
+ASSUME = choices(get_args(Assume))
+GATE_KIND = choices(get_args(GateKind))
 EFFECT_OUTCOME = choices(("done", "failed", "unknown"))
-
-
-class ExactNumber(serializers.IntegerField):
-    """A whole number, and only one as JSON writes it: DRF's own field would take text, 1.0 and true."""
-
-    def to_internal_value(self, data: Any) -> int:
-        if type(data) is not int:
-            raise serializers.ValidationError("Not a whole number.")
-        return super().to_internal_value(data)
 
 
 class NameCheckpoint(Strict):
@@ -104,4 +100,57 @@ class Difference(serializers.Serializer[Any]):
     patch = serializers.ListField(
         child=serializers.DictField(), help_text="JSON Patch (RFC 6902) that makes the second state of the first"
     )
+    sentences = serializers.ListField(child=serializers.CharField())
+
+
+class ReplayInput(Strict):
+    """Another value in the place of a recorded one."""
+
+    seq = ExactNumber(min_value=0, help_text="of the entry: a message of the customer, or a tool's result")
+    text = ExactText(max_length=MAX_TEXT, required=False)
+    result = AnyValue(required=False)
+
+
+class Replay(Strict):
+    """Under which policy, with which inputs."""
+
+    policy = serializers.DictField(
+        required=False, help_text="a whole policy: name, version, rules; without it, today's policy"
+    )
+    inputs = ReplayInput(many=True, required=False, help_text="at most 100")
+    assume = ExactChoice(
+        choices=ASSUME, required=False, help_text="what people would have decided where nobody was asked; `approve`"
+    )
+
+
+class ReplayedGate(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=GATE_KIND)
+    rule = serializers.CharField()
+    tier = serializers.IntegerField()
+    quorum = serializers.IntegerField()
+    why = serializers.CharField()
+
+
+class ReplayedCall(serializers.Serializer[Any]):
+    call = serializers.CharField()
+    tool = serializers.CharField()
+    seq = serializers.IntegerField(help_text="of the entry that proposed it")
+    arguments = serializers.DictField()
+    recorded = ReplayedGate()
+    replayed = ReplayedGate()
+    ended = serializers.CharField()
+    would_end = serializers.CharField()
+    unknown = serializers.BooleanField(help_text="it would have run, and nobody knows what it would have returned")
+
+
+class Replayed(serializers.Serializer[Any]):
+    policy = serializers.CharField()
+    calls = ReplayedCall(many=True, help_text="those of which something else would have become")
+    from_seq = serializers.IntegerField(
+        help_text="entry from which on the record is an assumption: the model might have said something else; -1: none"
+    )
+    not_needed = serializers.IntegerField(help_text="decisions that nobody would have had to make")
+    not_made = serializers.IntegerField(help_text="decisions that were assumed")
+    left_out = serializers.DictField(help_text="entries that could not have been, by kind")
+    patch = serializers.ListField(child=serializers.DictField(), help_text="from the state as it is (RFC 6902)")
     sentences = serializers.ListField(child=serializers.CharField())

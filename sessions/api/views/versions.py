@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentstate.engine.decide.versions import Consequences
+from agentstate.engine.versions.replay import CallReplayed, Input
 from agentstate.errors import Invalid
 from sessions import commands, queries
 from sessions.api import shapes
@@ -123,6 +124,41 @@ class Promote(APIView):
     )
     def post(self, request: Request, session: str) -> Response:
         return receipt(commands.promote(request.user, _session(session), **valid(forms.PromoteFork, request)))
+
+
+class Replay(APIView):
+    """What would have happened."""
+
+    @extend_schema(
+        operation_id="replay_session",
+        description="Under another policy, or with other inputs. Nothing is run, asked or written.",
+        parameters=[SESSION],
+        request=forms.Replay,
+        responses=answers(200, forms.Replayed, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.Replay, request)
+        del wanted["key"]
+        inputs = [Input(**each) for each in wanted.pop("inputs", ())]
+        line = queries.replayed(request.user, _session(session), inputs=inputs, **wanted)
+        found = line.found
+        return Response(
+            {
+                "policy": line.policy,
+                "calls": [_call(call) for call in line.differing],
+                "from_seq": found.from_seq,
+                "not_needed": found.not_needed,
+                "not_made": found.not_made,
+                "left_out": found.left_out,
+                "patch": line.difference.patch,
+                "sentences": line.sentences,
+            }
+        )
+
+
+def _call(call: CallReplayed) -> dict[str, Any]:
+    told = shown(forms.ReplayedCall, call)
+    return told | {name: shown(forms.ReplayedGate, getattr(call, name)) for name in ("recorded", "replayed")}
 
 
 class Diff(APIView):
