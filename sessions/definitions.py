@@ -13,7 +13,7 @@ from django.db import connection
 
 from agentstate.errors import Broken, NotFound
 from audit import ledger
-from sessions.agents.definition import Definition, definition_of, digest_of, from_bytes, to_bytes
+from sessions.agents.definition import Definition, digest_of, form_of, from_bytes
 from sessions.agents.registry import Agent
 
 _kept: set[tuple[str, str]] = set()  # database and digest: what this process knows to be stored
@@ -28,8 +28,7 @@ class UnknownDefinition(NotFound):
 
 def keep(agent: Agent) -> str:
     """Store the agent's definition unless it is stored; its digest."""
-    data = to_bytes(definition_of(agent))
-    digest = digest_of(data)
+    data, digest = form_of(agent)
     key = (str(connection.settings_dict["NAME"]), digest)
     if key not in _kept:
         ledger.run(

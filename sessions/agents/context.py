@@ -6,6 +6,7 @@ what is private. The same definition and state make the same bytes, which is how
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from agentstate.engine import events as ev
@@ -93,14 +94,29 @@ def frame(request: ModelRequest, counter: Counter) -> Frame:
     """Tokens of what the request holds beside the conversation."""
     return Frame(
         instructions=counter.count(request.instructions),
-        tools=sum(counter.count(json_text(tool)) for tool in request.tools),
+        tools=sum(_tool_tokens(json_text(tool), counter) for tool in request.tools),
         state=counter.count(json_text(request.state)),
     )
 
 
-def shown(request: ModelRequest, definition: str, state: SessionState, counter: Counter, budget: int) -> ev.Shown:
-    """What `model.requested` records of a request beside its digest. `definition` is the digest of the agent's."""
-    fixed = frame(request, counter)
+@lru_cache(maxsize=1024)
+def _tool_tokens(text: str, counter: Counter) -> int:
+    """Tools are configuration: their tokens are counted once."""
+    return counter.count(text)
+
+
+def shown(
+    request: ModelRequest,
+    definition: str,
+    state: SessionState,
+    counter: Counter,
+    budget: int,
+    fixed: Frame | None = None,
+) -> ev.Shown:
+    """What `model.requested` records of a request beside its digest. `definition` is the digest of the agent's, `fixed`
+    its frame where that is known already.
+    """
+    fixed = fixed or frame(request, counter)
     told = [message for message in request.messages if message.role != "summary"]
     summaries = [message for message in request.messages if message.role == "summary"]
     return ev.Shown(

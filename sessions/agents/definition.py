@@ -6,6 +6,7 @@ Pure; `sessions.definitions` stores it. Configuration, nothing personal: what de
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 import msgspec
 
@@ -24,11 +25,39 @@ class Definition(msgspec.Struct, frozen=True):
     forms: dict[str, str] = {}
 
 
+class _Same:
+    """An agent as the key of a cache: one that is registered is the same object until it is deployed anew."""
+
+    __slots__ = ("agent",)
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+
+    def __hash__(self) -> int:
+        return id(self.agent)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.agent is self.agent
+
+
 def definition_of(agent: Agent) -> Definition:
     """The definition of `agent` as it is today."""
+    return _made(_Same(agent))[0]
+
+
+def form_of(agent: Agent) -> tuple[bytes, str]:
+    """The bytes of the agent's definition as it is today, and their digest."""
+    return _made(_Same(agent))[1:]
+
+
+@lru_cache(maxsize=64)
+def _made(same: _Same) -> tuple[Definition, bytes, str]:
+    agent = same.agent
     declared = schemas_for(agent.schema)
     forms = {each.reference: each.source.decode() for each in declared.versions.values()} if declared else {}
-    return Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms)
+    definition = Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms)
+    data = to_bytes(definition)
+    return definition, data, digest_of(data)
 
 
 def to_bytes(definition: Definition) -> bytes:

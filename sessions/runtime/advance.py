@@ -166,7 +166,8 @@ def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterato
         yield lambda state: using.adapting(session, state, at)
     for action in actions:
         if isinstance(action, core.AskModel):
-            yield from (asking.fitting, asking.asking)
+            request = asking.Asking()
+            yield from (request.fitting, request.asking)
         else:
             yield partial(_command, action)
 

