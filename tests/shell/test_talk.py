@@ -102,3 +102,8 @@ def test_the_note_is_in_the_request_byte_for_byte_as_often_as_it_is_made(session
     first, second = (context.digest(context.build(agent, "scripted", state(session))) for _ in range(2))
     assert first == second
     assert json.dumps(context.build(agent, "scripted", state(session)).state["references"])
+
+
+def test_what_is_declared_at_the_opening_is_not_declared_again(session):
+    assert "talk.declared" not in kinds(session)
+    assert state(session).talk.ontology == registry.ontology_for("bank")
