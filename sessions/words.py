@@ -218,6 +218,15 @@ def _adapted(data: Data, tool: str) -> Sentence:
     return Sentence("Learned what the profile says", applied or "nothing that changes a step")
 
 
+def _moved_chart(data: Data, tool: str) -> Sentence:
+    """Where the chart stands, in its innermost state, and on what it moved."""
+    if data.get("stopped"):
+        return Sentence("The chart was stopped", str(data["stopped"]), "r")
+    here = [plain(name) for name in data["after"].get("configuration", ())][-1:]
+    on = f"signal {data['event']}" if data.get("by") else data["event"] or "it begins"
+    return Sentence(f"Stands at {', '.join(here).lower() or 'nothing'}", on, "p" if data.get("by") else "")
+
+
 def _answered(data: Data, tool: str) -> Sentence:
     calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
@@ -353,6 +362,7 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "task.taken": lambda data, tool: Sentence("Does the task of another session", data["parent"]),
     "goals.set": lambda data, tool: Sentence("Goal taken apart", str(data["tree"].get("title", "")), _by(data)),
     "checkpoint.named": _named,
+    "chart.moved": _moved_chart,
     "state.changed": _changed,
     "conflict.opened": _contested,
     "value.proposed": lambda data, tool: Sentence("Proposed", _proposal(data["proposal"]), "p"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.api.views import changes, memory, plans, profiles, requests, schemas, sessions, talk, versions
+from sessions.api.views import changes, charts, memory, plans, profiles, requests, schemas, sessions, talk, versions
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -43,6 +43,12 @@ urlpatterns = [
     path("sessions/<str:session>/pruning", schemas.Pruning.as_view()),
     path("agents/<str:agent>/schema", schemas.AgentSchema.as_view()),
     path("migrations/dry-run", schemas.DryRun.as_view()),
+    path("sessions/<str:session>/signals", charts.Signals.as_view()),
+    path("sessions/<str:session>/chart", charts.SessionChart.as_view()),
+    path("charts", charts.Charts.as_view()),
+    path("charts/check", charts.ChartCheck.as_view()),
+    path("charts/simulate", charts.ChartSimulation.as_view()),
+    path("charts/<str:name>", charts.OneChart.as_view()),
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),
