@@ -54,7 +54,8 @@ def teach(session: UUID) -> None:
     """Learn from the entries of one session up to its head. Raises keys.Erased."""
     rows = ledger.run(
         "SELECT s.kid, s.tenant_id, s.agent, s.channel, s.parent IS NOT NULL, s.seq, coalesce(t.seq, 0)"
-        " FROM agent_sessions_agentsession s LEFT JOIN agent_sessions_taught t ON t.session = s.id WHERE s.id = %(session)s",
+        " FROM agent_sessions_agentsession s LEFT JOIN agent_sessions_taught t ON t.session = s.id"
+        " WHERE s.id = %(session)s",
         {"session": session},
     )
     for kid, tenant, agent, channel, delegated, size, start in rows:

@@ -38,6 +38,16 @@ def strays() -> QuerySet[CustomerProfile]:
     return CustomerProfile.objects.exclude(pk__in=[subject.log for subject in subjects()])
 
 
+def ahead() -> list[UUID]:
+    """Sessions that are said to have taught more entries than they have: what they say next would not be heard."""
+    rows = ledger.run(
+        "SELECT t.session FROM agent_sessions_taught t LEFT JOIN audit_head h ON h.log = t.session"
+        " WHERE t.seq > coalesce(h.size, 0)",
+        {},
+    )
+    return [row[0] for row in rows]
+
+
 def check(subject: Subject) -> list[Found]:
     """Every way in which a profile's row differs from the fold of its log; none for who was erased."""
     with transaction.atomic():

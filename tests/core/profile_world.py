@@ -17,6 +17,7 @@ BANK = profile.load((Path(ROOT) / "sessions/profiles/bank.json").read_bytes())
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SOURCE = BANK.preference("usual_source")
 ANSWERS = BANK.preference("answers")
+CALL = {"agent": "bank", "channel": "phone", "topic": "a transfer", "delegated": False}
 
 
 def moment(minutes: float) -> str:
@@ -31,13 +32,12 @@ def paid(
     amount = {"minor": 90_000, "currency": "USD"}
     result = {"receipt": "TR-1", "from_account": source, "to_account": to, "amount": amount}
     arguments = {"from_account": source, "to_account": to, "amount": amount, "new_payee": new_payee}
-    session = {"agent": "bank", "channel": "phone", "topic": "a transfer"}
-    return Happening(seq, moment(minutes), "tool.returned", {"result": result}, "transfer", arguments, session)
+    return Happening(seq, moment(minutes), "tool.returned", {"result": result}, "transfer", arguments, CALL)
 
 
 def heard(minutes: float, text: str, seq: int = 3, role: str = "customer") -> Happening:
     """Words of a conversation."""
-    return Happening(seq, moment(minutes), "message.added", {"role": role, "text": text})
+    return Happening(seq, moment(minutes), "message.added", {"role": role, "text": text}, session=CALL)
 
 
 class Customer:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
+import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
 
 from agentstate.engine.profile import refusals as no
+from agentstate.engine.profile.events import KINDS
 from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger
 from sessions import commands, live, queries, states
 from sessions.commands import profiles as keep
 from sessions.models import AgentSession, CustomerProfile, Taught
-from sessions.profiles import access, learning, logs
+from sessions.profiles import access, learning, logs, words
 from sessions.profiles import rebuild as profile_rebuild
 from sessions.queries import profiles as seen
 from tests import cast
+from tests.claims import ROOT
 from tests.shell.bank_world import events, opened, say, state, work
 from tests.shell.test_rebuild import tampered
+from tests.shell.test_secrecy import everything_stored, in_valkey, traces
+from tests.shell.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
@@ -233,3 +239,68 @@ def test_a_row_that_no_log_stands_behind_is_found_and_dropped():
         call_command("rebuild", "--check")
     call_command("rebuild")
     assert [row.kid for row in CustomerProfile.objects.all()] == [customer]
+
+
+def test_a_session_that_is_said_to_have_taught_more_than_it_says_is_found_and_heard_again(bank):
+    _, customer = agreed_customer()
+    session = transferred()
+    Taught.objects.create(session=session, seq=10**6)
+    with pytest.raises(CommandError, match="differences"):
+        call_command("rebuild", "--check")
+    call_command("rebuild")
+    swept()
+    assert line(customer, "usual_source").learned[0].count == 1
+
+
+def test_what_was_only_tried_in_a_fork_teaches_nothing(bank):
+    _, customer = agreed_customer()
+    session = transferred()
+    AgentSession.objects.filter(pk=session).update(fork_of=session)
+    swept()
+    assert line(customer, "usual_source").learned == ()
+
+
+def test_two_who_open_a_profile_at_once_lose_nothing():
+    customer = customer_of(opened("C-1001"))
+    cleo, alice = cast.cleo(), cast.alice()
+    wishes = [
+        lambda: keep.prefer(cleo, customer, "own_limit", TWO_HUNDRED),
+        lambda: keep.prefer(alice, customer, "careful_with_payees", True),
+        lambda: keep.consent(alice, customer, "personalisation", True),
+    ]
+    at_once(*wishes)
+    assert line(customer, "own_limit").counts == TWO_HUNDRED
+    assert line(customer, "careful_with_payees").counts is True
+    kinds = [entry.kind for entry in seen.profile_entries(cast.alice(), customer)]
+    assert sorted(kinds) == [
+        "profile.consent_given",
+        "profile.opened",
+        "profile.setting_made",
+        "profile.setting_made",
+    ]
+    assert profile_rebuild.check(logs.Subject(customer, cast.tenant().pk)) == []
+
+
+def test_no_word_of_a_profile_is_stored_in_clear(bank, caplog):
+    caplog.set_level(logging.INFO)
+    session, customer = agreed_customer()
+    say(session, "That is too long.")
+    transferred()
+    swept()
+    keep.correct(cast.alice(), customer, "usual_source", "Zebrafinch-7")
+    keep.consent(cast.alice(), customer, "analytics", True, note="Quokkaburra")
+    cast.browser(cast.alice()).get(f"/customers/{customer}/")
+    looked_for = ("Zebrafinch", "Quokkaburra", "usual_source", "C-1001", "brief answers", "max_output_tokens")
+    for table, text in everything_stored().items():
+        assert traces(text, *looked_for) == [], table
+    assert traces(in_valkey(), *looked_for) == []
+    assert traces(caplog.text, *looked_for) == []
+
+
+def test_every_kind_of_entry_of_a_profile_is_told_in_words():
+    stored = (ROOT / "tests/vectors/profile_events.jsonl").read_bytes().splitlines()
+    told = {}
+    for data in (msgspec.json.decode(each) for each in stored):
+        told[data["kind"]] = words.entry(data["kind"], data)
+    assert set(told) == set(KINDS)
+    assert all(sentence.act != kind and sentence.about for kind, sentence in told.items())

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions import rebuild
+from sessions.models import Taught
 from sessions.profiles import rebuild as profiles
 
 
@@ -45,6 +46,7 @@ class Command(BaseCommand):
         subjects, differences = profiles.subjects(), 0
         if not check:
             profiles.strays().delete()
+            Taught.objects.filter(pk__in=profiles.ahead()).delete()
         for subject in subjects:
             if not check:
                 profiles.rebuild(subject)
@@ -54,4 +56,7 @@ class Command(BaseCommand):
         for stray in profiles.strays():
             differences += 1
             self.stdout.write(f"{stray.log} profile: got a row, want no row")
+        for session in profiles.ahead():
+            differences += 1
+            self.stdout.write(f"{session} taught: got more entries than it has, want at most those")
         return len(subjects), differences
