@@ -9,6 +9,7 @@ import pytest
 
 from agentstate.engine.instants import stamp
 from agentstate.engine.talk import changes, held, topics
+from agentstate.engine.talk.entities import entity
 from agentstate.engine.talk.held import Talk
 from agentstate.engine.talk.notes import resolved_note
 from agentstate.engine.talk.ontology import BadOntology, Ontology, load
@@ -174,3 +175,13 @@ def test_a_declaration_that_cannot_be_used_is_refused_with_the_reason(data, word
 
 def test_an_empty_declaration_is_one():
     assert load({}) == Ontology()
+
+
+def test_a_number_that_is_called_a_price_is_compared_and_named_as_one():
+    rooms = load({"types": [{"name": "room", "nouns": ["room"], "attributes": [{"name": "price", "kind": "number"}]}]})
+    found = [
+        entity(rooms, number, "room", f"room {number}", {"price": price}) for number, price in (("7", 90), ("8", 70))
+    ]
+    talk = changes.introduced(Talk(ontology=rooms), found)
+    assert meant(talk, "the cheapest room") == [("8",)]
+    assert meant(talk, "the $90 one") == [("7",)]

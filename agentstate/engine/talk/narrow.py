@@ -16,6 +16,13 @@ from agentstate.engine.talk.words import CARDINALS, GRADED, NUMBERS, PLAIN_SCALE
 CURRENCIES = listed("dollar dollars euro euros pound pounds usd eur gbp bucks buck quid cents")
 _OVER = frozenset(["over", "above", "exceeding", "beyond"])
 _UNDER = frozenset(["under", "below"])
+_NAMED_SCALES = {
+    "price": ("price", "cost"),
+    "duration": ("duration", "minutes", "hours"),
+    "weight": ("weight",),
+    "distance": ("distance", "miles", "kilometers"),
+    "quality": ("rating", "score", "stars"),
+}
 _DAYS_AFTER = listed("on from of for by since the due")
 _USUAL_SCALES = {"money": ("amount", "price"), "number": ("amount",), "instant": ("time",)}
 
@@ -156,7 +163,16 @@ def _amount(scene: Scene, index: int, bare: bool) -> Filter | None:
     if found is None:
         return None
     wanted, length = found
-    return Filter(lambda entity: any(value == wanted for value in _amounts(scene, entity)), "amount", length)
+    return Filter(lambda entity: wanted in (list(_amounts(scene, entity)) or _prices(scene, entity)), "amount", length)
+
+
+def _prices(scene: Scene, entity: Entity) -> list[Decimal]:
+    """Numbers that are amounts of money by their scale or name: not every tool knows money."""
+    priced = (
+        a for a in attributes_of(scene, entity) if a.kind == "number" and (a.scale == "price" or _tells(a, "price"))
+    )
+    values = (entity.attributes.get(attribute.name) for attribute in priced)
+    return [Decimal(value) for value in values if isinstance(value, int | Decimal)]
 
 
 def _counted(scene: Scene, index: int) -> Filter | None:
@@ -266,8 +282,14 @@ def _ranked(scene: Scene, entity: Entity, asked: Rank) -> list[Attribute]:
     if asked.attribute:
         return [attribute for attribute in attributes if attribute.name == asked.attribute]
     fit = [a for a in attributes if asked.scale in ((a.scale,) if a.scale else _USUAL_SCALES.get(a.kind, ()))]
+    fit = fit or [a for a in attributes if not a.scale and _tells(a, asked.scale)]
     happened = scene.type(entity.id).happened
     return sorted(fit, key=lambda a: a.name != happened)
+
+
+def _tells(attribute: Attribute, scale: str) -> bool:
+    """Whether an attribute without a declared scale is of this one by its name: a number called price is a price."""
+    return any(name in attribute.name.lower() for name in _NAMED_SCALES.get(scale, ()))
 
 
 def by_time(scene: Scene, ids: list[str]) -> list[str]:
