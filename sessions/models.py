@@ -93,7 +93,20 @@ class Snapshot(models.Model):
 
     session = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField()
+    parts = models.IntegerField(db_default=0)  # instances, each a SnapshotPart
     sealed = models.BinaryField()
+
+
+class SnapshotPart(models.Model):
+    """One instance of a folded state, as of the entry that changed it last. Written with its Snapshot, or not at all."""
+
+    id = models.BigAutoField(primary_key=True)
+    session = models.UUIDField()
+    number = models.IntegerField()
+    sealed = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["session", "number"], name="snapshot_part_number")]
 
 
 class Outbox(models.Model):

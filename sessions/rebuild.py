@@ -18,10 +18,10 @@ from django.db.models import F
 from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import Request, SessionState, evolve, from_snapshot, to_snapshot
+from agentstate.engine.state import Request, SessionState, evolve, to_snapshot
 from audit import keys, ledger
 from sessions import projections, states
-from sessions.models import AgentSession, ApprovalRequest, Snapshot
+from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
 from sessions.projections import Place
 
 
@@ -179,9 +179,8 @@ def _compare_requests(folded: Folded) -> Iterator[Difference]:
 
 def _compare_snapshot(snapshot: Snapshot, folded: Folded) -> Iterator[Difference]:
     session = folded.place.id
-    purpose = f"{states.SNAPSHOT}/{session}/{snapshot.seq}"
     try:
-        kept = from_snapshot(keys.unseal(folded.place.kid, purpose, bytes(snapshot.sealed)))
+        kept = states.kept_snapshot(session)
     except (keys.Unreadable, msgspec.MsgspecError):
         yield Difference(session, "snapshot", "unreadable", "the fold's")
         return
@@ -200,6 +199,7 @@ def rebuild(session: UUID) -> None:
         if not AgentSession.objects.filter(pk=session).update(**columns, lease_until=None, fence=F("fence") + 1):
             AgentSession.objects.create(id=session, **columns, fence=_fresh_fence())
         Snapshot.objects.filter(pk=session).delete()
+        SnapshotPart.objects.filter(session=session).delete()
         ApprovalRequest.objects.filter(session=session).delete()
         ApprovalRequest.objects.bulk_create(
             ApprovalRequest(

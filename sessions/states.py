@@ -12,12 +12,14 @@ from uuid import UUID
 
 import msgspec
 from django.conf import settings
+from django.db import transaction
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import NoSuchPoint
-from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
+from agentstate.engine.state import SessionState, evolve, from_parts, to_parts, to_snapshot
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
+from audit.blobs import Blobs
 from sessions.projections import Place
 
 SNAPSHOT = "agent_sessions/snapshot"
@@ -137,24 +139,36 @@ def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
 
 def _cold(session: UUID, head: ledger.Head) -> Loaded:
     rows = ledger.run(
-        "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed FROM agent_sessions_agentsession s"
-        " LEFT JOIN agent_sessions_snapshot c ON c.session = s.id WHERE s.id = %(session)s",
+        "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed, c.parts, p.bodies FROM agent_sessions_agentsession s"
+        " LEFT JOIN agent_sessions_snapshot c ON c.session = s.id"
+        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies FROM agent_sessions_snapshotpart"
+        "  WHERE session = c.session AND number < c.parts) p ON c.parts > 0 WHERE s.id = %(session)s",
         {"session": session},
     )
     if not rows:
         raise UnknownSession()
-    tenant, team, kid, seq, sealed = rows[0]
+    tenant, team, kid, seq, sealed, parts, bodies = rows[0]
     place = Place(session, tenant, team, kid)
     state = SessionState()
     if sealed is not None and seq <= head.size:
-        state = _unsealed(session, kid, seq, sealed)
+        state = _unsealed(session, kid, seq, sealed, parts, bodies)
     loaded = Loaded(place, head, _caught_up(session, state, head.size))
     remember(loaded)
     return loaded
 
 
-def _unsealed(session: UUID, kid: UUID, seq: int, sealed: bytes) -> SessionState:
-    return from_snapshot(keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed)))
+def _unsealed(
+    session: UUID, kid: UUID, seq: int, sealed: bytes, count: int, bodies: list[bytes] | None
+) -> SessionState:
+    """The state of a snapshot; that before the first entry when its parts are not all there."""
+    if len(bodies or ()) != count:
+        return SessionState()
+    data = keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed))
+    parts = {
+        number: keys.unseal(kid, f"{SNAPSHOT}/{session}/part/{number}", bytes(body))
+        for number, body in enumerate(bodies or ())
+    }
+    return from_parts(data, parts)
 
 
 def _caught_up(session: UUID, state: SessionState, size: int) -> SessionState:
@@ -180,11 +194,19 @@ def as_of(session: UUID, seq: int) -> SessionState:
 def _snapshot(session: UUID, most: int) -> SessionState:
     """The kept snapshot if it is of `most` entries or fewer, else the state before the first entry."""
     rows = ledger.run(
-        "SELECT s.kid, c.seq, c.sealed FROM agent_sessions_agentsession s"
-        " JOIN agent_sessions_snapshot c ON c.session = s.id WHERE s.id = %(session)s AND c.seq <= %(most)s",
+        "SELECT s.kid, c.seq, c.sealed, c.parts, p.bodies FROM agent_sessions_agentsession s"
+        " JOIN agent_sessions_snapshot c ON c.session = s.id"
+        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies FROM agent_sessions_snapshotpart"
+        "  WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
+        " WHERE s.id = %(session)s AND c.seq <= %(most)s",
         {"session": session, "most": most},
     )
     return _unsealed(session, *rows[0]) if rows else SessionState()
+
+
+def kept_snapshot(session: UUID) -> SessionState:
+    """The state as the kept snapshot has it. Raises keys.Unreadable."""
+    return _snapshot(session, 2**53)
 
 
 def events_since(session: UUID, start: int, stop: int) -> Iterator[tuple[int, ev.AnyEvent]]:
@@ -200,11 +222,42 @@ def fold_all(session: UUID, size: int) -> SessionState:
 
 def keep_snapshot(loaded: Loaded) -> None:
     """Write the state's snapshot. A crash before it costs a longer tail, nothing else."""
-    place, state = loaded.place, loaded.state
-    sealed = keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/{state.seq}", to_snapshot(state))
+    if not loaded.state.plans.instances:
+        _keep(loaded, to_snapshot(loaded.state), 0)
+        return
+    with transaction.atomic():
+        rows = ledger.run(
+            "SELECT seq FROM agent_sessions_snapshot WHERE session = %(session)s FOR UPDATE",
+            {"session": loaded.place.id},
+        )
+        since = rows[0][0] if rows else 0
+        if since < loaded.state.seq:
+            _keep_parts(loaded, since)
+
+
+def _keep_parts(loaded: Loaded, since: int) -> None:
+    """The snapshot with the instances that have changed by entry `since` or later; the others stand as they were
+    written.
+    """
+    place = loaded.place
+    data, parts, count = to_parts(loaded.state, since)
+    bodies = [keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/part/{number}", body) for number, body in parts.items()]
     ledger.run(
-        "INSERT INTO agent_sessions_snapshot (session, seq, sealed) VALUES (%(session)s, %(seq)s, %(sealed)s)"
-        " ON CONFLICT (session) DO UPDATE SET seq = EXCLUDED.seq, sealed = EXCLUDED.sealed"
+        "INSERT INTO agent_sessions_snapshotpart (session, number, sealed)"
+        " SELECT %(session)s, row.number, row.sealed FROM unnest(%(numbers)s::int[], %(bodies)b) AS row(number, sealed)"
+        " ON CONFLICT (session, number) DO UPDATE SET sealed = EXCLUDED.sealed",
+        {"session": place.id, "numbers": list(parts), "bodies": Blobs(bodies)},
+    )
+    _keep(loaded, data, count)
+
+
+def _keep(loaded: Loaded, data: bytes, parts: int) -> None:
+    place, seq = loaded.place, loaded.state.seq
+    sealed = keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/{seq}", data)
+    ledger.run(
+        "INSERT INTO agent_sessions_snapshot (session, seq, parts, sealed)"
+        " VALUES (%(session)s, %(seq)s, %(parts)s, %(sealed)s) ON CONFLICT (session)"
+        " DO UPDATE SET seq = EXCLUDED.seq, parts = EXCLUDED.parts, sealed = EXCLUDED.sealed"
         " WHERE agent_sessions_snapshot.seq < EXCLUDED.seq",
-        {"session": place.id, "seq": state.seq, "sealed": sealed},
+        {"session": place.id, "seq": seq, "parts": parts, "sealed": sealed},
     )

@@ -14,7 +14,7 @@ from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, plans, queries, rebuild, states
-from sessions.models import AgentSession
+from sessions.models import AgentSession, Snapshot, SnapshotPart
 from sessions.runtime import delegates
 from tests import cast
 from tests.shell.bank_world import events, kinds, say, state, work
@@ -229,3 +229,31 @@ def test_a_model_may_propose_a_plan_as_a_whole_and_is_told_when_it_has_ended():
     say(session, "Go.")
     assert ran.names == ["first", "first"]
     assert "ended" in [item.text for item in state(session).items if item.role == "tool"][-1]
+
+
+def test_instances_are_kept_as_parts_of_the_snapshot_and_read_back(settings):
+    """Only the instances that have changed are written again; a missing part costs time and no truth."""
+    settings.SNAPSHOT_EVERY = 20
+    members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(30)]
+    session = handed(step("wait", "state.a", name="†input.name"), instances=members)
+    whole = state(session)
+    parts = SnapshotPart.objects.filter(session=session)
+    assert parts.count() == Snapshot.objects.get(pk=session).parts == 30
+    states.forget_all()
+    assert state(session) == whole
+    assert rebuild.check(session) == []
+    before, since = dict(parts.values_list("number", "sealed")), Snapshot.objects.get(pk=session).seq
+    stale = [number for number, each in enumerate(whole.plans.instances.values()) if each.seq < since]
+    commands.propose_plan(cast.alice(), session, calls=[step("wait", name="b")] * 9)
+    work()
+    unchanged = [
+        number
+        for number, sealed in parts.order_by("number").values_list("number", "sealed")
+        if sealed == before[number]
+    ]
+    assert unchanged == stale
+    assert stale
+    parts.filter(number=3).delete()
+    whole = state(session)
+    states.forget_all()
+    assert state(session) == whole

@@ -1,7 +1,7 @@
 """What happens to plans: proposed, committed, carried out call by call, and ended; and the instances they run over.
 
 A plan is kept in the protocol's notation, every call under its `_id`. Each version is whole, so that any two can be
-compared. What happens to an instance is an entry of that instance's own data subject.
+compared.
 """
 
 from __future__ import annotations
@@ -50,14 +50,11 @@ class PlanCommitted(Event, frozen=True, tag="plan.committed"):
 
 
 class InstanceOpened(Event, frozen=True, tag="plan.instance_opened"):
-    """One of the instances that the round is carried out for. `subject` is whose data it is; empty: the session's
-    customer's.
-    """
+    """One of the instances that the round is carried out for, and what it is given."""
 
     round: str
     instance: str
     inputs: dict[str, Any] = {}
-    subject: str = ""
     v: int = 1
 
 

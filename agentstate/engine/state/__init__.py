@@ -32,7 +32,7 @@ from agentstate.engine.state.forks import fork_promoted, message_drafted, sessio
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
-from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
+from agentstate.engine.state.snapshot import from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.engine.state.versions import checkpoint_named, marked
 from agentstate.errors import Broken
 
@@ -46,8 +46,10 @@ __all__ = [
     "digest_of",
     "evolve",
     "fold",
+    "from_parts",
     "from_snapshot",
     "pending",
+    "to_parts",
     "to_snapshot",
 ]
 

@@ -79,9 +79,9 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
         inputs=event.inputs,
         many=event.instances > 0,
         proposed="" if before.proposed == event.round else before.proposed,
-        own=_kept(before.own, plan, again, event.round),
+        own=_kept(before.own, plan, again, event.round, state.seq),
         instances={
-            name: _kept(part, plan, again, event.round) if part.round == event.round else part
+            name: _kept(part, plan, again, event.round, state.seq) if part.round == event.round else part
             for name, part in before.instances.items()
         },
         ready=(),
@@ -111,16 +111,16 @@ def _told(state: SessionState, event: ev.PlanCommitted) -> Any:
     return "whole" if asked else "each"
 
 
-def _kept(part: Instance, plan: Plan, again: bool, round_id: str) -> Instance:
+def _kept(part: Instance, plan: Plan, again: bool, round_id: str, seq: int) -> Instance:
     """What a part brings into the round: nothing, but what has begun already when a plan is edited on the way."""
     if not again:
-        return replace(part, round=round_id, outcomes={}, marks={})
+        return replace(part, round=round_id, outcomes={}, marks={}, seq=seq)
     kept = {
         name: outcome
         for name, outcome in part.outcomes.items()
         if name in plan.by_id and (outcome.began or outcome.status not in ("skipped", "blocked"))
     }
-    return replace(part, outcomes=kept)
+    return replace(part, outcomes=kept, seq=seq)
 
 
 def _without_proposal(state: SessionState, round_id: str) -> SessionState:
@@ -153,7 +153,7 @@ def _begun(state: SessionState) -> SessionState:
 
 def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> SessionState:
     before = state.plans.instances.get(event.instance, Instance())
-    opened = replace(before, inputs=event.inputs, subject=event.subject, round=event.round, seq=state.seq)
+    opened = replace(before, inputs=event.inputs, round=event.round, seq=state.seq)
     instances = {**state.plans.instances, event.instance: opened}
     return replace(state, plans=replace(state.plans, instances=instances))
 

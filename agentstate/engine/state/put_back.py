@@ -110,7 +110,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
 def resting(state: SessionState) -> SessionState:
     """The state with no run, no open model request and no timer."""
     chart = without_timers(state.chart)
-    plans = put_back(state.plans)
+    plans = put_back(state.plans, state.seq)
     return replace(
         state,
         run="",

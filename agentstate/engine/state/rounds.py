@@ -28,13 +28,12 @@ Told = Literal["each", "whole", "note"]
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One data context: its scratchpad, what it was given, and how far the round is with it. `subject` is whose data it
-    is, empty for the session's customer's; `seq` the entry after which it stands as it does.
+    """One data context: its scratchpad, what it was given, and how far the round is with it. `seq` is the entry that
+    changed it last.
     """
 
     pad: dict[str, Any] = {}
     inputs: dict[str, Any] = {}
-    subject: str = ""
     round: str = ""
     outcomes: dict[str, Outcome] = {}
     marks: dict[str, Marks] = {}
@@ -163,6 +162,9 @@ def with_part(plans: Plans, instance: str, part: Instance) -> Plans:
     return replace(plans, instances={**plans.instances, instance: part})
 
 
-def put_back(plans: Plans) -> Plans:
-    """The plans after a rollback or in a fork: versions stay counted, instances as they were, the round is over."""
-    return replace(plans, is_open=False, ready=(), left=0, proposed="", approved=None)
+def put_back(plans: Plans, seq: int) -> Plans:
+    """The plans after a rollback at entry `seq`, or in a fork: versions stay counted, instances are as they were, the
+    round is over.
+    """
+    instances = {name: replace(part, seq=seq) for name, part in plans.instances.items()}
+    return replace(plans, is_open=False, ready=(), left=0, proposed="", approved=None, instances=instances)

@@ -11,11 +11,10 @@ from agentstate.engine.decide.commands.base import Command
 
 
 class InstanceGiven(msgspec.Struct, frozen=True):
-    """One instance that a plan is to be carried out for. `subject` is whose data it is; empty: the customer's."""
+    """One instance that a plan is to be carried out for, and what it is given."""
 
     name: str
     inputs: dict[str, Any] = {}
-    subject: str = ""
 
 
 class ProposePlan(Command, frozen=True):

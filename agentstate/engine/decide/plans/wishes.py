@@ -25,7 +25,7 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
     _must_be_instances(command.instances)
     plan = checked(state, command.calls, command.inputs, given, command.instances)
     round_id = given.new_id()
-    opened = [ev.InstanceOpened(round_id, each.name, each.inputs, each.subject) for each in command.instances]
+    opened = [ev.InstanceOpened(round_id, each.name, each.inputs) for each in command.instances]
     proposal = ev.PlanProposed(
         round_id, written(plan), command.by, command.source, command.follow, command.inputs, len(command.instances)
     )
