@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.conversation import Item, ItemCall
+from agentstate.engine.advance import next_action
+from agentstate.engine.conversation import LONGEST, Item, ItemCall
+from agentstate.engine.decide.memory import BeingSummarised
 from agentstate.engine.memory import correction, remembering, summaries
 from agentstate.engine.memory.decay import decayed, seconds_between
 from agentstate.engine.memory.groups import grouped
@@ -19,9 +21,12 @@ from agentstate.engine.memory.importance import DEFAULT_RULES, Rule, importance,
 from agentstate.engine.memory.lines import facts, told
 from agentstate.engine.memory.pins import MOST_PINS, NotHeld, NotPinned, TooManyPins
 from agentstate.engine.memory.remembering import BadMemory, Remembering
+from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.sight import result_without, visible
+from agentstate.engine.memory.summaries import MOST
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.scratchpad import BadPath
+from agentstate.engine.state import fold
 from tests.core import memory_world, worlds
 from tests.core.made import values
 from tests.core.memory_world import agent
@@ -243,3 +248,64 @@ def test_settings_of_any_json_are_taken_or_refused_by_name(given_settings: dict[
 def test_settings_that_are_wrong_name_the_field(wrong: dict[str, object]):
     with pytest.raises(BadMemory, match=next(iter(wrong)).split("_")[0]):
         remembering.load(msgspec.json.encode(wrong))
+
+
+# Histories from before there were summaries
+
+
+def test_a_history_without_summaries_folds_bounded_and_names_what_was_let_go():
+    opened: list[ev.AnyEvent] = [ev.SessionOpened("C-1", "team", "bank", "phone")]
+    said_then: list[ev.AnyEvent] = [ev.MessageAdded("customer", f"Words {number}") for number in range(2_000)]
+    state = fold((event, "2026-11-21T03:00:00.000000Z") for event in [*opened, *said_then])
+    assert len(state.items) <= LONGEST
+    summaries = state.memory.summaries
+    assert {(summary.method, summary.text) for summary in summaries} == {("none", "")}
+    assert len(summaries) <= MOST
+    covered = [seq for summary in summaries for seq in range(summary.first, summary.last + 1)]
+    assert sorted([*covered, *(item.seq for item in state.items)]) == list(range(1, 2_001))
+
+
+# Summaries that a model writes
+
+
+def to_be_summarised() -> World:
+    """A talk whose next request is too long, under an agent whose model writes the summaries."""
+    world = under(worlds.opened(), agent(600, summaries="model"))
+    return world.after(*[core.Say("customer", "And then? " * 30, "customer") for _ in range(9)])
+
+
+FRAME = Frame(20, 0, 20)
+
+
+def test_a_model_is_asked_for_the_summary_and_its_words_stand_for_the_range():
+    world = to_be_summarised().after(core.Fit("small", FRAME, "s1", "d"))
+    wanted = world.state.memory.wanted
+    assert (wanted.step, next_action(world.state, "9").again) == ("s1", False)
+    world = world.after(core.Summarise("s1", "She asks\nand asks again."))
+    (summary,) = world.state.memory.summaries
+    assert (summary.method, summary.covers) == ("model:small", wanted.covers)
+    assert summary.text.splitlines()[0] == f"{summary.first} summary: She asks"
+
+
+def test_a_lost_answer_is_asked_for_again_and_the_old_one_is_outdated():
+    world = to_be_summarised().after(core.Fit("small", FRAME, "s1"), core.Fit("small", FRAME, "s2"))
+    first, second = world.events(ev.SummaryRequested)
+    assert (first.covers, first.digest) == (second.covers, second.digest)
+    with pytest.raises(core.Outdated):
+        world.after(core.Summarise("s1", "Late."))
+    assert world.after(core.Summarise("s2", "In time.")).state.memory.summaries
+
+
+@pytest.mark.parametrize(("text", "because"), [("", "away"), ("word " * 5_000, "")])
+def test_what_a_model_cannot_say_in_the_room_there_is_is_said_by_rules(text: str, because: str):
+    world = to_be_summarised().after(core.Fit("small", FRAME, "s1"), core.Summarise("s1", text, because))
+    (made,) = world.events(ev.SummaryMade)
+    assert made.method == "rules/1"
+    assert made.because
+    assert ESTIMATE.count(made.text) <= world.events(ev.SummaryRequested)[0].limit
+
+
+def test_what_is_being_summarised_cannot_be_pinned_just_now():
+    world = to_be_summarised().after(core.Fit("small", FRAME, "s1"))
+    with pytest.raises(BeingSummarised):
+        world.after(core.Pin(world.state.memory.wanted.first, "sue"))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine.conversation import LONGEST, WINDOW, Item
-from agentstate.engine.memory.cover import Cover, covering
+from agentstate.engine.memory.cover import Cover, covering, joining
 from agentstate.engine.memory.groups import Group, grouped
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.scene import Scene
-from agentstate.engine.memory.summaries import Summary
+from agentstate.engine.memory.summaries import LONGEST_TEXT, MOST, Summary
 from agentstate.engine.memory.tokens import ESTIMATE
 
 Recalled = tuple[tuple[Item, ...], Memory]
@@ -41,11 +41,14 @@ def _let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str])
         return items, memory
     for cover in covering(scene, batch, 0):
         items, memory = summarised(items, memory, _unworded(cover))
+    while len(memory.summaries) > MOST:
+        scene = replace(scene, items=items, memory=memory)
+        items, memory = summarised(items, memory, _unworded(joining(scene, memory.summaries[:2], 0)))
     return items, memory
 
 
 def _unworded(cover: Cover) -> Summary:
-    earlier = "\n".join(each.text for each in cover.replaced if each.text)
+    earlier = "\n".join(each.text for each in cover.replaced if each.text)[-LONGEST_TEXT:]
     return Summary(cover.last, cover.first, cover.last, cover.kept, cover.count, cover.covers, "none", earlier)
 
 
