@@ -61,6 +61,7 @@ class PreferenceLine(msgspec.Struct, frozen=True):
     learned: tuple[LearnedLine, ...]
     refused: bool
     refused_values: tuple[Any, ...]
+    learnable: bool
     threshold: int
     half_life: int
 
@@ -161,6 +162,7 @@ def _preference(state: ProfileState, declared: Declaration, kind: PreferenceKind
         learned=tuple(_learned(declared, item, sure) for item, sure in beliefs(state, kind, at)),
         refused=None in refusals,
         refused_values=tuple(value for value in refusals if value is not None),
+        learnable=any(rule.preference == kind.name for rule in declared.learning),
         threshold=kind.threshold,
         half_life=kind.half_life,
     )

@@ -130,6 +130,7 @@ class Preference(serializers.Serializer[Any]):
     learned = LearnedValue(many=True)
     refused = serializers.BooleanField(help_text="whether it must not be learned")
     refused_values = serializers.ListField(child=AnyValue())
+    learnable = serializers.BooleanField(help_text="whether any rule learns it from what happens in sessions")
     threshold = serializers.IntegerField(help_text="percent of confidence from which a learned value counts")
     half_life = serializers.IntegerField(help_text="days in which what was learned loses half of its weight")
 
