@@ -17,7 +17,7 @@ class Place(serializers.Serializer[Any]):
     writers = serializers.ListField(child=serializers.CharField(), help_text="e.g. tool:authorize, staff:supervisor")
     private = serializers.BooleanField(help_text="kept out of every model request")
     merge = serializers.CharField(help_text="how concurrent changes of it merge; empty: a clash is refused")
-    required = serializers.BooleanField()
+    required = serializers.BooleanField()  # type: ignore[assignment]  # of the place, not of this field
 
 
 class SchemaVersion(serializers.Serializer[Any]):
