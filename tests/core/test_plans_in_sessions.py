@@ -8,7 +8,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.advance import AskModel, RunCall, next_actions
+from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
@@ -97,7 +97,8 @@ def test_what_depends_on_a_rejected_call_is_blocked_and_the_agent_is_asked_again
     assert (outcome(world, "transfer"), outcome(world, "authorize")) == ("rejected", "blocked")
     assert next_actions(world.state, stamp(world.given.at)) == (AskModel(again=False),)
     told = [item.text for item in world.state.items if item.role == "tool"]
-    assert len(told) == 2 and "blocked" in told[1]
+    assert len(told) == 2
+    assert "blocked" in told[1]
 
 
 def test_an_error_goes_to_the_last_alternative_and_the_branch_is_taken():
@@ -253,3 +254,16 @@ def test_the_state_of_a_plan_is_the_fold_of_its_events_and_survives_a_snapshot()
     stored = [(ev.decode(ev.encode(event)), at) for event, at in world.history]
     assert fold(stored) == world.state
     assert from_snapshot(to_snapshot(world.state)) == world.state
+
+
+def test_one_session_holds_a_bounded_number_of_instances():
+    first, second = (tuple(InstanceGiven(f"{part}-{number}") for number in range(600)) for part in ("a", "b"))
+    world = proposed(LOAD, instances=first)
+    with pytest.raises(Refused, match="at most 1000"):
+        world.after(ProposePlan((LOAD,), "user:sue", instances=second))
+
+
+def test_the_end_of_the_session_is_the_end_of_its_plan():
+    world = proposed(LOAD, CHECK).after(core.End("hung up", "customer"))
+    assert not world.state.plans.is_open
+    assert isinstance(next_actions(world.state, stamp(world.given.at))[0], Nothing)

@@ -9,13 +9,15 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, plans, queries, rebuild, states
+from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, Snapshot, SnapshotPart
-from sessions.runtime import delegates
+from sessions.runtime import advance, delegates
 from tests import cast
 from tests.shell.bank_world import events, kinds, say, state, work
 from tests.shell.side_by_side_world import model, proposed, ran, told
@@ -257,3 +259,28 @@ def test_instances_are_kept_as_parts_of_the_snapshot_and_read_back(settings):
     whole = state(session)
     states.forget_all()
     assert state(session) == whole
+
+
+def test_a_plan_survives_a_worker_that_died_in_it_and_its_calls_run_again_under_the_same_keys():
+    session = told()
+    commands.propose_plan(cast.alice(), session, calls=[FIRST, step("wait", "state.x", name="x"), SECOND])
+    AgentSession.objects.filter(pk=session).update(fence=7)
+    run_commands(Lease(session, 7), [advance.intend(session, NOBODY)])
+    assert statuses(session) == {"wait": "running", "wait-2": "running", "wait-3": "waiting"}
+    AgentSession.objects.filter(pk=session).update(lease_until=None)
+    states.forget_all()
+    work()
+    assert statuses(session) == {"wait": "done", "wait-2": "done", "wait-3": "done"}
+    keys = [event["key"] for event in events(session, "tool.intended")]
+    assert len(keys) == 5
+    assert len(set(keys)) == 3
+    assert rebuild.check(session) == []
+
+
+def test_the_page_of_a_session_tells_what_a_plan_did():
+    session = handed(FIRST, step("fail", "state.f", name="f"), step("wait", "state.g", name="†state.f.name"))
+    page = cast.browser(cast.alice()).get(f"/sessions/{session}/").content.decode()
+    assert "f does not work" in page
+    audit = cast.browser(cast.alice()).get(f"/sessions/{session}/audit/").content.decode()
+    for words in ("Plan 1 in force", "Will not run", "Plan carried out"):
+        assert words in audit

@@ -38,7 +38,7 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
     if facts is None:
         return [_gone(call)]
-    if call.status is CallStatus.RUNNING and _must_not_run_again(call, facts):
+    if call.status is CallStatus.RUNNING and _must_not_run_again(state, call, facts):
         return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
     if call.status is CallStatus.READY and misplaced is not None:
@@ -103,9 +103,9 @@ def _gone(call: Call) -> ev.AnyEvent:
     return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
 
 
-def _must_not_run_again(call: Call, facts: ToolFacts) -> bool:
+def _must_not_run_again(state: SessionState, call: Call, facts: ToolFacts) -> bool:
     """A lost result: `once` is never repeated, and what keeps killing its worker is given up."""
-    return facts.effect == "once" or call.attempt >= facts.attempts + LOST_RESULTS
+    return plans.effect_of(state.plans, call, facts) == "once" or call.attempt >= facts.attempts + LOST_RESULTS
 
 
 def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -25,9 +25,10 @@ class AlreadyBegun(Refused):
 
 
 class TooManyInstances(Invalid):
-    """One session carries out a plan for so many instances, not more."""
+    """One session holds so many instances, not more."""
 
     code = "too_many_instances"
+    remedy = "Open another session for the others."
 
 
 class FollowsPlan(Refused):

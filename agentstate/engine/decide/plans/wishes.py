@@ -22,7 +22,7 @@ from agentstate.errors import Invalid, NotFound, Refused
 def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """A plan from outside. It passes the same check and the same policy as one of the agent."""
     must_live(state)
-    _must_be_instances(command.instances)
+    _must_be_instances(state, command.instances)
     plan = checked(state, command.calls, command.inputs, given, command.instances)
     round_id = given.new_id()
     opened = [ev.InstanceOpened(round_id, each.name, each.inputs) for each in command.instances]
@@ -32,10 +32,11 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
     return gated(state, proposal, opened, given, command.saved)
 
 
-def _must_be_instances(instances: Sequence[InstanceGiven]) -> None:
-    if len(instances) > MAX_INSTANCES:
-        raise TooManyInstances(f"got {len(instances)}, at most {MAX_INSTANCES}", field="instances")
+def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) -> None:
     names = [each.name for each in instances]
+    held = len(state.plans.instances.keys() | set(names))
+    if held > MAX_INSTANCES:
+        raise TooManyInstances(f"the session would have {held}, at most {MAX_INSTANCES}", field="instances")
     if len(set(names)) < len(names):
         raise Invalid("two instances have the same name", field="instances")
     if any(not name or len(name) > 120 for name in names):
