@@ -210,6 +210,13 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "request.ended": _closed,
     "session.expired": _notice,
     "session.reopened": _notice,
+    "session.forked": _notice,
+    "session.rolled_back": _notice,
+    "message.drafted": _notice,
+    "fork.promoted": _notice,
+    "session.superseded": _notice,
+    "conflict.opened": _notice,
+    "conflict.ended": _notice,
     "session.ended": _notice,
     "session.failed": _notice,
 }

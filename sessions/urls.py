@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from sessions.views import versions
 from sessions.views import audit, charts, chat, decisions, frame, lists, memory, plans, profiles, session, state, wall
 
 urlpatterns = [
@@ -19,6 +20,8 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/state/", state.state, name="session_state"),
     path("sessions/<uuid:session_id>/memory/", memory.memory, name="memory"),
     path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),
+    path("sessions/<uuid:session_id>/versions/", versions.versions, name="versions"),
+    path("sessions/<uuid:session_id>/versions/<str:act>/", versions.versions_change, name="versions_change"),
     path("sessions/<uuid:session_id>/audit/", audit.session_audit, name="session_audit"),
     path("sessions/<uuid:session_id>/export/", audit.session_export, name="session_export"),
     path("sessions/<uuid:session_id>/export/key/", audit.session_vkey, name="session_vkey"),

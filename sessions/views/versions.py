@@ -1,0 +1,147 @@
+"""The page of a session's versions: points to go back to, what going back would not undo, forks, differences, what
+would have happened, and values that are contested.
+
+Each button is a form of its own, so that everything works without JavaScript. Going back is two steps: first the page
+says what it would do, and only a form of that page does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.errors import Invalid, Refused
+from agentstate.ids import new_id
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.queries import display_names
+from sessions import commands, queries, words
+from sessions.commit import Committed
+from sessions.views.frame import as_id, console
+
+WHY = {
+    "named": "Named",
+    "gate": "Before a decision was asked for",
+    "effect": "Before something was done",
+    "rest": "At rest",
+    "every": "Every hundred entries",
+    "rollback": "Before it was put back",
+}
+OUTCOMES = {"done": "Done", "failed": "Failed", "unknown": "Begun, result not known"}
+STANDING = {"open": "Waits", "voted": "Settled by votes", "arbitrated": "Settled", "withdrawn": "Let be"}
+MOST_TOLD = 60  # sentences of one difference
+
+
+@console
+@require_safe
+def versions(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The page; with `back` what going back there would do, with `from` a difference, with `replay` what would be."""
+    return render(request, "agent_sessions/versions.html", _context(request, session_id))
+
+
+@console
+@require_POST
+def versions_change(request: HttpRequest, session_id: UUID, act: str) -> HttpResponse:
+    """One change, then a page again: of the fork for a fork, else of this session. A refusal is told at its top."""
+    change = _CHANGES.get(act)
+    if change is None:
+        raise Invalid(f"want one of {', '.join(_CHANGES)}", field="act")
+    try:
+        done = change(request, session_id, request.POST)
+    except Refused as refusal:
+        if refusal.status == 404 or isinstance(refusal, PermissionDenied):
+            raise
+        context = {**_context(request, session_id), "refusal": refusal}
+        status = 422 if isinstance(refusal, Invalid) else refusal.status
+        return render(request, "agent_sessions/versions.html", context, status=status)
+    return redirect("versions", done.session)
+
+
+def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
+    line = queries.session_line(request.user, session_id)
+    found = queries.versions_of(request.user, session_id)
+    contested = queries.conflicts(request.user, session_id)
+    actors = {point.by for point in found.checkpoints} | {each.by for line in contested for each in line.proposals}
+    return {
+        "here": "sessions",
+        "line": line,
+        "versions": found,
+        "points": [(point, WHY[point.why]) for point in found.checkpoints],
+        "contested": [_contest(each) for each in contested],
+        "names": display_names(actors | {each.by for each in contested}),
+        "key": str(new_id()),
+        **_asked(request, session_id, found),
+    }
+
+
+def _asked(request: HttpRequest, session_id: UUID, found: queries.VersionsLine) -> dict[str, Any]:
+    """What the page was asked to show beside."""
+    given = request.GET
+    if back := _number(given.get("back", "")):
+        shown = queries.rollback_preview(request.user, session_id, back)
+        return {"back": shown, "lasting": [(each, OUTCOMES[each.outcome]) for each in shown.since.lasting]}
+    if start := _number(given.get("from", "")):
+        other = as_id(given["other"], "other") if given.get("other") else None
+        end = _number(given.get("to", "")) or -1
+        told = queries.state_difference(request.user, session_id, start, end, other).sentences
+        return {"difference": told[:MOST_TOLD], "more": max(0, len(told) - MOST_TOLD), "start": start, "end": end}
+    return {"replayed": queries.replayed(request.user, session_id)} if given.get("replay") else {}
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+
+def _contest(line: queries.ConflictLine) -> dict[str, Any]:
+    told = [(each, words.value(each.value[0]) if each.value else "nothing") for each in line.proposals]
+    return {"line": line, "proposals": told, "standing": STANDING[line.status], "path": words.plain(line.path)}
+
+
+def _name(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    seq = _number(post.get("seq", "")) or -1
+    return commands.name_checkpoint(request.user, session, post.get("name", ""), seq=seq, key=post.get("key", ""))
+
+
+def _roll_back(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    to, seen, reason = _number(post.get("to", "")), post.get("seen", ""), post.get("reason", "")
+    return commands.roll_back(request.user, session, to, seen=seen, reason=reason, key=post.get("key", ""))
+
+
+def _fork(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    seq = _number(post.get("seq", "")) or -1
+    return commands.fork(request.user, session, seq=seq, reason=post.get("reason", ""), key=post.get("key", ""))
+
+
+def _promote(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    return commands.promote(request.user, session, reason=post.get("reason", ""), key=post.get("key", ""))
+
+
+def _vote(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    conflict, proposal = post.get("conflict", ""), post.get("proposal", "")
+    return commands.cast_vote(request.user, session, conflict, proposal=proposal, key=post.get("key", ""))
+
+
+def _settle(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    conflict, proposal = post.get("conflict", ""), post.get("proposal", "")
+    return commands.settle(
+        request.user,
+        session,
+        conflict,
+        proposal=proposal,
+        reason=post.get("reason", ""),
+        key=post.get("key", ""),
+    )
+
+
+_CHANGES: Mapping[str, Callable[[HttpRequest, UUID, QueryDict], Committed]] = {
+    "name": _name,
+    "rollback": _roll_back,
+    "fork": _fork,
+    "promote": _promote,
+    "vote": _vote,
+    "settle": _settle,
+}
