@@ -220,6 +220,8 @@ def test_a_stored_state_is_judged_before_it_is_used():
         ({"properties": {"a": {"x-writers": "agent"}}}, "x-writers"),
         ({"properties": {"a": {"x-private": 1}}}, "x-private"),
         ({"properties": {"a": {"x-merge": 1}}}, "x-merge"),
+        ({"properties": {"a": {"x-privat": True}}}, "x-privat"),
+        ({"requried": ["a"]}, "requried"),
         ({"properties": {"a": {"properties": {"b": {"$ref": "#"}}}}}, "$ref"),
     ],
 )

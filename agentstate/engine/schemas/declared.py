@@ -18,7 +18,8 @@ import msgspec
 
 from agentstate.engine.events.base import digest
 from agentstate.engine.schemas import compiled
-from agentstate.engine.schemas.places import children
+from agentstate.engine.schemas.money import WORD as MONEY
+from agentstate.engine.schemas.places import LIST, MAP, ONE, children
 from agentstate.engine.schemas.refusals import BadSchema
 
 ActorKind = Literal["customer", "agent", "tool", "staff", "system"]
@@ -27,6 +28,25 @@ MAX_WRITERS = 50
 ANYBODY = "*"
 # Words under which a place is one property, item or definition, and no alternative among several.
 _PLAIN = ("properties", "additionalProperties", "patternProperties", "items", "prefixItems", "$defs")
+# All words of JSON Schema 2020-12 that `keywords` lets through, and ours.
+_KNOWN = {
+    *ONE,
+    *LIST,
+    *MAP,
+    *WORDS,
+    MONEY,
+    "$schema",
+    "$ref",
+    "$comment",
+    "title",
+    "description",
+    "default",
+    "examples",
+}
+_KNOWN |= {"type", "enum", "const", "required", "pattern", "format", "minLength", "maxLength", "minimum", "maximum"}
+_KNOWN |= {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minContains"}
+_KNOWN |= {"maxContains", "minProperties", "maxProperties", "dependentRequired", "contentEncoding", "contentMediaType"}
+_KNOWN |= {"deprecated", "readOnly", "writeOnly"}
 _KINDS = ("customer", "agent", "tool", "staff", "system", ANYBODY)
 
 
@@ -112,6 +132,10 @@ def _check_words(part: Any, path: str, plain: bool) -> None:
     """The words of a state's schema, here and below. Depth is bounded: the schema has been checked."""
     if not isinstance(part, dict):
         return
+    for word in part.keys() - _KNOWN:
+        raise BadSchema(
+            path, word[:50], "no such word: a slip here would leave something open that was meant to be closed"
+        )
     for word in WORDS:
         if word in part:
             if not plain:
