@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.profile import Happening
 from agentstate.engine.profile import commands as ask
 from agentstate.engine.profile import events as ev
-from agentstate.engine.profile.learned import confidences, kept
+from agentstate.engine.profile.learned import PRIOR, confidences, kept
 from agentstate.engine.profile.state import MOST_NAMES, MOST_RECORDS, MOST_SOURCES, MOST_VALUES, Preference, Source
 from agentstate.errors import Refused
 from tests.core.made import objects, values
@@ -193,6 +193,23 @@ def test_confidence_lies_between_0_and_1_and_only_falls_while_nothing_new_comes(
         assert sum(row) <= 1
     for earlier, later in pairwise(rows):
         assert all(after <= before for before, after in zip(earlier, later, strict=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(evidence, st.integers(1, 400), st.integers(2_001, 9_000))
+def test_confidence_is_the_share_that_its_definition_says(pairs, half_life, hours):
+    """The same by floating point, source by source, as the text has it."""
+    preference, now = believed(pairs, half_life), START + timedelta(hours=hours)
+
+    def weighs(source: Source) -> float:
+        age = (now - datetime.fromisoformat(source.at)) / timedelta(days=half_life)
+        return abs(source.weight) * 2.0**-age
+
+    pros = [sum(weighs(s) for s in item.sources if s.weight > 0) for item in preference.learned]
+    cons = [sum(weighs(s) for s in item.sources if s.weight < 0) for item in preference.learned]
+    found = confidences(preference, stamp(now))
+    for pro, con, confidence in zip(pros, cons, found, strict=True):
+        assert abs(float(confidence) - pro / (sum(pros) + con + PRIOR)) <= 0.0011
 
 
 @settings(max_examples=200, deadline=None)

@@ -21,8 +21,8 @@ from agentstate.engine.profile.values import LONGEST_TEXT
 class Happening(msgspec.Struct, frozen=True):
     """One entry of a session. `event` is its data; for a result, `tool` and `arguments` are those of its call.
 
-    `session` holds what rules may ask of the session: `agent`, `channel`, `topic`, and `delegated`, whether it did a task
-    of another session.
+    `session` holds what rules may ask of the session: `agent`, `channel`, `topic`, and `delegated`: whether it did a
+    task of another session.
     """
 
     seq: int

@@ -9,10 +9,9 @@ same profile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
-from decimal import ROUND_DOWN, Context, Decimal
-from functools import reduce
+from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any
 
 from agentstate.engine.profile.state import MOST_SOURCES, MOST_VALUES, Learned, Preference, Source
@@ -20,9 +19,8 @@ from agentstate.engine.profile.values import key_of
 
 PRIOR = 2  # what is not known weighs as much as two sources of today
 DAY = 86_400_000_000  # microseconds
-_exact = Context(prec=28)
-_PLACES = Decimal("0.001")
-_ZERO = Decimal(0)
+_STEPS = 256
+_UNIT = 1 << 40
 
 
 def kept(learned: tuple[Learned, ...], value: Any, source: Source) -> tuple[Learned, ...]:
@@ -51,33 +49,35 @@ def confidences(preference: Preference, at: str) -> tuple[Decimal, ...]:
     oldest, newest = min(source.at for source in sources), max(source.at for source in sources)
     span = preference.half_life * DAY
     # Weights are told as of the oldest source, so that only the unknown depends on the time of reading.
-    unknown = _exact.multiply(Decimal(PRIOR), _doublings(oldest, max(at, newest), span))
-    pros = [
-        _sum(_weight(source, oldest, span) for source in item.sources if source.weight > 0)
-        for item in preference.learned
+    unknown = PRIOR * _doublings(oldest, max(at, newest), span)
+    weighed = [
+        [source.weight * _doublings(oldest, source.at, span) for source in i.sources] for i in preference.learned
     ]
-    cons = [
-        _sum(_weight(source, oldest, span) for source in item.sources if source.weight < 0)
-        for item in preference.learned
-    ]
-    every = _exact.add(_sum(pros), unknown)
-    return tuple(_share(pro, _exact.add(every, con)) for pro, con in zip(pros, cons, strict=True))
+    pros = [sum(weight for weight in weights if weight > 0) for weights in weighed]
+    cons = [-sum(weight for weight in weights if weight < 0) for weights in weighed]
+    return tuple(_share(pro, sum(pros) + con + unknown) for pro, con in zip(pros, cons, strict=True))
 
 
-def _share(part: Decimal, whole: Decimal) -> Decimal:
-    return _exact.divide(part, whole).quantize(_PLACES, ROUND_DOWN, context=_exact)
+def _share(part: int, whole: int) -> Decimal:
+    return Decimal(1000 * part // whole).scaleb(-3)
 
 
-def _sum(parts: Iterable[Decimal]) -> Decimal:
-    return reduce(_exact.add, parts, _ZERO)
+def _doublings(since: str, until: str, span: int) -> int:
+    """Two to the power of how many half-lives lie between two instants, in units of `_UNIT`.
 
-
-def _weight(source: Source, since: str, span: int) -> Decimal:
-    return _exact.multiply(Decimal(abs(source.weight)), _doublings(since, source.at, span))
-
-
-def _doublings(since: str, until: str, span: int) -> Decimal:
-    """Two to the power of how many half-lives lie between two instants."""
+    Whole numbers: the same everywhere, and never less for a later instant.
+    """
     apart = datetime.fromisoformat(until) - datetime.fromisoformat(since)
     micros = (apart.days * 86_400 + apart.seconds) * 1_000_000 + apart.microseconds
-    return _exact.power(Decimal(2), _exact.divide(Decimal(micros), Decimal(span)))
+    whole, rest = divmod(micros, span)
+    step, part = divmod(rest * _STEPS, span)
+    low, high = _powers()[step : step + 2]
+    return (low + (high - low) * part // span) << whole
+
+
+@lru_cache(maxsize=1)
+def _powers() -> tuple[int, ...]:
+    """The powers of two from 0 to 1, in `_STEPS`; between two of them a straight line is wrong by a millionth."""
+    exact = Context(prec=24)
+    roots = (exact.power(Decimal(2), exact.divide(Decimal(step), Decimal(_STEPS))) for step in range(_STEPS + 1))
+    return tuple(int(exact.multiply(root, Decimal(_UNIT))) for root in roots)
