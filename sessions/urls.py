@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import versions
-from sessions.views import audit, charts, chat, decisions, frame, lists, memory, plans, profiles, session, state, wall
+from sessions.views import (
+    audit,
+    charts,
+    chat,
+    decisions,
+    frame,
+    lists,
+    memory,
+    plans,
+    profiles,
+    session,
+    state,
+    versions,
+    wall,
+)
 
 urlpatterns = [
     path("", frame.home, name="home"),

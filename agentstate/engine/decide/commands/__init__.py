@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from agentstate.engine.decide.commands.approvals import Decide, Expire
 from agentstate.engine.decide.commands.base import Command
-from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
@@ -19,7 +18,6 @@ from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
 __all__ = [
-    "TakeTask",
     "Adapt",
     "Answer",
     "Arbitrate",
@@ -58,8 +56,9 @@ __all__ = [
     "Signal",
     "Summarise",
     "Supersede",
-    "Vote",
+    "TakeTask",
     "Unpin",
+    "Vote",
     "Vote",
     "Wind",
 ]
