@@ -140,7 +140,8 @@ def test_a_message_is_posted_and_read_among_the_entries() -> None:
     receipt = cleo.post(f"/sessions/{session}/messages", {"text": "Grüße, and  two spaces 👋"}).json()
     assert (receipt["session"], receipt["first"], receipt["seq"]) == (session, 1, 3)  # with the chart's first move
     entries = cleo.get(f"/sessions/{session}/entries", after=0).json()["entries"]
-    assert [(entry["kind"], entry["actor"]) for entry in entries] == [("message.added", cast.cleo().actor)]
+    by = cast.cleo().actor
+    assert [(entry["kind"], entry["actor"]) for entry in entries] == [("message.added", by), ("chart.moved", by)]
     assert (entries[0]["data"]["role"], entries[0]["data"]["text"]) == ("customer", "Grüße, and  two spaces 👋")
     assert entries[0]["command"] == receipt["command"]
 
