@@ -23,6 +23,7 @@ from audit.blobs import Blobs
 from sessions.projections import Place
 
 SNAPSHOT = "agent_sessions/snapshot"
+INSTANCE_BYTES = 4_000  # and each instance of its plan
 STATE_BYTES = 20_000  # what a remembered state is reckoned at beside its texts, measured on demo sessions
 
 
@@ -51,6 +52,7 @@ class _Memory:
     def put(self, loaded: Loaded) -> None:
         """Keep `loaded` unless a newer state is kept: a slow thread must not bring back the past."""
         weight = STATE_BYTES + 2 * sum(len(item.text) for item in loaded.state.items)
+        weight += INSTANCE_BYTES * len(loaded.state.plans.instances)
         with self._lock:
             held = self._held.get(loaded.place.id)
             if held is not None and held[1].head.size >= loaded.head.size:

@@ -72,4 +72,4 @@ def _one() -> tuple[ProposedCall, ...]:
 
 
 for name, calls, tool_name in (("steps", _many, "bench_step"), ("gated", _one, "bench_gated")):
-    register(Agent(name, "Work.", (tool_name,), "bank", {}, Script(f"script:{name}", calls)))
+    register(Agent(name, "Work.", (tool_name,), "bank", {}, script=Script(f"script:{name}", calls)))
