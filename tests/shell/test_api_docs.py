@@ -46,7 +46,7 @@ def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
         work()
         body = answer.json()
         if "SESSION" not in names:
-            names["SESSION"] = body["id"]
+            names["SESSION"], names["CUSTOMER"] = body["id"], body["customer"]
         if body.get("requests"):
             names["REQUEST"] = body["requests"][0]["id"]
 
