@@ -332,7 +332,9 @@ def test_the_scratchpads_of_instances_are_carried_with_the_sessions_own():
     world = replace(world, state=changed(world.state, plans=plans)).under(BANK_V2)
     world = world.after(core.Say("customer", "Go on.", "customer"))
     assert [event.instance for event in world.events(ev.StateMigrated)] == ["ann", ""]
-    assert world.state.plans.instances["ann"].pad["check"] == {"allowed": True}
+    ann = world.state.plans.instances["ann"]
+    assert ann.pad["check"] == {"allowed": True}
+    assert ann.seq == len(loaded().history)  # the entry that changed it: its part of the snapshot is written again
     assert world.state.schema.reference == "bank@2"
 
 

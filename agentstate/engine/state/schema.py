@@ -36,7 +36,7 @@ def _carried(pad: Pad, event: ev.StateMigrated) -> Pad:
 
 def _instance_migrated(state: SessionState, event: ev.StateMigrated) -> SessionState:
     part = state.plans.instances[event.instance]
-    instances = {**state.plans.instances, event.instance: replace(part, pad=_carried(part.pad, event))}
+    instances = {**state.plans.instances, event.instance: replace(part, pad=_carried(part.pad, event), seq=state.seq)}
     return replace(state, plans=replace(state.plans, instances=instances))
 
 
