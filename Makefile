@@ -50,7 +50,7 @@ bench: $(LOAD)
 	$(PY) -m benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 bench-data: $(LOAD)
-	$(PY) -m benchmarks.data
+	$(PY) -m benchmarks.sets
 
 lock: $(TEST)
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }

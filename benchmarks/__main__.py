@@ -12,25 +12,37 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks import rows
-from benchmarks.ground import Ground, ground, settle_environment
+from benchmarks.ground import ground, settle_environment
 from benchmarks.rows import Row
 
 
-def _first(here: Ground, quick: bool) -> list[Row]:
-    from benchmarks.first import group  # after django.setup()
+def _engine(quick: bool) -> list[Row]:
+    from benchmarks.engine import group  # once settings are named
 
-    return group.rows(here, quick)
+    return group.rows(quick)
 
 
-GROUPS: dict[str, Callable[[Ground, bool], list[Row]]] = {"first": _first}
+def _first(quick: bool) -> list[Row]:
+    with ground() as here:
+        from benchmarks.first import group  # after django.setup()
+
+        return group.rows(here, quick)
+
+
+def _patterns(quick: bool) -> list[Row]:
+    from benchmarks.patterns import group
+
+    return group.rows(quick)
+
+
+GROUPS: dict[str, Callable[[bool], list[Row]]] = {"engine": _engine, "first": _first, "patterns": _patterns}
 
 
 def main(words: Sequence[str]) -> int:
     """Run what `words` ask for; the exit code."""
     options = _parsed(words)
     settle_environment()
-    with ground() as here:
-        measured = [row for name in options.only for row in GROUPS[name](here, options.quick)]
+    measured = [row for name in options.only for row in GROUPS[name](options.quick)]
     return told(measured, options.out)
 
 

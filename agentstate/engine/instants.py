@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-_FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
+_EXAMPLE = "2026-11-21T03:25:00.000001Z"
+_LENGTH = len(_EXAMPLE)
 
 
 def stamp(instant: datetime) -> str:
@@ -14,4 +15,6 @@ def stamp(instant: datetime) -> str:
 
 def parse(text: str) -> datetime:
     """The inverse of `stamp`. Raises ValueError on any other form."""
-    return datetime.strptime(text, _FORM).replace(tzinfo=UTC)
+    if len(text) != _LENGTH or text[-1] != "Z" or text[10] != "T" or text[19] != ".":
+        raise ValueError(f"got {text[:40]!r}, want the form of {_EXAMPLE}")
+    return datetime.fromisoformat(text)

@@ -1,0 +1,165 @@
+"""The rows of the group: each beside the raw cost of the same bytes, or beside itself at the beginning."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.charts.lifecycle import lifecycle_chart
+from agentstate.engine.state import fold
+from benchmarks.engine import machines, plans
+from benchmarks.engine.talks import Talk, grown, opened, seconds_a_turn
+from benchmarks.rounds import paired
+from benchmarks.rows import Goal, Row, against
+from benchmarks.sets import LONG, long_talk
+
+GROUP = "engine"
+FLAT = Goal(1.3, at_least=False)
+
+
+class Size(msgspec.Struct, frozen=True):
+    """How much is measured: events of the conversations, turns of each cell, calls of the plans, rounds."""
+
+    lengths: tuple[int, ...]
+    turns: int
+    calls: tuple[int, ...]
+    rounds: int
+    folded: int
+
+
+FULL = Size((10, 1_000, LONG), 40, (625, 1_250, 2_500, 5_000, 10_000), 7, 3_000)
+QUICK = Size((10, 1_000, 4_000), 15, (250, 500, 1_000, 2_000), 3, 800)
+
+
+def rows(quick: bool) -> list[Row]:
+    """All rows of the group. No server, no network."""
+    size = QUICK if quick else FULL
+    talks = [_talk(length) for length in size.lengths]
+    return [
+        *_folding(size),
+        *_steps(size, talks),
+        *_bytes(size, talks),
+        *_contexts(size, talks),
+        *_plans(size),
+        _charts(size),
+    ]
+
+
+def _talk(length: int) -> Talk:
+    return long_talk(length) if length == LONG else grown(opened(), length)
+
+
+def _folding(size: Size) -> Iterator[Row]:
+    talk = opened()
+    while talk.state.seq < size.folded:
+        talk.turn()
+    kept = talk.kept
+    speeds: dict[str, list[float]] = {"fold": [], "raw": []}
+    for _ in range(size.rounds):
+        speeds["fold"].append(_a_second(len(kept), lambda: fold((ev.decode(data), at) for data, at in kept)))
+        speeds["raw"].append(_a_second(len(kept), lambda: [msgspec.json.decode(data) for data, _ in kept]))
+    yield against(
+        GROUP, "events folded, against decoding their JSON", median(speeds["fold"]), "1/s", median(speeds["raw"]),
+        Goal(0.02, at_least=True), f"{len(kept)} events, {size.rounds} rounds", paired(speeds["fold"], speeds["raw"]),
+    )  # fmt: skip
+
+
+def _a_second(count: int, work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - began)
+
+
+def _steps(size: Size, talks: list[Talk]) -> Iterator[Row]:
+    """What a turn costs at each length. The conversations take turns, so that a noisy neighbour hits all alike."""
+    taken: list[list[float]] = [[] for _ in talks]
+    for talk in talks[1:]:
+        seconds_a_turn(talk, 3)  # the first after reading back is slower: caches fill
+    for _ in range(size.rounds):
+        for times, talk, length in zip(taken, talks, size.lengths, strict=True):
+            subject = grown(opened(), length) if length < 100 else talk  # short ones must stay short
+            times += seconds_a_turn(subject, max(1, size.turns // size.rounds) if length >= 100 else 3)
+    base = median(taken[0])
+    for times, length in list(zip(taken, size.lengths, strict=True))[1:]:
+        yield against(
+            GROUP, f"a turn at event {length:,}, against event {size.lengths[0]}", 1000 * median(times), "ms",
+            1000 * base, FLAT, f"{len(times)} turns",
+        )  # fmt: skip
+
+
+def _bytes(size: Size, talks: list[Talk]) -> Iterator[Row]:
+    """What a turn appends, against the same turn early on and against its words alone."""
+    early, late = _bytes_a_turn(grown(opened(), 300), size.turns), _bytes_a_turn(talks[-1], size.turns)
+    what = f"bytes of a turn at event {size.lengths[-1]:,}, against"
+    yield against(GROUP, f"{what} event 300", late[0], "B", early[0], Goal(1.1, at_least=False), f"{size.turns} turns")
+    yield against(
+        GROUP, f"{what} its words and results", late[0], "B", late[1], Goal(20.0, at_least=False), f"{size.turns} turns"
+    )
+
+
+def _bytes_a_turn(talk: Talk, turns: int) -> tuple[float, float]:
+    talk.kept.clear()
+    seconds_a_turn(talk, turns)
+    events = [msgspec.json.decode(data) for data, _ in talk.kept]
+    words = [
+        event.get("text") or event.get("result")
+        for event in events
+        if event["kind"] in ("message.added", "tool.returned")
+    ]
+    return sum(len(data) for data, _ in talk.kept) / turns, len(msgspec.json.encode(words)) / turns
+
+
+def _contexts(size: Size, talks: list[Talk]) -> Iterator[Row]:
+    """Assembling a request, late against early, and against decoding the bytes of what the model is given."""
+    early, late = grown(opened(), 1_000), talks[-1]
+    taken: dict[str, list[float]] = {"early": [], "late": [], "raw": []}
+    data = msgspec.json.encode(late.request())
+    for _ in range(size.turns):
+        taken["early"].append(_seconds(early.request))
+        taken["late"].append(_seconds(late.request))
+        taken["raw"].append(_seconds(lambda: msgspec.json.decode(data)))
+    what = f"a request's context at event {size.lengths[-1]:,}, against"
+    times = {name: 1000 * median(each) for name, each in taken.items()}
+    yield against(GROUP, f"{what} event 1,000", times["late"], "ms", times["early"], FLAT, f"{size.turns} each")
+    yield against(
+        GROUP,
+        f"{what} decoding its JSON",
+        times["late"],
+        "ms",
+        times["raw"],
+        Goal(150.0, at_least=False),
+        f"{len(data)} B",
+    )
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _plans(size: Size) -> Iterator[Row]:
+    taken = [plans.check_and_order(calls, size.rounds) for calls in size.calls]
+    most = size.calls[-1]
+    exponent = plans.exponent(size.calls, taken)
+    yield against(
+        GROUP, f"exponent of checking and ordering {size.calls[0]:,} to {most:,} calls, against linear", exponent, "",
+        1.0, Goal(1.2, at_least=False), f"{size.rounds} each",
+    )  # fmt: skip
+    yield against(
+        GROUP, f"a plan of {most:,} calls read, checked and ordered, against decoding its JSON", 1000 * taken[-1], "ms",
+        1000 * plans.decode(most, size.rounds), Goal(200.0, at_least=False), f"{size.rounds} each",
+    )  # fmt: skip
+
+
+def _charts(size: Size) -> Row:
+    ours, raw = machines.speeds(lifecycle_chart(), size.turns * 20, size.rounds)
+    return against(
+        GROUP, "transitions of the lifecycle chart, against decoding its state's JSON", median(ours), "1/s",
+        median(raw), Goal(0.005, at_least=True), f"{size.turns * 20} events, {size.rounds} rounds", paired(ours, raw),
+    )  # fmt: skip

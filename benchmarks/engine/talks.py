@@ -1,0 +1,102 @@
+"""A conversation at the bank in memory, as long as wanted: the same turn again and again, by real commands.
+
+A turn is: the customer asks; the request is made to fit, and the model calls a tool; the tool runs; the model is asked
+again and answers. What is timed is all that the product does for it but storing: rules, fold, the request, the bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine import policy
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.memory.tokens import ESTIMATE
+from agentstate.engine.state import SessionState, calls_in, evolve
+from sessions.agents import context
+from sessions.agents.model import ModelRequest
+from sessions.agents.registry import Agent
+
+BANK = policy.load((Path(__file__).resolve().parents[2] / "sessions/policies/bank.json").read_bytes())
+AGENT = Agent("bank", "You serve the customers of a bank.", (), "bank", {})
+START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+LOOK = core.ToolFacts("load_customer", 1, "pure", 3, 1.0, lambda arguments: None, lambda arguments, state: "Look")
+OPEN = core.Open("C-1001", "team", "bank", "phone")
+
+
+class Talk:
+    """A session in memory. `kept` holds what was appended since it was emptied: an event's bytes and its instant."""
+
+    def __init__(self, state: SessionState | None = None) -> None:
+        self.state = state or SessionState()
+        self.kept: list[tuple[bytes, str]] = []
+
+    def does(self, command: core.Command) -> None:
+        """Decide, evolve, encode."""
+        state, at = self.state, START + timedelta(seconds=self.state.seq)
+        given = core.Given(at, _ids(state.seq), {LOOK.name: LOOK}, BANK, AGENT.memory)
+        for event in core.decide(command, state, given):
+            state = evolve(state, event, stamp(at))
+            self.kept.append((ev.encode(event), stamp(at)))
+        self.state = state
+
+    def turn(self) -> None:
+        """One turn of the conversation."""
+        number = self.state.seq
+        call = ev.CallProposed("call_1", LOOK.name, {"customer": "C-1001"}, "state.customer")
+        self.does(core.Say("customer", f"How much is there now, after ${number}.00 came in?", "customer"))
+        self._asks("One moment.", (call,))
+        (ready,) = calls_in(self.state, CallStatus.READY)
+        self.does(core.Begin(ready.id))
+        self.does(core.Return(ready.id, 1, {"name": "Rosa Diaz", "balance": {"minor": number, "currency": "USD"}}))
+        self._asks(f"There is ${number}.00 in your savings.", ())
+        self.does(core.Rest("customer"))
+
+    def _asks(self, text: str, calls: tuple[ev.CallProposed, ...]) -> None:
+        request = self.request()
+        step = f"step-{self.state.seq}"
+        shown = context.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget)
+        self.does(core.Ask(step, "model", 0, 0, (), context.digest(request), shown=shown))
+        self.does(core.Answer(step, "model", text, calls))
+
+    def request(self) -> ModelRequest:
+        """What the model would be given now, made to fit."""
+        request = context.build(AGENT, "model", self.state)
+        self.does(core.Fit("model", context.frame(request, ESTIMATE)))
+        return context.build(AGENT, "model", self.state)
+
+
+def _ids(seq: int) -> Callable[[], str]:
+    numbers = count()
+    return lambda: f"id-{seq}-{next(numbers)}"
+
+
+def opened() -> Talk:
+    """A session just opened."""
+    talk = Talk()
+    talk.does(OPEN)
+    return talk
+
+
+def grown(talk: Talk, events: int) -> Talk:
+    """`talk` once it has that many events; its record of them is let go."""
+    while talk.state.seq < events:
+        talk.turn()
+        talk.kept.clear()
+    return talk
+
+
+def seconds_a_turn(talk: Talk, turns: int) -> list[float]:
+    """What each of so many more turns took."""
+    taken = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        talk.turn()
+        taken.append(time.perf_counter() - began)
+    return taken
