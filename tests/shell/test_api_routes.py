@@ -55,6 +55,19 @@ OPERATIONS = [
     ("GET", "/plans"),
     ("POST", "/plans"),
     ("GET", "/plans/{name}"),
+    ("GET", "/sessions/{session}/state"),
+    ("POST", "/sessions/{session}/state"),
+    ("GET", "/sessions/{session}/conflicts"),
+    ("POST", "/sessions/{session}/conflicts/{conflict}/proposals"),
+    ("POST", "/sessions/{session}/conflicts/{conflict}/votes"),
+    ("POST", "/sessions/{session}/conflicts/{conflict}/settlement"),
+    ("GET", "/sessions/{session}/checkpoints"),
+    ("POST", "/sessions/{session}/checkpoints"),
+    ("POST", "/sessions/{session}/rollback"),
+    ("POST", "/sessions/{session}/fork"),
+    ("POST", "/sessions/{session}/promote"),
+    ("GET", "/sessions/{session}/diff"),
+    ("POST", "/sessions/{session}/replay"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/decisions"),
@@ -76,6 +89,15 @@ NOT_OPERATIONS = [
 ON_A_SESSION = [(method, path) for method, path in OPERATIONS if "{session}" in path]
 BODIES: dict[str, dict[str, Any]] = {
     "topics": {"topic": "loan", "change": "open"},
+    "state": {"seen": 1, "changes": [{"path": "state.goal", "value": "a card"}]},
+    "proposals": {"value": 1},
+    "votes": {"proposal": ""},
+    "settlement": {"proposal": "", "reason": "so it is"},
+    "checkpoints": {"name": "here"},
+    "rollback": {"to": 1},
+    "fork": {"reason": "what if"},
+    "promote": {"reason": "better"},
+    "replay": {},
     "references": {"seq": 1, "mention": "it", "entities": []},
     "resolve": {"text": "that one"},
     "pins": {"seq": 1},
@@ -103,6 +125,7 @@ NAMED = {
     "customer": UNKNOWN,
     "seq": "1",
     "step": "1",
+    "conflict": "1",
 }
 
 

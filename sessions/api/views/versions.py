@@ -21,7 +21,7 @@ from sessions.api.views.base import LAST, READING, SESSION, WRITING, answer, ans
 from sessions.states import UnknownSession
 
 _SEQ = {"type": "integer", "minimum": 1, "maximum": LAST}
-_FROM = OpenApiParameter("from", _SEQ, required=True, description="the state after so many entries")
+_FROM = OpenApiParameter("from", {**_SEQ, "default": 1}, description="the state after so many entries")
 _TO = OpenApiParameter("to", _SEQ, description="the state after so many entries; without it, as it is now")
 _OTHER = OpenApiParameter("other", UUID, description="`to` is of this session: a fork, or a parent")
 
@@ -171,9 +171,7 @@ class Diff(APIView):
     )
     def get(self, request: Request, session: str) -> Response:
         given = Parameters(request, "from", "to", "other")
-        start = given.whole("from", 0, 1, LAST)
-        if not start:
-            raise Invalid("say from which point", field="from")
+        start = given.whole("from", 1, 1, LAST)
         end = given.whole("to", -1, 1, LAST)
         found = queries.state_difference(request.user, _session(session), start, end, given.id("other"))
         return Response({"patch": found.found.patch, "sentences": found.sentences})
