@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from agentstate.engine.charts.chart import MAX_BYTES
 from agentstate.engine.charts.simulate import MAX_CASES, MAX_STEPS
-from sessions.api.shapes.fields import ExactText, Key, Strict
 from sessions.api.shapes.changes import AnyValue
+from sessions.api.shapes.fields import ExactText, Key, Strict
 from sessions.commands import MAX_REFERENCE
 
 
@@ -17,7 +17,7 @@ class SendSignal(Strict):
     """What is told to the session's chart."""
 
     name = ExactText(max_length=MAX_REFERENCE, help_text="an event that the chart declares")
-    data = AnyValue(required=False, help_text="what it carries; numbers are integers")
+    data = AnyValue(required=False, help_text="what it carries; numbers are integers")  # type: ignore[assignment]  # a name that DRF has too
     idempotency_key = Key()
 
 
@@ -57,9 +57,7 @@ class ChartTimer(serializers.Serializer[Any]):
 
 
 class ChartStanding(serializers.Serializer[Any]):
-    lifecycle = serializers.CharField(
-        help_text="its state in the lifecycle that all sessions have"
-    )
+    lifecycle = serializers.CharField(help_text="its state in the lifecycle that all sessions have")
     chart = serializers.CharField(help_text="the agent's chart as `name@version`, or empty")
     title = serializers.CharField()
     begun = serializers.BooleanField(help_text="false before anything has happened in the session")
@@ -83,7 +81,7 @@ class ChartSummary(serializers.Serializer[Any]):
     about = serializers.CharField()
     states = serializers.IntegerField()
     agents = serializers.ListField(child=serializers.CharField(), help_text="whose sessions have it")
-    errors = serializers.IntegerField(help_text="findings of the check that keep it from being used")
+    errors = serializers.IntegerField(help_text="findings of the check that keep it from being used")  # type: ignore[assignment]  # a name that DRF has too
     warnings = serializers.IntegerField()
     cases = serializers.IntegerField(help_text="test cases beside it")
     failed = serializers.IntegerField(help_text="of them")
