@@ -19,7 +19,7 @@ from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.schemas import Declared
 from agentstate.engine.scratchpad.form import asked_for, blanks
-from agentstate.engine.state import SessionState
+from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.talk.notes import resolved_note
 from sessions.agents.definition import Definition, definition_of
 from sessions.agents.registry import Agent
@@ -44,6 +44,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
             "session": _session(state),
             **_user(state),
             **_talk(state),
+            **_plan(state),
             **_lacks(definition, state),
         },
         parameters=state.user.parameters,
@@ -73,6 +74,12 @@ def _talk(state: SessionState) -> dict[str, Any]:
     """What the newest message of the customer refers to, where it refers to anything."""
     note = resolved_note(state.talk)
     return {"references": note} if note else {}
+
+
+def _plan(state: SessionState) -> dict[str, Any]:
+    """The plan that was committed last, and where its calls stand, once there is one."""
+    told = rounds.message(state.plans)
+    return {"plan": told} if told else {}
 
 
 def _lacks(definition: Definition, state: SessionState) -> dict[str, Any]:

@@ -284,3 +284,11 @@ def test_the_page_of_a_session_tells_what_a_plan_did():
     audit = cast.browser(cast.alice()).get(f"/sessions/{session}/audit/").content.decode()
     for words in ("Plan 1 in force", "Will not run", "Plan carried out"):
         assert words in audit
+
+
+def test_the_agent_is_told_its_plan_with_its_next_request():
+    handed(FIRST, SECOND)
+    told_plan = model.asked[-1].state["plan"]
+    assert (told_plan["version"], told_plan["open"]) == (1, False)
+    assert told_plan["stands"] == {"wait": "done", "wait-2": "done"}
+    assert told_plan["calls"][0]["_outputPath"] == "state.first"

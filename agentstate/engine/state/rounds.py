@@ -15,12 +15,13 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.plan.model import Call as Planned
-from agentstate.engine.plan.model import Plan
+from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
 
 MAX_INSTANCES = 1_000
+TOLD_CALLS = 40  # of a plan, that a model request shows one by one
 KEPT_VERSIONS = 50  # whose entries can be looked up at once
 MAX_PLAN = 10_000  # calls of one round, those of all instances together
 PLAN = "plan"  # the tool by which a plan is proposed as a whole, and approved
@@ -168,3 +169,18 @@ def put_back(plans: Plans, seq: int) -> Plans:
     """
     instances = {name: replace(part, seq=seq) for name, part in plans.instances.items()}
     return replace(plans, is_open=False, ready=(), left=0, proposed="", approved=None, instances=instances)
+
+
+def message(plans: Plans) -> dict[str, Any] | None:
+    """The committed plan as the agent is told of it with its next request: it may follow, extend, change or drop it. A
+    plan of more than `TOLD_CALLS` calls, or of many instances, is told in numbers. None where there is no plan.
+    """
+    if not plans.version:
+        return None
+    told: dict[str, Any] = {"version": plans.version, "open": plans.is_open, "follow": plans.follow}
+    if plans.many or len(plans.plan.calls) > TOLD_CALLS:
+        counted = plans.counts or {"to come": plans.left}
+        return {**told, "calls": len(plans.plan.calls), "instances": len(plans.members), "counts": counted}
+    outcomes = plans.own.outcomes
+    stands = {name: outcomes[name].status if name in outcomes else "waiting" for name in plans.plan.by_id}
+    return {**told, "calls": write(plans.plan), "stands": stands}
