@@ -139,12 +139,15 @@ class PlannedLife(RuleBasedStateMachine):
                     self.attempt(core.Return(call.id, call.attempt, result))
 
     @precondition(lambda self: self.world.state.requests)
-    @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "reject", "respond", "expire"]))
+    @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "edit", "reject", "respond", "expire"]))
     def a_person_decides(self, data: st.DataObject, kind: Any) -> None:
         requests = pending(self.world.state) or list(self.world.state.requests.values())
         request = data.draw(st.sampled_from(requests)).asked
         if kind == "expire":
             self.attempt(core.Expire(request.request))
+        elif kind == "edit":
+            changed = {**request.arguments, **({"calls": data.draw(plans())} if request.tool == "plan" else {"x": 5})}
+            self.attempt(core.Decide(request.request, kind, "sue", MAY["sue"], "why", changed, "", request.digest))
         else:
             self.attempt(core.Decide(request.request, kind, "sue", MAY["sue"], "why", None, "no", request.digest))
 

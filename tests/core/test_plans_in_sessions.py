@@ -165,6 +165,9 @@ def test_a_plan_edited_in_its_approval_is_checked_and_carried_out_as_edited():
     broken = {**arguments, "calls": [step("transfer", "", amount="†state.nowhere")]}
     with pytest.raises(Invalid):
         world.after(worlds.decision(world, "edit", "sue", arguments=broken))
+    for odd in ({"calls": arguments["calls"]}, {**arguments, "by": "x"}, {**arguments, "instances": 7, "inputs": []}):
+        with pytest.raises(Invalid):
+            world.after(worlds.decision(world, "edit", "sue", arguments=odd))
     shorter = {**arguments, "calls": arguments["calls"][:1]}
     world = world.after(worlds.decision(world, "edit", "sue", arguments=shorter))
     world = world.after(core.Begin(world.state.plans.proposed))
@@ -267,3 +270,14 @@ def test_the_end_of_the_session_is_the_end_of_its_plan():
     world = proposed(LOAD, CHECK).after(core.End("hung up", "customer"))
     assert not world.state.plans.is_open
     assert isinstance(next_actions(world.state, stamp(world.given.at))[0], Nothing)
+
+
+def test_a_plan_that_waits_gives_way_to_the_next_one():
+    world = whole()
+    first = world.request.asked
+    world = world.after(ProposePlan((LOAD,), "user:sue", saved="load@1"))
+    assert world.state.requests[first.request].status is RequestStatus.WITHDRAWN
+    assert [event.code for event in world.events(ev.CallRefused)] == ["plan_withdrawn"] * 3
+    world = world.after(worlds.decision(world, "approve", "sue"))
+    world = world.after(core.Begin(world.state.plans.proposed))
+    assert (ready(world), world.state.plans.saved) == (["load_customer"], "load@1")

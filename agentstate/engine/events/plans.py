@@ -25,6 +25,7 @@ class PlanProposed(Event, frozen=True, tag="plan.proposed"):
     follow: bool
     inputs: dict[str, Any] = {}
     instances: int = 0
+    saved: str = ""  # name@version of the saved plan it was made from
     v: int = 1
 
 

@@ -51,7 +51,7 @@ _CALL_EVENTS = (
 
 def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> SessionState:
     arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
-    arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances}
+    arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances, "saved": event.saved}
     waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED)
     calls = {**state.calls, event.round: waits}
     return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round))

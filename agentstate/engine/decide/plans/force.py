@@ -14,6 +14,7 @@ from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
+from agentstate.engine.plan import model
 from agentstate.engine.state import Call, SessionState, evolve, pending
 from agentstate.engine.state.rounds import PLAN, place_of
 from agentstate.errors import Invalid
@@ -34,17 +35,25 @@ def was_approved(state: SessionState) -> bool:
 
 
 def gated(
-    state: SessionState, proposal: ev.PlanProposed, opened: Sequence[ev.AnyEvent], given: Given, saved: str = ""
+    state: SessionState, proposal: ev.PlanProposed, opened: Sequence[ev.AnyEvent], given: Given
 ) -> list[ev.AnyEvent]:
-    """The plan committed, if policy lets it go on without a person; else proposed, and a request to a person."""
-    then = after(state, (*opened, proposal), given)
-    call = then.calls[proposal.round]
-    verdict = verdict_on(then, call, plan_tool(then, given), given)
-    if verdict.gate == "allow" and not _deviates(state, proposal):
-        return [*closed(state), *opened, _committed(state, proposal, saved)]
+    """The plan committed, if policy lets it go on without a person; else proposed, and a request to a person. One that
+    waits for a person already is withdrawn.
+    """
+    first = [*_withdrawn(state), *opened]
+    then = after(state, (*first, proposal), given)
+    call, tool = then.calls[proposal.round], plan_tool(then, given)
+    verdict = verdict_on(then, call, tool, given)
     because = _deviates(state, proposal)
-    request = approval_request(then, call, plan_tool(then, given), verdict, given, because=because)
-    return [*opened, proposal, request]
+    if verdict.gate == "allow" and not because:
+        return [*first, *closed(state), _committed(state, proposal)]
+    return [*first, proposal, approval_request(then, call, tool, verdict, given, because=because)]
+
+
+def _withdrawn(state: SessionState) -> list[ev.AnyEvent]:
+    """The end of the request under which another plan waits for a person."""
+    waits = [each.asked.request for each in pending(state) if each.asked.call == state.plans.proposed]
+    return [ev.RequestEnded(request, "withdrawn", "another plan was proposed") for request in waits]
 
 
 def _deviates(state: SessionState, proposal: ev.PlanProposed) -> str:
@@ -54,7 +63,7 @@ def _deviates(state: SessionState, proposal: ev.PlanProposed) -> str:
     return DEVIATES if proposal.calls != written(state.plans.plan) else ""
 
 
-def _committed(state: SessionState, proposal: ev.PlanProposed, saved: str = "") -> ev.PlanCommitted:
+def _committed(state: SessionState, proposal: ev.PlanProposed) -> ev.PlanCommitted:
     return ev.PlanCommitted(
         version=state.plans.version + 1,
         round=proposal.round,
@@ -64,20 +73,36 @@ def _committed(state: SessionState, proposal: ev.PlanProposed, saved: str = "") 
         follow=proposal.follow,
         inputs=proposal.inputs,
         instances=proposal.instances,
-        saved=saved,
+        saved=proposal.saved,
     )
 
 
 def plan_tool(state: SessionState, given: Given) -> ToolFacts:
     """The plan as a tool: what a person edits of it is checked like any plan."""
+    proposal = state.calls.get(state.plans.proposed)
 
     def check_arguments(arguments: object) -> None:
-        if not isinstance(arguments, dict) or not isinstance(arguments.get("calls"), list):
-            raise Invalid("want the plan's calls", field="arguments.calls")
-        members = [InstanceGiven("")] if arguments.get("instances") else []
-        checked(state, arguments["calls"], arguments.get("inputs") or {}, given, members)
+        known = _edited(arguments, proposal.arguments if proposal else {})
+        members = [InstanceGiven("")] if known["instances"] else []
+        checked(state, known["calls"], known["inputs"], given, members)
 
     return ToolFacts(PLAN, 1, "pure", 1, 1.0, check_arguments, _preview)
+
+
+_EDITABLE: dict[str, type] = {"calls": list, "inputs": dict, "follow": bool}
+
+
+def _edited(arguments: object, proposed: dict[str, Any]) -> dict[str, Any]:
+    """A plan's arguments as a person edited them. Who proposed it, and for whom, stays. Raises Invalid."""
+    if not isinstance(arguments, dict) or arguments.keys() != proposed.keys():
+        raise Invalid(f"want {', '.join(proposed)}", field="arguments")
+    for name, value in arguments.items():
+        kind = _EDITABLE.get(name)
+        if kind is None and value != proposed[name]:
+            raise Invalid("this is no part of the plan", field=f"arguments.{name}")
+        if kind is not None and not isinstance(value, kind):
+            raise Invalid(f"want {kind.__name__}", field=f"arguments.{name}")
+    return arguments
 
 
 def _preview(arguments: dict[str, Any], state: dict[str, Any]) -> str:
@@ -92,18 +117,10 @@ def _preview(arguments: dict[str, Any], state: dict[str, Any]) -> str:
 def approved(state: SessionState, call: Call, tier: int) -> list[ev.AnyEvent]:
     """A plan that a person let through is committed, as it stands in the approved call."""
     arguments, request = call.arguments, state.requests[call.request]
-    proposal = ev.PlanProposed(
-        round=call.id,
-        calls=tuple(arguments["calls"]),
-        by=arguments["by"],
-        source=arguments["source"],
-        follow=arguments["follow"],
-        inputs=arguments["inputs"],
-        instances=arguments["instances"],
-    )
-    committed = _committed(state, proposal)
+    calls = written(model.read(arguments["calls"]))
+    proposal = ev.PlanProposed(round=call.id, **{**arguments, "calls": calls})
     covers = {"request": call.request, "tier": tier, "quorum": len(request.approvals)}
-    return [*closed(state), msgspec.structs.replace(committed, **covers)]
+    return [*closed(state), msgspec.structs.replace(_committed(state, proposal), **covers)]
 
 
 def closed(state: SessionState, because: str = "another plan took its place") -> list[ev.AnyEvent]:

@@ -27,9 +27,16 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
     round_id = given.new_id()
     opened = [ev.InstanceOpened(round_id, each.name, each.inputs) for each in command.instances]
     proposal = ev.PlanProposed(
-        round_id, written(plan), command.by, command.source, command.follow, command.inputs, len(command.instances)
+        round=round_id,
+        calls=written(plan),
+        by=command.by,
+        source=command.source,
+        follow=command.follow,
+        inputs=command.inputs,
+        instances=len(command.instances),
+        saved=command.saved,
     )
-    return gated(state, proposal, opened, given, command.saved)
+    return gated(state, proposal, opened, given)
 
 
 def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) -> None:
