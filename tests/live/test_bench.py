@@ -20,33 +20,37 @@ FIELDS = {"group", "name", "value", "unit", "base", "ratio", "goal", "met"}
 
 @dataclass(frozen=True)
 class Ran:
+    group: str
     code: int
     said: str
     rows: list[dict[str, Any]]
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    """The group `first`, in its quick form, as `make bench` runs it."""
+ROWS = {"engine": 18, "first": 7, "patterns": 5}
+
+
+@pytest.fixture(scope="module", params=ROWS)
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """A group in its quick form, as `make bench` runs it."""
     out = tmp_path_factory.mktemp("bench") / "results.json"
-    command = [sys.executable, "-m", "benchmarks", "--only", "first", "--quick", "--out", str(out)]
+    command = [sys.executable, "-m", "benchmarks", "--only", request.param, "--quick", "--out", str(out)]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=300, check=False
     )
     assert out.exists(), done.stderr
-    return Ran(done.returncode, done.stdout, json.loads(out.read_text()))
+    return Ran(request.param, done.returncode, done.stdout, json.loads(out.read_text()))
 
 
 def test_a_quick_run_ends_well_and_prints_every_row(ran: Ran):
     assert ran.code == 0
-    assert len(ran.rows) == 7
+    assert len(ran.rows) == ROWS[ran.group]
     assert all(row["name"] in ran.said for row in ran.rows)
 
 
 def test_every_row_has_a_value_a_base_a_goal_and_says_whether_it_is_met(ran: Ran):
     for row in ran.rows:
         assert set(row) >= FIELDS
-        assert row["group"] == "first"
+        assert row["group"] == ran.group
         assert row["value"] > 0
         assert row["base"] > 0
         assert row["met"] in (True, False)
