@@ -21,7 +21,7 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state import Call, SessionState, foresee
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid, Refused
@@ -100,7 +100,7 @@ def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -
     at = stamp(given.at)
     then = state
     for event in events:
-        then = evolve(then, event, at)
+        then = foresee(then, event, at)
     if state.opened is None or (then.ended and state.ended):
         return list(events)  # the opening is an entry of its own: the chart begins with what comes next
     return [*events, *_moves(_since_put_back(events), then, given)]
@@ -111,14 +111,14 @@ def _moves(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> 
     at = stamp(given.at)
     if state.chart.inside is None and given.chart is not None:
         moves.append(_begun(given.chart, state, at))
-        state = evolve(state, moves[-1], at)
+        state = foresee(state, moves[-1], at)
     for event in events:
         heard = happening(event, state)
         if heard is not None and state.chart.moves:
             moved = _heard(heard, state, given, at)
             if moved is not None:
                 moves.append(moved)
-                state = evolve(state, moved, at)
+                state = foresee(state, moved, at)
     return moves
 
 

@@ -15,7 +15,7 @@ from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state import SessionState, foresee
 
 MAX_CALLS = 16  # calls in one answer
 MAX_STEPS_IN_RUN = 25  # model requests in one run
@@ -59,9 +59,11 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     )
     said = command.text.strip()[:MAX_TEXT]
     first: list[ev.AnyEvent] = [speech(state, said, command.model)] if said else []
+    if not proposed:
+        return [*first, answer]
     then = state
     for event in (*first, answer):
-        then = evolve(then, event, stamp(given.at))
+        then = foresee(then, event, stamp(given.at))
     gates = [plans.beside(then, then.calls[call.id], command.model, given) for call in plans.plain(plan, answer.calls)]
     of_plan = plans.answered(then, plan, command.model, given) if plan else []
     return [*first, answer, *gates, *of_plan]

@@ -7,6 +7,8 @@ least; last go what scratchpad or plan still refer to, the last turn, its newest
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from agentstate.engine.conversation import WINDOW
 from agentstate.engine.memory.cover import Cover, covering, joining, loose
 from agentstate.engine.memory.groups import Group, grouped
@@ -50,7 +52,7 @@ def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> list[Cover
         return [joining(scene, summaries[:2], limit)]
     if over and summaries and scene.counter.count(summaries[0].text) > limit:
         return [joining(scene, summaries, limit)]
-    return covering(scene, _by_need(scene, free, room)[:1], limit) if over else []
+    return covering(scene, _by_need(scene, free, room, _sizes(scene))[:1], limit) if over else []
 
 
 def crowded_covers(scene: Scene, most: int) -> list[Cover]:
@@ -61,7 +63,7 @@ def crowded_covers(scene: Scene, most: int) -> list[Cover]:
     free = loose(scene) if len(scene.items) > most else []
     excess = len(scene.items) - most * 4 // 5
     batch: list[Group] = []
-    for group in _by_need(scene, free, 0):
+    for group in _by_need(scene, free, 0, {}):
         if sum(len(each.items) for each in batch) >= excess:
             break
         batch.append(group)
@@ -70,11 +72,16 @@ def crowded_covers(scene: Scene, most: int) -> list[Cover]:
 
 def _batch(scene: Scene, free: list[Group], goal: int, room: int, over: bool) -> list[Group]:
     """The groups that go, so that what stays raw takes `goal` tokens at most, and fewer than the window's items."""
-    sizes = {group.first: scene.tokens(group.items, ()) for group in grouped(scene.items)}
-    tokens, count, batch = sum(sizes.values()), len(scene.items), []
+    tokens, count = goal, len(scene.items)
     enough = KEPT if count > WINDOW else count
-    for group in _by_need(scene, free, room):
-        if (tokens <= goal or not over) and count <= enough:
+    if not over and count <= enough:
+        return []
+    sizes = _sizes(scene)
+    batch: list[Group] = []
+    if over:
+        tokens = sum(sizes.values())
+    for group in _by_need(scene, free, room, sizes):
+        if tokens <= goal and count <= enough:
             break
         batch.append(group)
         tokens -= sizes[group.first]
@@ -82,8 +89,13 @@ def _batch(scene: Scene, free: list[Group], goal: int, room: int, over: bool) ->
     return batch
 
 
-def _by_need(scene: Scene, free: list[Group], room: int) -> list[Group]:
-    """`free` in the order in which they give way. With no `room` given, size does not matter."""
+def _sizes(scene: Scene) -> dict[int, int]:
+    """Tokens of each group, by its first entry."""
+    return {group.first: scene.tokens(group.items, ()) for group in grouped(scene.items)}
+
+
+def _by_need(scene: Scene, free: list[Group], room: int, sizes: Mapping[int, int]) -> list[Group]:
+    """`free` in the order in which they give way; `sizes` are tokens by group. With no `room`, size does not matter."""
     said = [item.seq for item in scene.items if item.role == "customer"]
     words = said[-1] if said else -1
     newest = max((group.last for group in free), default=-1)
@@ -98,7 +110,7 @@ def _by_need(scene: Scene, free: list[Group], room: int) -> list[Group]:
             level = 2
         else:
             level = 1 if group.calls & referred else 0
-        if room and scene.tokens(group.items, ()) > room // 2:
+        if room and sizes[group.first] > room // 2:
             return (-1, 0, group.first)
         return (level, scene.points(group) if level < 2 else 0, group.first)
 

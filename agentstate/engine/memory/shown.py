@@ -79,6 +79,8 @@ def tokens_of(messages: Iterable[ContextMessage], counter: Counter) -> int:
 
 
 def _tokens(message: ContextMessage, counter: Counter) -> int:
+    words = f"{message.text}{message.name}{message.call_id}"
+    if not message.calls:
+        return FRAMING + counter.count(words)
     calls = "".join(f"{call.id}{call.tool}{json_text(call.arguments)}" for call in message.calls)
-    words = f"{message.text}{message.name}{message.call_id}{calls}"
-    return FRAMING + CALL_FRAMING * len(message.calls) + counter.count(words)
+    return FRAMING + CALL_FRAMING * len(message.calls) + counter.count(words + calls)

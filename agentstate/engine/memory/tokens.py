@@ -38,19 +38,22 @@ _LETTER, _DIGIT, _SPACE, _SIGN, _FOREIGN_BYTE = 240, 980, 195, 320, 210
 
 
 class Estimate:
-    """The default counter. Four passes at the speed of C: about 0.1 ms for 30 KB."""
+    """The default counter. At most four passes at the speed of C, each over what the last left."""
 
     name = "estimate/1"
 
     def count(self, text: str) -> int:
         """Tokens of `text`, rounded up."""
         data = text.encode("utf-8", "surrogatepass")
-        letters, digits, spaces, foreign = (
-            len(data) - len(data.translate(None, kind)) for kind in (_LETTERS, _DIGITS, _SPACES, _FOREIGN)
-        )
-        signs = len(data) - letters - digits - spaces - foreign
-        weighed = _LETTER * letters + _DIGIT * digits + _SPACE * spaces + _SIGN * signs + _FOREIGN_BYTE * foreign
-        return -(-weighed // 1000)
+        rest = data.translate(None, _LETTERS)  # each pass leaves less for the next
+        letters, left = len(data) - len(rest), len(rest)
+        rest = rest.translate(None, _SPACES)
+        spaces, left = left - len(rest), len(rest)
+        rest = rest.translate(None, _DIGITS)
+        digits, left = left - len(rest), len(rest)
+        foreign = 0 if rest.isascii() else left - len(rest.translate(None, _FOREIGN))
+        weighed = _LETTER * letters + _DIGIT * digits + _SPACE * spaces
+        return -(-(weighed + _SIGN * (left - foreign) + _FOREIGN_BYTE * foreign) // 1000)
 
 
 ESTIMATE = Estimate()

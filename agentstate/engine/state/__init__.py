@@ -46,6 +46,7 @@ __all__ = [
     "digest_of",
     "evolve",
     "fold",
+    "foresee",
     "from_parts",
     "from_snapshot",
     "pending",
@@ -121,13 +122,33 @@ def fold(stored: Iterable[tuple[ev.AnyEvent, str]], state: SessionState | None =
 
 def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     """The state after `event`, which happened at `at`. Total over what `decide` emits; raises Broken otherwise."""
+    return _after(state, event, at, talks.listened)
+
+
+def foresee(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """`evolve` for a rule that looks ahead: what `event` says is not resolved into topics and references, which is the
+    dearest part, no such rule reads, and will be done when the event is committed.
+    """
+    return _after(state, event, at, _unheard)
+
+
+def _unheard(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    return after
+
+
+def _after(
+    state: SessionState,
+    event: ev.AnyEvent,
+    at: str,
+    heard: Callable[[SessionState, SessionState, ev.AnyEvent, str], SessionState],
+) -> SessionState:
     change = _CHANGES.get(type(event))
     if change is None:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
     try:
         changed = plans.followed(state, change(state, event, at), event, at)
         changed = memory.recollected(state, changed, event, at)
-        changed = talks.listened(state, changed, event, at)
+        changed = heard(state, changed, event, at)
         changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:
