@@ -23,6 +23,7 @@ from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, teams_with
 from sessions import plans, states
+from sessions.agents.registry import BATCH
 from sessions.commands.conversation import KEYS
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Author, Committed, open_session, person_command
@@ -30,7 +31,6 @@ from sessions.projections import Place
 from sessions.states import Loaded
 
 MAX_BATCH = 100_000  # instances of one plan, over all sessions
-BATCH = "batch"  # the tool, and the delegate, by which a parent waits for a session with a part of its instances
 
 
 def propose_plan(
@@ -95,8 +95,8 @@ def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGive
     waits = tuple(
         {
             "_id": f"part-{number}",
-            "_tool": BATCH,
-            "_delegate": BATCH,
+            "_tool": BATCH.name,
+            "_delegate": BATCH.name,
             "_scopes": [],
             "session": str(child),
             "count": len(part),

@@ -25,6 +25,7 @@ from agentstate.engine.state import Call, SessionState, calls_in, pending, round
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import ledger
 from sessions import plans, states
+from sessions.agents.registry import BATCH
 from sessions.commit import Author, Lease, open_session, person_command, run_commands
 from sessions.models import AgentSession
 from sessions.projections import Place
@@ -32,7 +33,6 @@ from sessions.states import Loaded
 
 log = logging.getLogger(__name__)
 TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
-BATCH = "batch"
 MAX_NESTING = 4  # sessions that wait for each other
 LIMIT = 100
 _json = msgspec.json.Encoder(decimal_format="number")
@@ -44,7 +44,7 @@ def hand_over(session: UUID, state: SessionState, call: Call) -> Command:
     """
     planned = rounds.planned(state.plans, call.id)
     assert planned is not None
-    if planned.delegate == BATCH:
+    if planned.delegate == BATCH.name:
         return Delegated(call.id, str(call.arguments["session"]))
     try:
         if _nesting(state) >= MAX_NESTING:

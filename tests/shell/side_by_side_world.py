@@ -113,7 +113,11 @@ class Told:
 
 
 model = Told()
-register(Agent("told", "Do as you are told.", ("wait", "fail", "act", "picky", "look"), "bank", {}, script=model, plans="adapt"))
+register(
+    Agent(
+        "told", "Do as you are told.", ("wait", "fail", "act", "picky", "look"), "bank", {}, script=model, plans="adapt"
+    )
+)
 
 
 def proposed(tool_name: str, name: str, output_path: str | None = None, **arguments: Any) -> ProposedCall:
