@@ -35,6 +35,8 @@ log = logging.getLogger(__name__)
 TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
 MAX_NESTING = 4  # sessions that wait for each other
 LIMIT = 100
+MAX_REASON = 200  # characters
+DONE = "its task is done"  # why such a session ends, when all went well
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -44,14 +46,25 @@ def hand_over(session: UUID, state: SessionState, call: Call) -> Command:
     """
     planned = rounds.planned(state.plans, call.id)
     assert planned is not None
-    if planned.delegate == BATCH.name:
-        return Delegated(call.id, str(call.arguments["session"]))
     try:
+        if planned.delegate == BATCH.name:
+            return Delegated(call.id, str(_part(session, call)))
         if _nesting(state) >= MAX_NESTING:
             raise Invalid(f"more than {MAX_NESTING} sessions would wait for each other")
         return Delegated(call.id, str(_opened(session, state, call, planned.delegate, planned.scopes or ())))
     except Refused as error:
         return Fail(call.id, call.attempt, f"{error.title} {error.detail}"[:500], transient=False)
+
+
+def _part(session: UUID, call: Call) -> UUID:
+    """The session that carries out a part for this one. No other is waited for: it would never answer."""
+    try:
+        child = UUID(str(call.arguments.get("session")))
+    except ValueError:
+        raise Invalid("want the id of a session", field="session") from None
+    if states.load(child).state.plans.parent != str(session):
+        raise states.UnknownSession()
+    return child
 
 
 def _nesting(state: SessionState) -> int:
@@ -103,7 +116,10 @@ def finish(lease: Lease) -> None:
 
 
 def _end(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
-    return decide(End("its task is done", "system"), state, given) if is_done(state) else ()
+    if not is_done(state):
+        return ()
+    reason = f"its task failed: {state.failure}"[:MAX_REASON] if state.failure else DONE
+    return decide(End(reason, "system"), state, given)
 
 
 def deliver_due() -> int:
@@ -130,7 +146,7 @@ def deliver(child: UUID) -> None:
 
     def result(loaded: Loaded) -> Command:
         call = _waiting(loaded.state, child, state.plans.parent_call)
-        problem = state.failure or _problem(state)
+        problem = _problem(state) if state.ended_reason == DONE else state.ended_reason
         if problem:
             return Fail(call.id, call.attempt, f"session {child}: {problem}"[:500], transient=False)
         return Return(call.id, call.attempt, output_of(child, state))

@@ -15,12 +15,13 @@ from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, plans, queries, rebuild, states
+from sessions.agents.model import ModelFailed
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, Snapshot, SnapshotPart
 from sessions.runtime import advance, delegates
 from tests import cast
 from tests.shell.bank_world import events, kinds, say, state, work
-from tests.shell.side_by_side_world import model, proposed, ran, told
+from tests.shell.side_by_side_world import Told, model, proposed, ran, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -292,3 +293,25 @@ def test_the_agent_is_told_its_plan_with_its_next_request():
     assert (told_plan["version"], told_plan["open"]) == (1, False)
     assert told_plan["stands"] == {"wait": "done", "wait-2": "done"}
     assert told_plan["calls"][0]["_outputPath"] == "state.first"
+
+
+def test_a_session_that_is_no_part_of_this_one_is_not_waited_for():
+    other = told()
+    for text in (str(other), "nonsense"):
+        session = handed({"_tool": "batch", "_delegate": "batch", "_scopes": [], "session": text})
+        assert statuses(session) == {"batch": "failed"}
+
+
+def test_a_delegate_that_cannot_go_on_or_is_ended_by_a_person_fails_its_call(monkeypatch):
+    call = step("wait", "state.answer || state.problem", name="x", _delegate="anonymous", _scopes=[])
+    with monkeypatch.context() as patched:
+        patched.setattr(Told, "answer", lambda *_, **__: (_ for _ in ()).throw(ModelFailed("no key", transient=False)))
+        session = handed(call)
+    assert "its task failed: no key" in state(session).pad["problem"]["error"]
+    with monkeypatch.context() as patched:
+        patched.setattr(delegates, "is_done", lambda _state: False)
+        session = handed(call)
+    commands.end(cast.alice(), UUID(events(session, "call.delegated")[0]["session"]), "not needed any more")
+    assert delegates.deliver_due() == 1
+    work()
+    assert "not needed any more" in state(session).pad["problem"]["error"]
