@@ -43,6 +43,9 @@ class Reader:
     effect: dict[str, str] = field(default_factory=dict)
     pad: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
+    epoch: int = 0
+    late: dict[str, int] = field(default_factory=dict)  # call -> attempt that ran when its epoch ended
+    allowed: set[str] = field(default_factory=set)
 
     def read(self, event: ev.AnyEvent) -> None:
         """Judge one event. Raises Unlawful."""
@@ -68,6 +71,19 @@ class Reader:
         if event.outcome in NEVER_AGAIN:
             self.dead.add(self.asked[event.request].call)
 
+    def _call_allowed(self, event: ev.CallAllowed) -> None:
+        self.allowed.add(event.call)
+
+    def _session_rolled_back(self, event: ev.SessionRolledBack) -> None:
+        require(not self.ended, "what is over does not go back")
+        require(event.epoch == self.epoch + 1, "a rollback begins the next epoch")
+        require(set(self.asked) == set(self.outcome), "no request outlives its epoch")
+        self.epoch = event.epoch
+        self.late |= self.running
+        self.dead |= self.allowed | {asked.call for asked in self.asked.values()} | set(self.running)
+        self.running = {}
+        self.pad = event.restored["pad"]
+
     def _call_refused(self, event: ev.CallRefused) -> None:
         self.dead.add(event.call)
 
@@ -89,7 +105,7 @@ class Reader:
         decisions = self.decided[asked.request]
         edits = [made.arguments for made in decisions if made.decision == "edit"]
         require(event.arguments == (edits[-1] if edits else asked.arguments), "what runs is what was decided")
-        permit = permit_digest(asked.call, 0, event.tool, event.tool_version, event.arguments, asked.basis)
+        permit = permit_digest(asked.call, self.epoch, event.tool, event.tool_version, event.arguments, asked.basis)
         require(event.digest == permit, "the permit is of this call, tool, version, arguments and basis")
         behind = {made.by for made in decisions if made.digest == permit and made.decision in ("approve", "edit")}
         require(len(behind) >= asked.quorum, "a quorum of different people approved exactly this")
@@ -98,12 +114,18 @@ class Reader:
             require(now == {item.path: item.value for item in asked.basis}, "the basis has not changed")
 
     def _tool_returned(self, event: ev.ToolReturned) -> None:
+        if event.call in self.late:
+            require(self.late.pop(event.call) == event.attempt, "a late result answers the intent of its epoch")
+            return
         require(self.running.pop(event.call, None) == event.attempt, "a result answers the open intent")
         self.dead.add(event.call)
         if event.output_path is not None:
             self.pad = scratchpad.write(self.pad, event.output_path, event.result)
 
     def _tool_failed(self, event: ev.ToolFailed) -> None:
+        if event.call in self.late:
+            require(self.late.pop(event.call) == event.attempt and not event.retry_at, "it is not tried again")
+            return
         require(self.running.pop(event.call, None) == event.attempt, "a failure answers the open intent")
         if not event.retry_at:
             self.dead.add(event.call)

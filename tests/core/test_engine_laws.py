@@ -13,7 +13,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state import Call, digest_of, fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Refused
 from sessions.agents import context
 from sessions.agents.registry import Agent
@@ -48,6 +48,7 @@ ODD = [
     core.Expire("no such request"),
     core.Rest("customer"),
 ]
+NO_CALL = Call("no call", "no tool", {}, None, CallStatus.DONE)
 results = objects | st.just({"allowed": True}) | st.just({"allowed": False})
 
 
@@ -70,7 +71,7 @@ class Life(RuleBasedStateMachine):
 
     def some(self, data: st.DataObject, *statuses: CallStatus) -> Any:
         """One of the calls, of those in `statuses` if there are any."""
-        every = list(self.world.state.calls.values())
+        every = list(self.world.state.calls.values()) or [NO_CALL]
         return data.draw(st.sampled_from([call for call in every if call.status in statuses] or every))
 
     @initialize(quorum=st.sampled_from([1, 2]))
@@ -106,8 +107,10 @@ class Life(RuleBasedStateMachine):
     @rule(data=st.data(), kind=st.sampled_from(["approve", "approve", "edit", "reject", "respond"]), by=people)
     def decide(self, data: st.DataObject, kind: Any, by: str) -> None:
         requests = pending(self.world.state) or list(self.world.state.requests.values())
+        if not requests:  # after a rollback to before any
+            return
         request = data.draw(st.sampled_from(requests))
-        shown = self.world.state.calls[request.asked.call].approved or request.asked.digest
+        shown = digest_of(self.world.state, request)
         changed = {**request.asked.arguments, "amount": {"minor": data.draw(amounts), "currency": "USD"}}
         seen = data.draw(st.sampled_from([shown, shown, "", "outdated"]))
         arguments = changed if kind == "edit" else None
@@ -115,7 +118,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def expire(self, data: st.DataObject) -> None:
-        self.attempt(core.Expire(data.draw(st.sampled_from(sorted(self.world.state.requests)))))
+        self.attempt(core.Expire(data.draw(st.sampled_from(sorted(self.world.state.requests) or ["none"]))))
 
     @rule(role=st.sampled_from(["customer", "staff", "note"]), text=st.text(max_size=5))
     def say(self, role: Any, text: str) -> None:

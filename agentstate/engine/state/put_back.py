@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -73,6 +74,7 @@ GOES_BACK: Mapping[str, str] = {
 }
 PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
 _encoder = msgspec.json.Encoder(decimal_format="number")
+_decoder = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def fingerprint(state: SessionState) -> str:
@@ -81,8 +83,8 @@ def fingerprint(state: SessionState) -> str:
 
 
 def carried(state: SessionState) -> dict[str, Any]:
-    """A state as an event carries it."""
-    found: dict[str, Any] = msgspec.to_builtins(state)
+    """A state as an event carries it: its snapshot as JSON. Numbers keep their text."""
+    found: dict[str, Any] = _decoder.decode(to_snapshot(state))
     return found
 
 
