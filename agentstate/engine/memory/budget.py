@@ -16,7 +16,7 @@ from agentstate.engine.memory.scene import Frame, Scene
 from agentstate.engine.memory.summaries import FLOOR, MOST, headline
 from agentstate.errors import Refused
 
-KEPT = WINDOW * 4 // 5  # items left raw when the window is full
+KEPT = WINDOW * 3 // 5  # items left raw when the window is full: what makes room is dear, and must last for some turns
 SHARE = 6  # summaries may take a sixth of the room
 USUAL = 150  # tokens that a summary should have at least, where there is room for more than one
 LIMIT = 330  # tokens of a summary that is made because the window is full, not the budget
@@ -34,25 +34,26 @@ def next_covers(scene: Scene, frame: Frame) -> list[Cover]:
     """The next summaries to make before the model is asked; none when all fits. Raises ContextTooSmall."""
     room = scene.budget - frame.total
     summaries = scene.memory.summaries
-    over = scene.tokens(scene.items, summaries) > room
+    tokens = scene.tokens(scene.items, summaries)
+    over = tokens > room
     if not over and len(scene.items) <= WINDOW and len(summaries) <= _allowed(room):
         return []
-    return _giving_way(scene, frame, room, over)
+    return _giving_way(scene, frame, room, tokens)
 
 
-def _giving_way(scene: Scene, frame: Frame, room: int, over: bool) -> list[Cover]:
-    summaries = scene.memory.summaries
+def _giving_way(scene: Scene, frame: Frame, room: int, tokens: int) -> list[Cover]:
+    summaries, over = scene.memory.summaries, tokens > room
     free = loose(scene)
     share = min(room // SHARE, _left_beside_what_must(scene, frame, room, bool(free or summaries)))
     limit = max(FLOOR, share // _allowed(room) - _headline(scene))
     goal = (room - share) * 4 // 5 if over else room
-    if batch := _batch(scene, free, goal, room, over):
-        return covering(scene, batch, limit)
+    if batch := _batch(scene, free, goal, room, tokens):
+        return covering(scene, batch, limit, _allowed(room))
     if len(summaries) > _allowed(room) or (over and len(summaries) > 1):
         return [joining(scene, summaries[:2], limit)]
     if over and summaries and scene.counter.count(summaries[0].text) > limit:
         return [joining(scene, summaries, limit)]
-    return covering(scene, _by_need(scene, free, room, _sizes(scene))[:1], limit) if over else []
+    return covering(scene, _by_need(scene, free, room, _sizes(scene))[:1], limit, _allowed(room)) if over else []
 
 
 def crowded_covers(scene: Scene, most: int) -> list[Cover]:
@@ -67,24 +68,25 @@ def crowded_covers(scene: Scene, most: int) -> list[Cover]:
         if sum(len(each.items) for each in batch) >= excess:
             break
         batch.append(group)
-    return covering(scene, batch, LIMIT) if batch else []
+    return covering(scene, batch, LIMIT, MOST) if batch else []
 
 
-def _batch(scene: Scene, free: list[Group], goal: int, room: int, over: bool) -> list[Group]:
-    """The groups that go, so that what stays raw takes `goal` tokens at most, and fewer than the window's items."""
-    tokens, count = goal, len(scene.items)
+def _batch(scene: Scene, free: list[Group], goal: int, room: int, tokens: int) -> list[Group]:
+    """The groups that go, so that what stays raw takes `goal` tokens at most, and fewer than the window's items.
+    `tokens` are those of the conversation: where they fill no half of the room, no group does, and none is counted.
+    """
+    over, count = tokens > room, len(scene.items)
     enough = KEPT if count > WINDOW else count
     if not over and count <= enough:
         return []
-    sizes = _sizes(scene)
+    sizes = _sizes(scene) if tokens > room // 2 else {}
+    left = sum(sizes.values()) if over else 0
     batch: list[Group] = []
-    if over:
-        tokens = sum(sizes.values())
     for group in _by_need(scene, free, room, sizes):
-        if tokens <= goal and count <= enough:
+        if left <= goal and count <= enough:
             break
         batch.append(group)
-        tokens -= sizes[group.first]
+        left -= sizes.get(group.first, 0)
         count -= len(group.items)
     return batch
 
@@ -95,7 +97,7 @@ def _sizes(scene: Scene) -> dict[int, int]:
 
 
 def _by_need(scene: Scene, free: list[Group], room: int, sizes: Mapping[int, int]) -> list[Group]:
-    """`free` in the order in which they give way; `sizes` are tokens by group. With no `room`, size does not matter."""
+    """`free` in the order in which they give way. `sizes`: tokens by group; of those without, size does not matter."""
     said = [item.seq for item in scene.items if item.role == "customer"]
     words = said[-1] if said else -1
     newest = max((group.last for group in free), default=-1)
@@ -110,7 +112,7 @@ def _by_need(scene: Scene, free: list[Group], room: int, sizes: Mapping[int, int
             level = 2
         else:
             level = 1 if group.calls & referred else 0
-        if room and sizes[group.first] > room // 2:
+        if room and sizes.get(group.first, 0) > room // 2:
             return (-1, 0, group.first)
         return (level, scene.points(group) if level < 2 else 0, group.first)
 

@@ -8,6 +8,8 @@ from agentstate.engine.memory.groups import Group, grouped
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.summaries import Summary, digest_of, written
 
+Part = tuple[list[Group], list[Summary]]  # what a summary is to take: groups, and summaries that it replaces
+
 
 class Cover(msgspec.Struct, frozen=True):
     """A summary to be made: it covers `groups` and what `replaced` covered. `kept` stays raw inside its range; its
@@ -36,11 +38,24 @@ class Cover(msgspec.Struct, frozen=True):
         return written(list(self.groups), self.replaced, scene.settings.private, scene.counter, self.limit)
 
 
-def covering(scene: Scene, batch: list[Group], limit: int) -> list[Cover]:
-    """The summaries that take `batch`, each of a range of its own, the one that covers most last."""
-    parts = _components(batch, scene.memory.summaries)
-    parts.sort(key=lambda part: (sum(len(group.items) for group in part[0]), part[0][-1].last))
+def covering(scene: Scene, batch: list[Group], limit: int, most: int) -> list[Cover]:
+    """The summaries that take `batch`, each of a range of its own, the one that covers most last. The eldest are made
+    one where more than `most` would be held, so that none is written only to be replaced.
+    """
+    parts = _joined(_components(batch, scene.memory.summaries), scene.memory.summaries, most)
+    parts.sort(key=lambda part: (sum(len(group.items) for group in part[0]), _high(*part)))
     return [_cover(scene, groups, replaced, limit) for groups, replaced in parts]
+
+
+def _joined(parts: list[Part], summaries: tuple[Summary, ...], most: int) -> list[Part]:
+    """`parts`, the eldest joined, also with summaries that none of them touches, until `most` are left in all."""
+    touched = {each.seq for _, replaced in parts for each in replaced}
+    others: list[Part] = [([], [each]) for each in summaries if each.seq not in touched]
+    held = sorted([*parts, *others], key=lambda part: _low(*part))
+    while len(held) > max(1, most):
+        eldest, next_one = held[:2]
+        held[:2] = [([*eldest[0], *next_one[0]], [*eldest[1], *next_one[1]])]
+    return [part for part in held if part[0] or len(part[1]) > 1]
 
 
 def joining(scene: Scene, summaries: tuple[Summary, ...], limit: int) -> Cover:
@@ -56,9 +71,9 @@ def _cover(scene: Scene, groups: list[Group], replaced: list[Summary], limit: in
     return Cover(first, last, kept, tuple(groups), tuple(replaced), limit)
 
 
-def _components(batch: list[Group], summaries: tuple[Summary, ...]) -> list[tuple[list[Group], list[Summary]]]:
+def _components(batch: list[Group], summaries: tuple[Summary, ...]) -> list[Part]:
     """The batch, parted into ranges that do not overlap; groups between the same two summaries share one."""
-    found: list[tuple[list[Group], list[Summary]]] = []
+    found: list[Part] = []
     for group in sorted(batch, key=lambda each: each.first):
         groups, replaced = [group], _touched(group.first, group.last, summaries)
         while found and _one_range(found[-1], groups, replaced, summaries):
@@ -70,7 +85,7 @@ def _components(batch: list[Group], summaries: tuple[Summary, ...]) -> list[tupl
 
 
 def _one_range(
-    earlier: tuple[list[Group], list[Summary]],
+    earlier: Part,
     groups: list[Group],
     replaced: list[Summary],
     summaries: tuple[Summary, ...],

@@ -19,6 +19,7 @@ from agentstate.engine.memory.tokens import ESTIMATE
 
 Recalled = tuple[tuple[Item, ...], Memory]
 _PLAIN = Remembering()
+_NO_LIMIT = LONGEST  # of summaries: they are joined below, one after the other, as they always were
 
 
 def heard(items: tuple[Item, ...], memory: Memory, at: str, open_calls: frozenset[str]) -> Recalled:
@@ -39,7 +40,7 @@ def _let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str])
             batch.append(group)
     if not batch:
         return items, memory
-    for cover in covering(scene, batch, 0):
+    for cover in covering(scene, batch, 0, _NO_LIMIT):
         items, memory = summarised(items, memory, _unworded(cover))
     while len(memory.summaries) > MOST:
         scene = replace(scene, items=items, memory=memory)

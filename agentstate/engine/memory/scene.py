@@ -55,7 +55,9 @@ class Scene(msgspec.Struct, frozen=True):
 
     def must(self, group: Group) -> bool:
         """Whether the group always has to be shown: it is pinned, or a call of it is open."""
-        return bool(group.calls & self.open_calls) or any(self.memory.pinned(seq) for seq in group.seqs)
+        if self.open_calls and group.calls & self.open_calls:
+            return True
+        return bool(self.memory.pins) and any(self.memory.pinned(item.seq) for item in group.items)
 
     def importance(self, item: Item) -> Importance:
         """How much the item matters now."""
