@@ -67,9 +67,11 @@ class Talk:
 
     def request(self) -> ModelRequest:
         """What the model would be given now, made to fit."""
-        request = context.build(AGENT, "model", self.state)
+        state = self.state
+        request = context.build(AGENT, "model", state)
         self.does(core.Fit("model", context.frame(request, ESTIMATE)))
-        return context.build(AGENT, "model", self.state)
+        # As `sessions.runtime.asking` does: made anew where fitting changed something.
+        return request if self.state is state else context.build(AGENT, "model", self.state)
 
 
 def _ids(seq: int) -> Callable[[], str]:

@@ -7,6 +7,7 @@ what is private. The same definition and state make the same bytes, which is how
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from agentstate.engine import events as ev
@@ -137,6 +138,12 @@ def shown(
         state=fixed.state,
         messages=tokens_of(told, counter),
         summaries=tokens_of(summaries, counter),
-        items=tuple(item.seq for item in state.items),
+        items=(),
         summarised=tuple(summary.seq for summary in state.memory.summaries),
+        steps=_steps([item.seq for item in state.items]),
     )
+
+
+def _steps(entries: list[int]) -> tuple[int, ...]:
+    """The first, then how far each lies from the one before."""
+    return tuple(later - earlier for earlier, later in pairwise((0, *entries)))

@@ -17,23 +17,25 @@ from agentstate.engine.state import SessionState
 from agentstate.ids import new_id
 from sessions import definitions
 from sessions.agents import choice, context, counters, registry
-from sessions.agents.model import ModelFailed
+from sessions.agents.model import ModelFailed, ModelRequest
 from sessions.agents.registry import Agent
 
 log = logging.getLogger(__name__)
 
 
 class Asking:
-    """One request to a model, in two commands: what the second counts anew is only what the first has changed."""
+    """One request to a model, in two commands: the second makes anew only what the first has changed."""
 
     def __init__(self) -> None:
         self._frame: Frame | None = None
+        self._built: tuple[SessionState, ModelRequest] | None = None
 
     def fitting(self, state: SessionState) -> Fit:
         """Make what the model is shown fit, before it is asked."""
         agent = _agent(state)
         model = choice.model_for(agent)
         request = context.build(agent, model.name, state)
+        self._built = (state, request)
         self._frame = context.frame(request, counters.named(agent.memory.counter))
         speaks = model is not agent.script  # a script has no words for a summary
         if not speaks or agent.memory.summaries != "model":
@@ -44,18 +46,23 @@ class Asking:
         """Ask the model; None while a summary is awaited, or when the agent had to give up."""
         if state.memory.wanted is not None or state.failure:
             return None
-        return _ask(state, self._frame)
+        agent = _agent(state)
+        model = choice.model_for(agent).name
+        return _ask(state, agent, self._request(agent, model, state), self._frame)
+
+    def _request(self, agent: Agent, model: str, state: SessionState) -> ModelRequest:
+        """The request that was made to fit, where nothing had to change for it: of this very state."""
+        if self._built is not None and self._built[0] is state and self._built[1].model == model:
+            return self._built[1]
+        return context.build(agent, model, state)
 
 
-def _ask(state: SessionState, frame: Frame | None) -> Ask:
+def _ask(state: SessionState, agent: Agent, request: ModelRequest, frame: Frame | None) -> Ask:
     """The agent's definition is stored before the request that names it is committed."""
-    agent = _agent(state)
-    model = choice.model_for(agent).name
-    request = context.build(agent, model, state)
     counter = counters.named(agent.memory.counter)
     return Ask(
         step=str(new_id()),
-        model=model,
+        model=request.model,
         first=state.items[0].seq if state.items else state.seq,
         last=state.seq - 1,
         tools=agent.tools,

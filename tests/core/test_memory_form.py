@@ -12,6 +12,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.memory.context import FORM
 from agentstate.engine.memory.shown import request_bytes
+from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import fold
 from sessions.agents import context
 from sessions.agents.chat_request import chat_messages
@@ -38,3 +39,12 @@ def test_the_stored_history_has_all_that_the_form_is_about():
     for part in ("Summary of entries", "Never more than", '\\"status\\":\\"waiting\\"', "Be brief."):
         assert part in request
     assert "9137" not in request
+
+
+def test_the_entries_that_were_shown_are_read_from_their_steps_and_from_older_lists_alike():
+    parts = ("1", "d", "estimate/1", 100, 1_000, 1, 2, 3, 4, 5)
+    of_steps, of_list = ev.Shown(*parts, (), (7,), (8, 1, 3)), ev.Shown(*parts, (8, 9, 12), (7,))
+    assert of_steps.entries == of_list.entries == (8, 9, 12)
+    state = fold((ev.decode(_encoder.encode(event)), at) for event, at in stored()["events"])
+    request = context.rebuilt(from_bytes(stored()["definition"].encode()), stored()["model"], state)
+    assert context.shown(request, "d", state, ESTIMATE, 100).entries == tuple(item.seq for item in state.items)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import msgspec
 
 from agentstate.engine.events.base import Arguments, Event
@@ -24,9 +26,12 @@ class RunRested(Event, frozen=True, tag="run.rested"):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """What a request was made of, so that its bytes can be made again: the form, the definition of the agent (the digest
-    under which its instructions and tools are stored), the entries of the items and summaries, and the tokens of each
-    part by `counter`, before `factor` (thousandths) corrects them.
+    """What a request was made of, so that its bytes can be made again: the form, the definition of the agent (the
+    digest under which its instructions and tools are stored), the entries of the items and summaries, and the tokens
+    of each part by `counter`, before `factor` (thousandths) corrects them.
+
+    `items` stands in older entries; since then the entries are in `steps`, which stay short in a long session: the
+    first, then how far each lies from the one before. `entries` reads both.
     """
 
     form: str
@@ -41,6 +46,12 @@ class Shown(msgspec.Struct, frozen=True):
     summaries: int
     items: tuple[int, ...]
     summarised: tuple[int, ...]
+    steps: tuple[int, ...] = ()
+
+    @property
+    def entries(self) -> tuple[int, ...]:
+        """The entries of the items that were shown."""
+        return self.items or tuple(accumulate(self.steps))
 
     @property
     def tokens(self) -> int:
