@@ -5,7 +5,9 @@ An entry that was erased says so; a kind that is not known here is named as it i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +21,8 @@ Data = dict[str, Any]
 LONGEST = 160  # characters of one value in a list
 MOST_FACTS = 5  # of one result in one line
 MOST_ROWS = 80  # of a scratchpad on a page
+MOST_OF_GROUP = 6  # of them beside a conversation
+_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)")
 
 
 class Sentence(NamedTuple):
@@ -27,6 +31,15 @@ class Sentence(NamedTuple):
     act: str
     about: str = ""
     mark: str = ""
+
+
+class Group(NamedTuple):
+    """Rows of a scratchpad under one name. `more` are left out."""
+
+    name: str
+    title: str
+    rows: list[tuple[str, str]]
+    more: int
 
 
 class Doing(NamedTuple):
@@ -109,7 +122,17 @@ def value(given: object) -> str:
         return account(given) or facts(given)
     if isinstance(given, list):
         return _listed(given)
-    return _clipped(str(given))
+    return _clipped(text(str(given)))
+
+
+def text(given: str) -> str:
+    """A text as it is, but an instant as pages write it: in UTC, to the minute."""
+    if not _INSTANT.fullmatch(given):
+        return given
+    try:
+        return f"{datetime.fromisoformat(given).astimezone(UTC):%d %b %Y %H:%M}"
+    except (ValueError, OverflowError):
+        return given
 
 
 def account(given: Data) -> str:
@@ -126,6 +149,8 @@ def facts(given: Data) -> str:
     for name, item in list(given.items())[:MOST_FACTS]:
         if isinstance(item, list) and item and isinstance(item[0], dict):
             told.append(f"{len(item)} {name}")
+        elif name == "at" and isinstance(item, str):
+            told.append(text(item))
         elif item not in (None, "", [], {}):
             told.append(f"{plain(name).lower()} {value(item)}")
     return _clipped(", ".join(told))
@@ -147,6 +172,25 @@ def rows(pad: Data, path: str = "") -> list[tuple[str, str]]:
         if len(found) == MOST_ROWS:
             break
     return found
+
+
+def groups(shown: list[tuple[str, str]]) -> list[Group]:
+    """Rows by the first name of their paths, in that order; of each the first few."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path, told in shown:
+        name, _, rest = path.partition(".")
+        found.setdefault(name, []).append((_place(rest) or plain(name), told))
+    return [
+        Group(name, plain(name), held[:MOST_OF_GROUP], max(0, len(held) - MOST_OF_GROUP))
+        for name, held in found.items()
+    ]
+
+
+def _place(path: str) -> str:
+    """accounts.0.holder becomes "Accounts 1 holder"."""
+    parts = [str(int(part) + 1) if part.isdecimal() else plain(part).lower() for part in path.split(".") if part]
+    told = " ".join(parts)
+    return told[:1].upper() + told[1:]
 
 
 def _rows(given: object, path: str) -> Iterator[tuple[str, str]]:
@@ -389,6 +433,8 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "topic.closed": lambda data, tool: Sentence("Topic closed", plain(data["topic"]), "p"),
     "reference.corrected": _put_right,
     "state.migrated": _migrated,
-    "state.pruned": lambda data, tool: Sentence("Cleared out what nothing reads", ", ".join(data["paths"][:MOST_FACTS])),
+    "state.pruned": lambda data, tool: Sentence(
+        "Cleared out what nothing reads", ", ".join(data["paths"][:MOST_FACTS])
+    ),
     "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
 }

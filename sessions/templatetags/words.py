@@ -18,12 +18,19 @@ register.filter("speaker", words.speaker)
 register.filter("stands", words.stands)
 register.filter("plain", words.plain)
 register.filter("in_words", words.value)
+register.filter("shown", words.text)
 
 
 @register.filter
 def wants(line: SessionLine) -> str:
     """What the customer wants: the step that waits, else the topic."""
     return line.open_preview or line.topic
+
+
+@register.filter
+def grouped(rows: list[tuple[str, str]]) -> list[words.Group]:
+    """A scratchpad's rows by the name that they begin with, the first of each."""
+    return words.groups(rows)
 
 
 @register.simple_tag

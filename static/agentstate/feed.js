@@ -2,6 +2,7 @@
 // Frames are pointers; what they point at is fetched over HTTP. Nothing is lost while it reconnects: it says what it has seen.
 
 const FIRST = 500, LONGEST = 30_000, SILENT = 13_000; // ms; the server beats every 5 s
+const FRESH = 60_000, SOONEST = 5_000; // ms: a server that restarts is back within a minute, and somebody waits for it
 const NOT_SIGNED_IN = 4401;
 
 export class Feed {
@@ -40,7 +41,7 @@ export class Feed {
     this.socket = null;
     if (code === NOT_SIGNED_IN) { location.reload(); return; } // the server sends whoever is signed out to the door
     this.move(this.state === "new" ? "new" : "lost");
-    const pause = Math.min(LONGEST, FIRST * 2 ** this.tries++) * (0.5 + Math.random() / 2);
+    const pause = Math.min(this.age < FRESH ? SOONEST : LONGEST, FIRST * 2 ** this.tries++) * (0.5 + Math.random() / 2);
     this.due = performance.now() + pause;
     this.timer = setTimeout(() => this.connect(), pause);
   }

@@ -4,7 +4,7 @@
 const kept = new Set(["open"]); // what the reader did to an element, not the server
 
 function attributes(from, to) {
-  for (const { name, value } of to.attributes) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+  for (const { name, value } of to.attributes) if (!kept.has(name) && from.getAttribute(name) !== value) from.setAttribute(name, value);
   for (const { name } of [...from.attributes]) if (!to.hasAttribute(name) && !kept.has(name)) from.removeAttribute(name);
 }
 
