@@ -5,14 +5,20 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from sessions import commands, queries
+from sessions import urls as console
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import read
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# Reached by POST, by the customer, or as a download: each has tests of its own.
+ELSEWHERE = {
+    "home", "memory_mind", "versions_change", "plan_edit", "customer_change", "session_export", "session_vkey",
+    "chat", "chat_with", "chat_changes", "chat_say",
+}  # fmt: skip
 NONSENSE = [
     "/live/changes/?s=x",
     "/sessions/?before=x",
@@ -49,9 +55,22 @@ def addresses(session, request) -> list[str]:
         reverse("session", args=one) + "?before=5",
         reverse("session_changes", args=one),
         reverse("session_audit", args=one),
+        reverse("session_state", args=one),
+        reverse("memory", args=one),
+        reverse("versions", args=one),
+        reverse("plan", args=one),
+        reverse("session_chart", args=one),
+        reverse("charts"),
+        reverse("chart", args=["bank-transfer"]),
         reverse("audit"),
         reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
     ]
+
+
+def test_these_are_all_pages_that_are_read(bank):
+    reached = {resolve(address.partition("?")[0]).url_name for address in addresses(*paused())}
+    named = {pattern.name for pattern in console.urlpatterns}
+    assert named - reached == ELSEWHERE
 
 
 def test_every_page_opens_for_a_supervisor_and_carries_the_policy(bank):
@@ -99,7 +118,7 @@ def test_another_team_finds_nothing(bank):
     charlie = cast.browser(cast.charlie())
     for address in addresses(session, request):
         answer = charlie.get(address)
-        named = str(session) in address or str(request.id) in address
+        named = "customers/" in address or str(session) in address or str(request.id) in address
         assert answer.status_code == (404 if named and "live" not in address else 200), address
         assert str(request.id) not in answer.content.decode()
         assert f"/sessions/{session}" not in answer.content.decode()

@@ -95,7 +95,7 @@ class Resolve(APIView):
         description="What the sentence would refer to if the customer said it now. Nothing is recorded.",
         parameters=[SESSION],
         request=forms.ResolveText,
-        responses=answers(200, forms.ReferenceList, *READING, 411, 413, 415),
+        responses=answers(200, forms.ReferenceList, *WRITING),
     )
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.ResolveText, request)
