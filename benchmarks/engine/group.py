@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import msgspec
@@ -13,13 +13,14 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.state import fold
 from benchmarks.engine import machines, plans
-from benchmarks.engine.talks import Talk, grown, opened, seconds_a_turn
+from benchmarks.engine.talks import Talk, grown, opened, seconds_a_turn, seconds_by_kind
 from benchmarks.rounds import paired
 from benchmarks.rows import Goal, Row, against
 from benchmarks.sets import LONG, long_talk
 
 GROUP = "engine"
 FLAT = Goal(1.3, at_least=False)
+STEPS = {"message": "a customer's message", "tool": "a step of a tool", "model": "a step of a model", "turn": "a turn"}
 
 
 class Size(msgspec.Struct, frozen=True):
@@ -76,20 +77,38 @@ def _a_second(count: int, work: Callable[[], object]) -> float:
 
 
 def _steps(size: Size, talks: list[Talk]) -> Iterator[Row]:
-    """What a turn costs at each length. The conversations take turns, so that a noisy neighbour hits all alike."""
-    taken: list[list[float]] = [[] for _ in talks]
+    """What each kind of step costs at each length. The conversations take turns, so that a noisy neighbour hits all
+    alike.
+    """
+    taken: list[list[dict[str, float]]] = [[] for _ in talks]
     for talk in talks[1:]:
-        seconds_a_turn(talk, 3)  # the first after reading back is slower: caches fill
+        seconds_by_kind(talk, 3)  # the first after reading back is slower: caches fill
     for _ in range(size.rounds):
         for times, talk, length in zip(taken, talks, size.lengths, strict=True):
-            subject = grown(opened(), length) if length < 100 else talk  # short ones must stay short
-            times += seconds_a_turn(subject, max(1, size.turns // size.rounds) if length >= 100 else 3)
-    base = median(taken[0])
-    for times, length in list(zip(taken, size.lengths, strict=True))[1:]:
-        yield against(
-            GROUP, f"a turn at event {length:,}, against event {size.lengths[0]}", 1000 * median(times), "ms",
-            1000 * base, FLAT, f"{len(times)} turns",
-        )  # fmt: skip
+            turns = max(1, size.turns // size.rounds)
+            if length < 100:  # short ones must stay short
+                times += [one for _ in range(turns) for one in seconds_by_kind(grown(opened(), length), 1)]
+            else:
+                times += seconds_by_kind(talk, turns)
+    for kind, what in STEPS.items():
+        for times, length in list(zip(taken, size.lengths, strict=True))[1:]:
+            yield _step(f"{what} at event {length:,}", times, taken[0], kind, size, median)
+    # The median leaves out the few turns that make room in the window; they count in the mean.
+    yield _step(f"a turn on average at event {size.lengths[-1]:,}", taken[-1], taken[0], "turn", size, mean)
+
+
+def _step(
+    what: str,
+    times: list[dict[str, float]],
+    early: list[dict[str, float]],
+    kind: str,
+    size: Size,
+    of: Callable[[list[float]], float],
+) -> Row:
+    value, base = (1000 * of([each[kind] for each in measured]) for measured in (times, early))
+    return against(
+        GROUP, f"{what}, against event {size.lengths[0]}", value, "ms", base, FLAT, f"{len(times)} turns"
+    )  # fmt: skip
 
 
 def _bytes(size: Size, talks: list[Talk]) -> Iterator[Row]:

@@ -7,10 +7,11 @@ again and answers. What is timed is all that the product does for it but storing
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
@@ -48,15 +49,24 @@ class Talk:
 
     def turn(self) -> None:
         """One turn of the conversation."""
+        for _, does in self.parts():
+            does()
+
+    def parts(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """The steps of one turn, by kind, each to be taken before the next is asked for."""
         number = self.state.seq
         call = ev.CallProposed("call_1", LOOK.name, {"customer": "C-1001"}, "state.customer")
-        self.does(core.Say("customer", f"How much is there now, after ${number}.00 came in?", "customer"))
-        self._asks("One moment.", (call,))
+        said = core.Say("customer", f"How much is there now, after ${number}.00 came in?", "customer")
+        yield "message", lambda: self.does(said)
+        yield "model", lambda: self._asks("One moment.", (call,))
+        yield "tool", lambda: self._acts({"name": "Rosa Diaz", "balance": {"minor": number, "currency": "USD"}})
+        yield "model", lambda: self._asks(f"There is ${number}.00 in your savings.", ())
+        yield "rest", lambda: self.does(core.Rest("customer"))
+
+    def _acts(self, result: dict[str, Any]) -> None:
         (ready,) = calls_in(self.state, CallStatus.READY)
         self.does(core.Begin(ready.id))
-        self.does(core.Return(ready.id, 1, {"name": "Rosa Diaz", "balance": {"minor": number, "currency": "USD"}}))
-        self._asks(f"There is ${number}.00 in your savings.", ())
-        self.does(core.Rest("customer"))
+        self.does(core.Return(ready.id, 1, result))
 
     def _asks(self, text: str, calls: tuple[ev.CallProposed, ...]) -> None:
         request = self.request()
@@ -101,4 +111,19 @@ def seconds_a_turn(talk: Talk, turns: int) -> list[float]:
         began = time.perf_counter()
         talk.turn()
         taken.append(time.perf_counter() - began)
+    return taken
+
+
+def seconds_by_kind(talk: Talk, turns: int) -> list[dict[str, float]]:
+    """What the steps of each of so many more turns took: a message, a step of a model (of two, the mean), one of a
+    tool, and the whole turn.
+    """
+    taken = []
+    for _ in range(turns):
+        spent = dict.fromkeys(("message", "model", "tool", "rest"), 0.0)
+        for kind, does in talk.parts():
+            began = time.perf_counter()
+            does()
+            spent[kind] += time.perf_counter() - began
+        taken.append({**spent, "turn": sum(spent.values()), "model": spent["model"] / 2})
     return taken
