@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from agentstate.engine.lifecycle import SessionStatus
 from sessions import money
 
@@ -83,6 +85,7 @@ OUTCOMES = {
     "superseded": ("undo", "Replaced", ""),
     "failed": ("warn", "Failed", "risk"),
 }
+_SHOWN = {"tool": "Result", "summary": "In short", "customer": "Customer"}
 _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}
 
 
@@ -100,6 +103,30 @@ def stands(status: str) -> str:
 def speaker(role: str) -> str:
     """Who says something, in one word."""
     return _SPEAKERS.get(role, role)
+
+
+def spoken_by(role: str) -> str:
+    """Whose words a model was shown."""
+    return _SHOWN.get(role) or speaker(role)
+
+
+def happening(name: str) -> str:
+    """What a chart waits for: call.returned.load_customer becomes "load customer returned"."""
+    kind, _, rest = name.partition(".")
+    what, _, tool = rest.partition(".")
+    told = f"{plain(tool)} {what}" if tool and kind in ("call", "request") else name.replace(".", " ")
+    return told.replace("_", " ").lower()
+
+
+def result(shown: str) -> str:
+    """What a tool gave back, as a model was shown it, in words."""
+    try:
+        given = msgspec.json.decode(shown)
+    except (msgspec.MsgspecError, RecursionError):
+        return shown
+    if not isinstance(given, dict):
+        return value(given)
+    return value(given["result"]) if "result" in given else facts({k: v for k, v in given.items() if k != "status"})
 
 
 def plain(name: str) -> str:
@@ -349,7 +376,7 @@ def _dropped(data: Data, tool: str) -> Sentence:
 def _round_ended(data: Data, tool: str) -> Sentence:
     counts = ", ".join(f"{count} {status}" for status, count in data["counts"].items())
     of = data.get("instances") or {}
-    each = f"; {of['well']} of {sum(of.values())} instances went well" if of else ""
+    each = f"; {of.get('well', 0)} of {sum(of.values())} instances went well" if of else ""
     return Sentence(
         "Plan carried out" if not data.get("because") else "Plan dropped", f"{data.get('because') or counts}{each}"
     )
