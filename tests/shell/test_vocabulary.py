@@ -1,0 +1,254 @@
+"""The doors of `tests/vocabulary.py` are there, and somebody goes through each: API, runtime, pages."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Callable
+from functools import reduce
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from django.urls import NoReverseMatch, reverse
+
+from agentstate.clock import now
+from agentstate.engine import decide
+from agentstate.engine import events as ev
+from agentstate.engine.instants import stamp
+from agentstate.engine.profile.events import KINDS as PROFILE_KINDS
+from agentstate.ids import new_id
+from audit import ledger
+from sessions import queries, states, words
+from sessions.profiles import words as profile_words
+from tests import cast, vocabulary
+from tests.shell.api_world import Api, document
+from tests.shell.bank_world import kinds, opened, state, work
+from tests.shell.pages import read
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+WANT = "I want to move $1,200.00 from savings to checking."
+OPERATIONS = {
+    operation["operationId"]: (method.upper(), path)
+    for path, methods in document()["paths"].items()
+    for method, operation in methods.items()
+}
+
+
+class People:
+    """Those who ask, one operation of the API at a time by its id; an answer other than a 2xx fails the test."""
+
+    def __init__(self) -> None:
+        sue = cast.person("sue", cast.Role.SUPERVISOR, cast.retail())
+        self.apis = {user.username: Api(user) for user in (cast.cleo(), cast.alice(), cast.bob(), sue)}
+        self.asked: set[str] = set()
+
+    def ask(self, who: str, operation: str, body: object = None, **ids: object) -> Any:
+        method, path = OPERATIONS[operation]
+        data = {} if method == "GET" else {"data": json.dumps(body or {}).encode()}
+        answer = self.apis[who].ask(method, path.format(**ids), **data)
+        assert answer.status_code in (200, 201), (operation, answer.content)
+        self.asked.add(operation)
+        return answer.json()
+
+
+@pytest.fixture
+def decided(monkeypatch) -> set[str]:
+    """The names of the commands that were decided, and not refused, from now on."""
+    done: set[str] = set()
+
+    def noted(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+        def ruled(*given: Any) -> Any:
+            events = rule(*given)
+            done.add(name)
+            return events
+
+        return ruled
+
+    rules = {command: noted(command.__name__, rule) for command, rule in decide._RULES.items()}
+    monkeypatch.setattr(decide, "_RULES", rules)
+    return done
+
+
+@pytest.mark.parametrize("table", [vocabulary.OPERATIONS, vocabulary.PROFILE_OPERATIONS])
+def test_every_command_of_a_person_has_an_operation_of_the_api(table: dict[str, str]) -> None:
+    assert set(table.values()) <= set(OPERATIONS)
+
+
+@pytest.mark.parametrize(("command", "where"), [*vocabulary.RUNTIME.items(), *vocabulary.PROFILE_RUNTIME.items()])
+def test_every_other_command_is_given_by_the_runtime(command: str, where: str) -> None:
+    package, folder, module, *names = where.split(".")
+    function = reduce(getattr, names, importlib.import_module(f"{package}.{folder}.{module}"))
+    assert f"{command}(" in inspect.getsource(function)
+
+
+@pytest.mark.parametrize("page", sorted({*vocabulary.PAGES.values(), *vocabulary.PROFILE_PAGES.values()}))
+def test_every_page_of_the_table_is_there(page: str) -> None:
+    try:
+        reverse(page)
+    except NoReverseMatch:
+        assert reverse(page, args=[new_id()])
+
+
+def bank_transfer(people: People) -> str:
+    """A caller's session in which a transfer waits for a person."""
+    session = people.ask("cleo", "open_session", {"customer": "C-1001", "agent": "bank", "channel": "phone"})["id"]
+    for text in (WANT, "Yes, that is right."):
+        people.ask("cleo", "post_message", {"text": text}, session=session)
+        work()
+    return str(session)
+
+
+def decide_it(people: People, session: str) -> None:
+    waiting = people.ask("alice", "list_requests")["requests"]
+    request = next(line["id"] for line in waiting if line["session"] == session and line["state"] == "pending")
+    people.ask("alice", "decide_request", {"decision": "approve"}, request_id=request)
+    work()
+
+
+def guide(people: People, session: str) -> None:
+    """Topics, references, pins and ratings."""
+    message = kinds(UUID(session)).index("message.added")
+    people.ask("alice", "set_topic", {"topic": "loan", "change": "open"}, session=session)
+    right = {"seq": state(UUID(session)).talk.heard_seq, "mention": "that", "entities": []}
+    people.ask("alice", "correct_reference", right, session=session)
+    people.ask("alice", "pin_message", {"seq": message}, session=session)
+    people.ask("alice", "rate_message", {"seq": message, "rating": 2}, session=session)
+    people.ask("alice", "unpin_message", session=session, seq=message)
+
+
+def plan(people: People, session: str) -> None:
+    """A plan, another version of it, and a goal."""
+    step = {"_tool": "load_customer", "customer": "C-1001"}
+    people.ask("alice", "propose_plan", {"calls": [{**step, "_outputPath": "state.again"}]}, session=session)
+    version = people.ask("alice", "read_plan", session=session)["version"]
+    calls = people.ask("alice", "read_plan", session=session)["calls"]
+    more = {**step, "_outputPath": "state.more"}
+    people.ask("alice", "edit_plan", {"calls": [*calls, more], "version": version}, session=session)
+    people.ask("alice", "set_goals", {"tree": {"id": "a", "title": "Pay the rent"}, "version": 0}, session=session)
+    work()
+
+
+def disagree(people: People, session: str) -> None:
+    """Two change the same; one is for what stands, and a third settles it."""
+    seen = people.ask("alice", "read_state", session=session)["seq"]
+    for who, goal in (("alice", "close the account"), ("bob", "order a card")):
+        wanted = {"seen": seen, "changes": [{"path": "state.goal", "value": goal}]}
+        people.ask(who, "change_state", wanted, session=session)
+    lines = people.ask("alice", "list_conflicts", session=session)["conflicts"]
+    here = {"session": session, "conflict": next(line["id"] for line in lines if line["status"] == "open")}
+    people.ask("alice", "propose_value", {"value": "a loan"}, **here)
+    people.ask("bob", "cast_vote", {"proposal": ""}, **here)
+    people.ask("sue", "settle_conflict", {"proposal": "", "reason": "as it was"}, **here)
+
+
+def go_back_and_fork(people: People, session: str) -> str:
+    """A name, the form of the state, a rollback; the fork that takes over."""
+    people.ask("alice", "name_checkpoint", {"name": "here"}, session=session)
+    people.ask("alice", "migrate_state", {"to": 1, "hold": True}, session=session)
+    people.ask("alice", "prune_state", session=session)
+    shown = people.ask("alice", "roll_back", {"to": 6}, session=session)
+    confirmed = {"to": 6, "confirm": shown["digest"], "reason": "it misheard"}
+    people.ask("alice", "roll_back", confirmed, session=session)
+    child = people.ask("alice", "fork_session", {"reason": "what if"}, session=session)["id"]
+    people.ask("alice", "promote_fork", {"reason": "better"}, session=child)
+    return str(child)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_page(bank, decided) -> None:
+    people = People()
+    session, held = bank_transfer(people), bank_transfer(people)
+    people.ask("alice", "send_signal", {"name": "fraud.suspected"}, session=held)
+    decide_it(people, session)
+    guide(people, session)
+    plan(people, session)
+    disagree(people, session)
+    child = go_back_and_fork(people, session)
+    people.ask("cleo", "end_session", {"reason": "hung up"}, session=child)
+    assert people.asked >= set(vocabulary.OPERATIONS.values())
+    assert decided >= set(vocabulary.OPERATIONS)
+    for each in (session, held, child):
+        opens_its_pages(each)
+
+
+def opens_its_pages(session: str) -> None:
+    """Every page that the table names for what happened here opens, and the audit page tells all of it."""
+    browser = cast.browser(cast.alice())
+    happened = set(kinds(UUID(session)))
+    for page in {vocabulary.PAGES[kind] for kind in happened} - {"decision", "decisions", "sessions", "live"}:
+        assert browser.get(reverse(page, args=[session])).status_code == 200, page
+    for page in ("decisions", "sessions", "live"):
+        assert browser.get(reverse(page)).status_code == 200, page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_audit_page_tells_every_kind_in_words() -> None:
+    session = opened()
+    stored = [ev.decode(line) for line in (VECTORS / "events.jsonl").read_bytes().splitlines()]
+    append(session, stored)
+    told = audit_page(session)
+    missing = [ev.kind_of(event) for event in stored if sentence(event).act.removeprefix("Step ") not in told]
+    assert {ev.kind_of(event) for event in stored} == set(ev.KINDS)
+    assert missing == []
+    assert [ev.kind_of(event) for event in stored if sentence(event).act == ev.kind_of(event)] == []
+
+
+def append(session: UUID, events: list[ev.AnyEvent]) -> None:
+    """Write these entries behind the session's own, as no rule would: the ledger keeps whatever happened."""
+    loaded = states.load(session)
+    drafts = [ledger.Draft(ev.kind_of(event), ev.encode(event)) for event in events]
+    batch = ledger.Batch(drafts, loaded.place.kid, ledger.SYSTEM, stamp(now()), new_id())
+    assert ledger.append(loaded.head, batch)
+
+
+def sentence(event: ev.AnyEvent) -> words.Sentence:
+    """What the page says of it, but for the name of its tool, which the page finds out from other entries."""
+    data = msgspec.json.decode(ev.encode(event))
+    return words.entry(data.pop("kind"), data)
+
+
+def audit_page(session: UUID) -> str:
+    """The words of all pages of the session's ledger."""
+    browser, size = cast.browser(cast.alice()), ledger.read_head(session).size
+    pages = range(size, 0, -50)
+    address = reverse("session_audit", args=[session])
+    return " ".join(read(browser.get(address, {"before": before}).content).text() for before in pages)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_command_to_a_profile_is_carried_out_over_the_api_and_told_on_its_page(bank) -> None:
+    people = People()
+    session = opened()
+    work()
+    customer = str(queries.session_line(cast.alice(), session).customer)
+    for operation, body in PROFILE_SCRIPT:
+        people.ask("cleo", operation, body, customer=customer)
+    assert people.asked == set(vocabulary.PROFILE_OPERATIONS.values())
+    page = read(cast.browser(cast.alice()).get(reverse("customer", args=[customer])).content).text()
+    entries = people.ask("alice", "list_profile_entries", customer=customer)["entries"]
+    assert {entry["kind"] for entry in entries} >= set(PROFILE_KINDS) - {"profile.learned"}
+    assert [e["kind"] for e in entries if profile_words.entry(e["kind"], e["data"]).act not in page] == []
+
+
+BRIEF = {"preference": "answers", "value": "brief"}
+PROFILE_SCRIPT: list[tuple[str, dict[str, Any]]] = [
+    ("set_consent", {"purpose": "personalisation", "agreed": True}),
+    ("set_preference", BRIEF),
+    ("set_preference", {"preference": "answers", "value": None}),
+    ("give_feedback", {**BRIEF, "fits": True}),
+    ("correct_learned", {**BRIEF, "value": "full"}),
+    ("refuse_learning", {"preference": "usual_source"}),
+    ("refuse_learning", {"preference": "usual_source", "allowed": True}),
+    ("forget_profile", {"part": "everything"}),
+    ("set_consent", {"purpose": "personalisation", "agreed": False}),
+]
+
+
+def test_every_kind_of_a_profile_has_words() -> None:
+    stored = [msgspec.json.decode(line) for line in (VECTORS / "profile_events.jsonl").read_bytes().splitlines()]
+    assert {data["kind"] for data in stored} == set(PROFILE_KINDS)
+    assert [data["kind"] for data in stored if profile_words.entry(data["kind"], data).act == data["kind"]] == []
