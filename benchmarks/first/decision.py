@@ -14,11 +14,11 @@ from collections.abc import Callable
 from uuid import UUID
 
 import redis
-from django.db import transaction
 
 from agentstate.stack import programs
 from agentstate.stack.children import Program
 from benchmarks.first import agent
+from benchmarks.first.committing import committing
 from benchmarks.first.sessions import opened
 from benchmarks.ground import INSERT_RAW, KIBIBYTE, Ground
 from sessions import commands
@@ -66,11 +66,9 @@ WARM = 5  # decisions that are not counted: connections and prepared statements 
 
 def _decision(here: Ground, session: UUID, valkey: redis.Redis) -> float:
     request = _parked(session)
-    committed: list[int] = []
-    with transaction.atomic():
-        transaction.on_commit(lambda: committed.append(time.monotonic_ns()))  # the first thing after COMMIT
+    with committing() as committed:
         commands.decide(here.decider, request, "approve")
-    return _milliseconds(valkey, agent.STARTED, committed[0])
+    return _milliseconds(valkey, agent.STARTED, committed[-1])
 
 
 def _raw(connection: object, valkey: redis.Redis) -> float:

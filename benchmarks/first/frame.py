@@ -18,12 +18,12 @@ from uuid import UUID
 
 from channels.layers import get_channel_layer
 from django.conf import settings
-from django.db import transaction
 from django.test import Client
 from websockets.sync.client import ClientConnection, connect
 
 from agentstate.stack import ports, programs
 from benchmarks.first import bare
+from benchmarks.first.committing import committing
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
 from sessions import commands, live
@@ -49,15 +49,13 @@ def times(here: Ground, samples: int) -> tuple[list[float], list[float]]:
 
 
 def _event(here: Ground, session: UUID, page: ClientConnection) -> float:
-    committed: list[int] = []
-    with transaction.atomic():
-        transaction.on_commit(lambda: committed.append(time.monotonic_ns()))  # the first thing after COMMIT
+    with committing() as committed:
         seq = commands.say(here.caller, session, "Are you there?").seq
     while True:
         frame = page.recv(PATIENCE)
         received = time.monotonic_ns()
         if json.loads(frame).get("seq") == seq:
-            return (received - committed[0]) / 1e6
+            return (received - committed[-1]) / 1e6
 
 
 def _message(loop: asyncio.AbstractEventLoop, socket: ClientConnection) -> float:
