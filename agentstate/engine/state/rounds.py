@@ -8,7 +8,6 @@ finds its place without an index. Bounded: a plan of at most `MAX_PLAN` calls in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -142,12 +141,7 @@ def views_of(plans: Plans, pad: dict[str, Any], instance: str) -> Views:
 
 def others_of(plans: Plans, pad: dict[str, Any]) -> Mapping[str, Views]:
     """The views of the instances that calls of the plan name."""
-    return {name: views_of(plans, pad, name) for name in _named(plans.plan)}
-
-
-@lru_cache(maxsize=256)
-def _named(plan: Plan) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(call.instance for call in plan.calls if call.instance))
+    return {name: views_of(plans, pad, name) for name in plans.plan.instances}
 
 
 def round_of(plans: Plans, instance: str) -> Round:
