@@ -114,6 +114,8 @@ def happening(name: str) -> str:
     """What a chart waits for: call.returned.load_customer becomes "load customer returned"."""
     kind, _, rest = name.partition(".")
     what, _, tool = rest.partition(".")
+    if kind == "after":
+        return f"the time at {plain(rest.partition('#')[0]).lower()} is up"
     told = f"{plain(tool)} {what}" if tool and kind in ("call", "request") else name.replace(".", " ")
     return told.replace("_", " ").lower()
 

@@ -19,6 +19,9 @@ register.filter("stands", words.stands)
 register.filter("plain", words.plain)
 register.filter("in_words", words.value)
 register.filter("shown", words.text)
+register.filter("spoken_by", words.spoken_by)
+register.filter("happening", words.happening)
+register.filter("result", words.result)
 
 
 @register.filter
@@ -31,6 +34,12 @@ def wants(line: SessionLine) -> str:
 def grouped(rows: list[tuple[str, str]]) -> list[words.Group]:
     """A scratchpad's rows by the name that they begin with, the first of each."""
     return words.groups(rows)
+
+
+@register.filter
+def seconds(milliseconds: int) -> str:
+    """How long something takes, as 1.2 s."""
+    return f"{milliseconds / 1000:.1f} s"
 
 
 @register.simple_tag

@@ -14,6 +14,17 @@ from sessions import queries, words
 from sessions.queries import schemas
 from sessions.views.frame import console
 
+KINDS = {
+    "object": "values together",
+    "array": "a list",
+    "string": "words",
+    "boolean": "yes or no",
+    "integer": "a whole number",
+    "number": "a number",
+    "money": "an amount",
+    "choice": "one of a few",
+}
+
 
 @console
 @require_safe
@@ -44,4 +55,10 @@ def _row(place: schemas.PlaceLine, data: dict[str, Any]) -> dict[str, Any]:
         value = value.get(name) if isinstance(value, dict) else None
     told = words.value(value) if value is not None else ""
     writers = ", ".join(words.plain(writer.replace(":", " ")).lower() for writer in place.writers)
-    return {"place": place, "value": told, "writers": writers or "nobody but the system"}
+    return {
+        "place": place,
+        "name": words.plain(place.path),
+        "value": told,
+        "writers": writers or "nobody but the system",
+        "kind": KINDS.get(place.type, place.type),
+    }

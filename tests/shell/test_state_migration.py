@@ -237,7 +237,7 @@ def test_the_page_of_the_state_says_who_writes_what_and_what_is_ahead(bank, monk
     text = page.text()
     assert "bank@1" in text
     assert "Version 2 comes with the next step." in text
-    assert "state.authorization What the authorization service said last" in text
+    assert "What the authorization service said last state.authorization" in text
     assert "tool authorize" in text
     assert f"/sessions/{session}/state/" in _page(cast.alice(), f"/sessions/{session}/").decode()
 
