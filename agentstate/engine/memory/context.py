@@ -10,7 +10,7 @@ became of it after somebody spoke again is told at the place where it became kno
 
 from __future__ import annotations
 
-import msgspec
+from operator import itemgetter
 
 from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.memory.shown import ContextMessage, ProposedCall
@@ -20,6 +20,7 @@ from agentstate.engine.memory.summaries import Summary, headline
 FORM = "1"
 WAITING = '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
 Cluster = tuple[int, list[ContextMessage]]  # the entry where it stands, and messages that nothing comes between
+_place = itemgetter(0)
 
 
 def messages(
@@ -27,7 +28,7 @@ def messages(
 ) -> tuple[ContextMessage, ...]:
     """The messages that stand for the conversation, oldest first: a summary stands where its range begins."""
     clusters = [*_clusters(items, private), *(_summary(each) for each in summaries)]
-    return tuple(message for _, told in sorted(clusters, key=lambda cluster: cluster[0]) for message in told)
+    return tuple(message for _, told in sorted(clusters, key=_place) for message in told)
 
 
 def _summary(summary: Summary) -> Cluster:
@@ -39,7 +40,7 @@ def _summary(summary: Summary) -> Cluster:
 def _clusters(items: tuple[Item, ...], private: tuple[str, ...]) -> list[Cluster]:
     clusters: list[Cluster] = []
     told: set[str] = set()
-    paths = {call.id: call.output_path for item in items for call in item.calls}
+    paths = {call.id: call.output_path for item in items for call in item.calls} if private else {}
     for index, item in enumerate(items):
         if item.role == "tool":
             if item.call not in told:
@@ -62,14 +63,15 @@ def _calling(clusters: list[Cluster], item: Item, answers: list[ContextMessage])
         (said,) = clusters[-1][1][-1:]
         if said.role == "agent" and not said.calls:
             clusters.pop()
-            return item.seq - 1, [msgspec.structs.replace(said, calls=calls), *answers]
+            return item.seq - 1, [ContextMessage("agent", said.text, calls=calls), *answers]
     return item.seq, [ContextMessage("agent", item.text, calls=calls), *answers]
 
 
 def _prompt_results(items: tuple[Item, ...], index: int) -> dict[str, str]:
     """The results that came before anybody spoke again."""
     results = {}
-    for item in items[index + 1 :]:
+    for place in range(index + 1, len(items)):
+        item = items[place]
         if item.role != "tool":
             break
         results[item.call] = item.text

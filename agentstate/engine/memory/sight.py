@@ -36,9 +36,9 @@ def _without(node: Any, names: list[str]) -> Any:
 
 def result_without(text: str, output_path: str | None, private: tuple[str, ...]) -> str:
     """The result of a call as its model is told it, without what is private where it was written."""
-    inside = [scratchpad.parts(path) for path in private]
-    if not inside or not output_path:
+    if not private or not output_path:
         return text
+    inside = [scratchpad.parts(path) for path in private]
     written = scratchpad.parts(output_path)
     hidden = [path[len(written) :] for path in inside if path[: len(written)] == written]
     hides_all = any(written[: len(path)] == path for path in inside)
