@@ -17,10 +17,10 @@ from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
 from agentstate.engine.migrating.pruning import Reads, read_by, read_by_policy
 from agentstate.engine.plan import goals
+from agentstate.engine.schemas import private_paths
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.talk import ontology as talks
-from agentstate.engine.schemas import private_paths
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import state_schemas
@@ -132,9 +132,10 @@ def schemas_for(name: str) -> Catalogue | None:
 
 @lru_cache
 def reads_of(agent: str) -> Reads:
-    """What the agent's rules and its chart read of its state."""
+    """What the agent's rules, its chart and the scopes of its tools read of its state."""
     found = find(agent)
-    return read_by_policy(policy_named(found.policy)).also(read_by(charts.expressions_of(found.chart)))
+    scopes = [scope for tool in map(tools.find, found.tools) if tool for scope in tool.scopes or ()]
+    return read_by_policy(policy_named(found.policy)).also(read_by((*charts.expressions_of(found.chart), *scopes)))
 
 
 @lru_cache

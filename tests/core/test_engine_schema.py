@@ -24,7 +24,7 @@ from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.migrating import CannotMigrate, Catalogue, catalogue
-from agentstate.engine.migrating.pruning import Reads, prunable, read_at, read_by, read_by_policy
+from agentstate.engine.migrating.pruning import Reads, prunable, read_by, read_by_policy
 from agentstate.engine.migrating.steps import STEPWISE, path_of
 from agentstate.engine.plan import model
 from agentstate.engine.schemas.examples import examples
@@ -171,7 +171,7 @@ def test_values_that_break_the_schema_are_not_acted_on():
 
 def test_what_nothing_reads_is_pruned_and_nothing_else():
     pad = {"authorization": {"allowed": True, "mood": 1}, "old": {"kept": 1, "gone": 2}, "tool": 3, "junk": [1]}
-    world = replace(opened(), reads=read_at(["state.old.kept"]).also(read_by(["f(state.tool)"])))
+    world = replace(opened(), reads=read_by(["state.old.kept", "f(state.tool)"]))
     world = replace(world, state=changed(world.state, pad=pad))
     world = world.after(core.Prune("op"))
     (event,) = world.events(ev.StatePruned)

@@ -98,7 +98,8 @@ def test_an_end_is_a_good_one_when_output_and_conditions_hold():
     views = {"state": {"receipt": {"id": "R-1"}}, "input": INPUT}
     found = completion(views, OUTPUT, RESULT, ["output.receipt.startsWith('R-')", "has(state.receipt)"])
     assert found.output == {"receipt": "R-1", "to": INPUT["to"]}
-    assert found.complete
+    assert not found.problems
+    assert [condition.holds for condition in found.conditions] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +113,9 @@ def test_an_end_is_a_good_one_when_output_and_conditions_hold():
 )
 def test_an_end_that_is_not_says_why(state, conditions, problem):
     found = completion({"state": state, "input": INPUT}, OUTPUT, RESULT, conditions)
-    assert not found.complete
     assert [each.rule for each in found.problems] == ([problem] if problem else [])
-    assert all(not condition.holds for condition in found.conditions)
+    assert [condition.holds for condition in found.conditions] == [False] * len(conditions)
+    assert problem or conditions
 
 
 def test_a_condition_that_is_no_question_is_refused():

@@ -95,8 +95,3 @@ def due_next(state: ChartState) -> str:
         return ""
     inside = [due_next(invoked.inside) for invoked in state.invoked.values()]
     return min(filter(None, (*(timer.due for timer in state.timers), *inside)), default="")
-
-
-def innermost(state: ChartState, parents: frozenset[str]) -> tuple[str, ...]:
-    """The states of the configuration in which no other is held; `parents` are those that have states inside."""
-    return tuple(name for name in state.configuration if name not in parents)

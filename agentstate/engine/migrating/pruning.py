@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 
-from agentstate.engine.migrating.steps import Names, names_of, path_of
+from agentstate.engine.migrating.steps import Names, path_of
 from agentstate.engine.migrating.walking import Fields
 from agentstate.engine.policy import Policy
 from agentstate.engine.schemas import Declared
 from agentstate.engine.schemas.descent import layers
-from agentstate.errors import Invalid
 
 MAX_PATHS = 200  # prunable paths that one look gives
 # `state.customer.name` in an expression or a reference; an index or a call ends the path.
@@ -49,17 +48,6 @@ def read_by(texts: Iterable[str]) -> Reads:
 def read_by_policy(policy: Policy) -> Reads:
     """What the questions and the evidence of a policy's rules read."""
     return read_by(text for rule in policy.rules for text in (rule.when, *rule.evidence))
-
-
-def read_at(paths: Iterable[str]) -> Reads:
-    """What is read at these paths, as a tool declares them. What is no path is passed over."""
-    found = set()
-    for path in paths:
-        try:
-            found.add(names_of(path))
-        except Invalid:
-            continue
-    return Reads(frozenset(found))
 
 
 def prunable(declared: Declared | None, pad: Fields, reads: Reads) -> list[str]:

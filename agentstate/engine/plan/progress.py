@@ -69,11 +69,6 @@ class Completion(msgspec.Struct, frozen=True):
     problems: tuple[schemas.Problem, ...]
     conditions: tuple[Condition, ...]
 
-    @property
-    def complete(self) -> bool:
-        """Whether the output is what was asked for and every condition holds."""
-        return not self.problems and all(condition.holds for condition in self.conditions)
-
 
 def progress(
     now: Round, views: Views, cards: Mapping[str, ToolCard] = NO_CARDS, others: Mapping[str, Views] = NO_OTHERS

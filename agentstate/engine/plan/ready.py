@@ -22,7 +22,6 @@ from agentstate.engine.references import Look, Never, Path, Resolution, Views, W
 from agentstate.engine.scratchpad import marks
 
 Stage = Literal["waiting", "ready", "asked", "running", "done", "failed", "rejected", "skipped", "blocked"]
-LIVE: frozenset[str] = frozenset({"ready", "running", "asked"})
 NO_OTHERS: Mapping[str, Views] = {}
 
 
@@ -75,11 +74,6 @@ def following(
                 sight.learn(answer)
                 waiting.append(call)
     return tuple(found.values())
-
-
-def has_ended(now: Round, views: Views, others: Mapping[str, Views] = NO_OTHERS) -> bool:
-    """Whether nothing of the round can happen any more."""
-    return all(each.status not in LIVE for each in standings(now, views, others).values())
 
 
 class _Sight:
