@@ -20,6 +20,8 @@ def functions_of(path: Path) -> set[str]:
             found.add(node.name)
         elif isinstance(node, ast.ClassDef):
             found |= {f"{node.name}::{part.name}" for part in node.body if hasattr(part, "name")}
+        elif isinstance(node, ast.Assign) and getattr(node.value, "attr", "") == "TestCase":  # Hypothesis's machines
+            found |= {f"{name.id}::runTest" for name in node.targets if isinstance(name, ast.Name)}
     return found
 
 
