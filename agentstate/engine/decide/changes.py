@@ -1,5 +1,6 @@
-"""Changes of the state by people and programs, beside the agent and each other. Where two clash, the path's rule decides:
-the change is refused, those concerned vote, or a person settles it.
+"""Changes of the state by people and programs, beside the agent and each other.
+
+Where two clash, the path's rule decides: the change is refused, those concerned vote, or a person settles it.
 """
 
 from __future__ import annotations

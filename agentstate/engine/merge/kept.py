@@ -1,4 +1,4 @@
-"""What a session's state remembers of changes side by side: marks of merged paths, ids of changes, conflicts. Bounded."""
+"""What a state remembers of changes side by side: marks of merged paths, ids of changes, conflicts. All bounded."""
 
 from __future__ import annotations
 

@@ -59,6 +59,5 @@ __all__ = [
     "TakeTask",
     "Unpin",
     "Vote",
-    "Vote",
     "Wind",
 ]
