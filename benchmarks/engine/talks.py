@@ -18,6 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import SessionState, calls_in, evolve
 from sessions.agents import context
@@ -69,19 +70,24 @@ class Talk:
         self.does(core.Return(ready.id, 1, result))
 
     def _asks(self, text: str, calls: tuple[ev.CallProposed, ...]) -> None:
-        request = self.request()
+        request, frame = self._fitting()
         step = f"step-{self.state.seq}"
-        shown = context.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget)
+        shown = context.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget, frame)
         self.does(core.Ask(step, "model", 0, 0, (), context.digest(request), shown=shown))
         self.does(core.Answer(step, "model", text, calls))
 
     def request(self) -> ModelRequest:
         """What the model would be given now, made to fit."""
+        return self._fitting()[0]
+
+    def _fitting(self) -> tuple[ModelRequest, Frame]:
+        """The request, and the tokens as they were counted before it was made to fit."""
         state = self.state
         request = context.build(AGENT, "model", state)
-        self.does(core.Fit("model", context.frame(request, ESTIMATE)))
+        frame = context.frame(request, ESTIMATE, state.seq)
+        self.does(core.Fit("model", frame))
         # As `sessions.runtime.asking` does: made anew where fitting changed something.
-        return request if self.state is state else context.build(AGENT, "model", self.state)
+        return (request if self.state is state else context.build(AGENT, "model", self.state)), frame
 
 
 def _ids(seq: int) -> Callable[[], str]:

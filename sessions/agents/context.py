@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.charts import PLANNERS
 from agentstate.engine.memory.context import FORM, messages
@@ -98,12 +100,24 @@ def digest(request: ModelRequest) -> str:
     return request_digest(request)
 
 
-def frame(request: ModelRequest, counter: Counter) -> Frame:
-    """Tokens of what the request holds beside the conversation."""
-    return Frame(
+def frame(request: ModelRequest, counter: Counter, seq: int = -1) -> Frame:
+    """Tokens of what the request holds beside the conversation; of that too where `seq`, how many entries the state has
+    that it is made of, is given.
+    """
+    fixed = Frame(
         instructions=counter.count(request.instructions),
         tools=sum(_tool_tokens(json_text(tool), counter) for tool in request.tools),
         state=counter.count(json_text(request.state)),
+    )
+    if seq < 0:
+        return fixed
+    told = [message for message in request.messages if message.role != "summary"]
+    summaries = [message for message in request.messages if message.role == "summary"]
+    return replace(
+        fixed,
+        messages=tokens_of(told, counter),
+        summaries=tokens_of(summaries, counter),
+        seq=seq,
     )
 
 
@@ -122,11 +136,10 @@ def shown(
     fixed: Frame | None = None,
 ) -> ev.Shown:
     """What `model.requested` records of a request beside its digest. `definition` is the digest of the agent's, `fixed`
-    its frame where that is known already.
+    the request's frame where that was counted already, of this very state.
     """
-    fixed = fixed or frame(request, counter)
-    told = [message for message in request.messages if message.role != "summary"]
-    summaries = [message for message in request.messages if message.role == "summary"]
+    if fixed is None or fixed.seq != state.seq:
+        fixed = frame(request, counter, state.seq)
     return ev.Shown(
         form=FORM,
         definition=definition,
@@ -136,8 +149,8 @@ def shown(
         instructions=fixed.instructions,
         tools=fixed.tools,
         state=fixed.state,
-        messages=tokens_of(told, counter),
-        summaries=tokens_of(summaries, counter),
+        messages=fixed.messages,
+        summaries=fixed.summaries,
         items=(),
         summarised=tuple(summary.seq for summary in state.memory.summaries),
         steps=_steps([item.seq for item in state.items]),

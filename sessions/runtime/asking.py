@@ -36,7 +36,7 @@ class Asking:
         model = choice.model_for(agent)
         request = context.build(agent, model.name, state)
         self._built = (state, request)
-        self._frame = context.frame(request, counters.named(agent.memory.counter))
+        self._frame = context.frame(request, counters.named(agent.memory.counter), state.seq)
         speaks = model is not agent.script  # a script has no words for a summary
         if not speaks or agent.memory.summaries != "model":
             return Fit(model.name, self._frame)

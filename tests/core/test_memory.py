@@ -27,6 +27,7 @@ from agentstate.engine.memory.summaries import MOST
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.scratchpad import BadPath
 from agentstate.engine.state import fold
+from sessions.agents import context
 from tests.core import memory_world, worlds
 from tests.core.made import values
 from tests.core.memory_world import agent
@@ -231,6 +232,19 @@ def test_what_the_provider_counts_changes_the_room_of_the_next_request():
     assert correction.factor_for(world.state.memory.corrections, "model") == 2_000
     shown = world.events(ev.ModelRequested)[-1].shown
     assert (shown.factor, shown.tokens <= 500) == (2_000, True)
+
+
+def test_what_was_counted_of_another_state_is_counted_again():
+    of = agent(1_000)
+    world = under(worlds.opened(), of)
+    for turn in range(40):
+        world = world.after(core.Say("customer", f"Turn {turn}: and then? " * 4, "customer"))
+    request = context.build(of, "model", world.state)
+    parts = context.frame(request, ESTIMATE)
+    counted = context.frame(request, ESTIMATE, world.state.seq)
+    stale = msgspec.structs.replace(counted, messages=1, summaries=0, seq=world.state.seq - 1)
+    made = [world.after(core.Fit("model", frame)).history[len(world.history) :] for frame in (parts, counted, stale)]
+    assert made[0] == made[1] == made[2] != []
 
 
 # Settings

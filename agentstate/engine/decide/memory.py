@@ -111,7 +111,8 @@ def fitted(command: Fit, state: SessionState, given: Given) -> list[ev.AnyEvent]
         return [_request(state, given, command, state.memory.wanted)]
     made: list[ev.AnyEvent] = []
     for _ in range(ROUNDS):
-        covers = next_covers(scene_of(state, given, command.model), command.frame)
+        counted = command.frame.conversation(state.seq)
+        covers = next_covers(scene_of(state, given, command.model), command.frame, counted)
         if not covers:
             return made
         by_model = command.step and given.memory.summaries == "model" and covers[-1].groups

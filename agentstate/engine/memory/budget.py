@@ -30,11 +30,14 @@ class ContextTooSmall(Refused):
     remedy = "Raise the agent's budget, unpin messages, decide what waits, or show less of the scratchpad."
 
 
-def next_covers(scene: Scene, frame: Frame) -> list[Cover]:
-    """The next summaries to make before the model is asked; none when all fits. Raises ContextTooSmall."""
+def next_covers(scene: Scene, frame: Frame, counted: int | None = None) -> list[Cover]:
+    """The next summaries to make before the model is asked; none when all fits. Raises ContextTooSmall.
+
+    `counted` are the tokens of this very conversation, where they are known already.
+    """
     room = scene.budget - frame.total
     summaries = scene.memory.summaries
-    tokens = scene.tokens(scene.items, summaries)
+    tokens = scene.tokens(scene.items, summaries) if counted is None else counted
     over = tokens > room
     if not over and len(scene.items) <= WINDOW and len(summaries) <= _allowed(room):
         return []

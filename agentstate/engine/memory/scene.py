@@ -20,16 +20,26 @@ from agentstate.engine.memory.tokens import Counter
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """Tokens of what a request holds beside the conversation: what is fixed, and the state with what its form lacks."""
+    """Tokens of what a request holds beside the conversation: what is fixed, and the state with what its form lacks.
+
+    `messages` and `summaries` are those of the conversation as it stood with `seq` entries; -1: not counted yet.
+    """
 
     instructions: int = 0
     tools: int = 0
     state: int = 0
+    messages: int = 0
+    summaries: int = 0
+    seq: int = -1
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """All beside the conversation."""
         return self.instructions + self.tools + self.state
+
+    def conversation(self, seq: int) -> int | None:
+        """Tokens of the conversation as it stands with `seq` entries, where that is what was counted."""
+        return self.messages + self.summaries if self.seq == seq else None
 
 
 class Scene(msgspec.Struct, frozen=True):
