@@ -35,7 +35,7 @@ class AgentSession(models.Model):
     ended_at = models.DateTimeField(null=True)
     fork_of = models.UUIDField(null=True)  # the session that this one is a fork of, while it is not promoted
     parent = models.UUIDField(null=True)  # the session whose task this one does
-    delivered = models.BooleanField(db_default=False)  # its output was handed to the parent; the runtime's, no projection
+    delivered = models.BooleanField(db_default=False)  # its output was handed to the parent; the runtime's own
     card = models.BinaryField()
 
     # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
@@ -98,7 +98,7 @@ class Snapshot(models.Model):
 
 
 class SnapshotPart(models.Model):
-    """One instance of a folded state, as of the entry that changed it last. Written with its Snapshot, or not at all."""
+    """One instance of a folded state, as of the entry that changed it last. Written with its Snapshot or not at all."""
 
     id = models.BigAutoField(primary_key=True)
     session = models.UUIDField()
@@ -139,8 +139,8 @@ class Taught(models.Model):
 
 
 class AgentDefinition(models.Model):
-    """Instructions and tools of an agent as requests were made with them, under the digest of their bytes. Rows are only
-    added: old steps are rebuilt with the definition that they name. Configuration, nothing personal.
+    """Instructions and tools of an agent as requests were made with them, under the digest of their bytes. Rows are
+    only added: old steps are rebuilt with the definition that they name. Configuration, nothing personal.
     """
 
     digest = models.CharField(max_length=64, primary_key=True)

@@ -51,7 +51,18 @@ P = Permission
 ROLES: dict[Role, frozenset[Permission]] = {
     Role.VIEWER: frozenset({P.SEE, P.READ}),
     Role.SUPERVISOR: frozenset(
-        {P.SEE, P.READ, P.UNMASK, P.WHISPER, P.TAKE_OVER, P.DECIDE, P.DECIDE_TIER3, P.EXPORT, P.KEEP_PROFILE, P.CHANGE_STATE}
+        {
+            P.SEE,
+            P.READ,
+            P.UNMASK,
+            P.WHISPER,
+            P.TAKE_OVER,
+            P.DECIDE,
+            P.DECIDE_TIER3,
+            P.EXPORT,
+            P.KEEP_PROFILE,
+            P.CHANGE_STATE,
+        }
     ),
     Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),

@@ -1,6 +1,7 @@
 """What a model was given at a step: its request made again from the ledger, and compared with the digest recorded then.
 
-The state is folded up to the entry of the step, and the agent's definition is the one that the step names. Needs `read`.
+The state is folded up to the entry of the step, and the agent's definition is the one that the step names. Needs
+`read`.
 """
 
 from __future__ import annotations

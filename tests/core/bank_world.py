@@ -15,7 +15,22 @@ import msgspec
 import sessions.agents.bank  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, MoveChart, RunCall, next_action
-from agentstate.engine.decide import Answer, Ask, Begin, Decide, End, Expire, Fail, Fit, Open, Rest, Return, Say, Wind, decide
+from agentstate.engine.decide import (
+    Answer,
+    Ask,
+    Begin,
+    Decide,
+    End,
+    Expire,
+    Fail,
+    Fit,
+    Open,
+    Rest,
+    Return,
+    Say,
+    Wind,
+    decide,
+)
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.tokens import ESTIMATE

@@ -40,7 +40,11 @@ N = [{"name": "n", "value": "0"}]
         ([state("a", go("x", "nowhere"))], {}, ("error", "missing_target", "a#1")),
         ([state("a", go("x", "b")), state("b", states=[END, {"id": "a"}])], {}, ("error", "bad_chart", "a")),
         ([state("a", go("x", "end")), state("b", go("x", "a")), END], {}, ("error", "unreachable", "b")),
-        ([state("a", go("x", "b", "1>2"), go("y", "b")), state("b", go("x", "a"))], {}, ("error", "never_holds", "a#1")),
+        (
+            [state("a", go("x", "b", "1>2"), go("y", "b")), state("b", go("x", "a"))],
+            {},
+            ("error", "never_holds", "a#1"),
+        ),
         (
             [state("a", go("x", "b", "n > 3 && n < 3"), go("y", "b")), state("b", go("x", "a"))],
             {"data": N},
@@ -99,7 +103,8 @@ def test_every_finding_has_a_sentence():
     [
         ("x > 3 && x < 4", False), ("x > 3 && x < 5", None), ("x == 'a' && x == 'b'", False), ("s.a && !s.a", False),
         ("x in [1, 2] && x > 2", False), ("x in [1, 2] && !(x in [1])", None), ("2 > 1", True), ("1 / 0 > 1", False),
-        ("x > 1 || x <= 1", True), ("size(y) > 3 && size(y) < 2", False), ("x >= 1 && x < 3 && x != 1 && x != 2", False),
+        ("x > 1 || x <= 1", True), ("size(y) > 3 && size(y) < 2", False),
+        ("x >= 1 && x < 3 && x != 1 && x != 2", False),
         ("!(x > 1) && x > 1", False), ("x == 'a' && x > 3", False), ("x > 'a' && x < 'b'", None),
         ("has(s.a) && !has(s.a)", False), ("In('a')", None), ("x == null && x != null", False),
     ],

@@ -1,4 +1,4 @@
-"""What a model is shown of a conversation: a call and its result are never parted. How much of it: `test_memory_laws`."""
+"""What a model is shown of a conversation: a call and its result are never parted. How much: `test_memory_laws`."""
 
 from __future__ import annotations
 

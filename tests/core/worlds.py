@@ -72,7 +72,7 @@ class World:
     state: SessionState = field(default_factory=SessionState)
     history: tuple[tuple[ev.AnyEvent, str], ...] = ()
     policy: pol.Policy = BANK
-    memory: Remembering = Remembering()
+    memory: Remembering = field(default_factory=Remembering)
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     seconds: int = 0
 

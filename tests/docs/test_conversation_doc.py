@@ -21,5 +21,6 @@ def test_the_examples_run(monkeypatch):
 
 
 def test_the_bounds_are_those_of_the_code():
-    bounds = f"{WINDOW} items when a model is asked, {MOST_ITEMS} when none is, {NUMBERS[MOST]} summaries, {MOST_PINS} pins"
+    bounds = f"{WINDOW} items when a model is asked, {MOST_ITEMS} when none is, {NUMBERS[MOST]} summaries, "
+    bounds += f"{MOST_PINS} pins"
     assert bounds in " ".join(PAGE.read_text(encoding="utf-8").split())
