@@ -19,6 +19,7 @@ from agentstate.engine import state as folding
 from agentstate.engine.charts import Chart
 from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.decide import schema as rules
+from agentstate.engine.decide.commands import ProposePlan
 from agentstate.engine.events.base import Event
 from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.lifecycle import CallStatus
@@ -31,6 +32,7 @@ from agentstate.engine.schemas.examples import examples
 from agentstate.engine.scratchpad import write
 from agentstate.engine.state import SessionState, evolve, fold, from_snapshot, runs, to_snapshot
 from agentstate.engine.state.rounds import Instance
+from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.migrating_world import CALLER, FUNCTIONS, ONE_TO_TWO, V1, V2, bank, migration
 
@@ -348,3 +350,13 @@ def test_a_contested_path_is_settled_where_its_place_is_now():
 def test_a_state_of_another_name_is_left_alone():
     state = changed(opened().state, schema=changed(opened().state.schema, name="shop"))
     assert rules.upgrade(core.Say("customer", "x", "customer"), state, opened(BANK_V2).given) == []
+
+
+def test_a_plan_that_writes_where_the_form_has_no_place_is_refused_before_anything_runs():
+    def handed(path: str) -> World:
+        call = {"_tool": "load_customer", "customer": "C-1", "_outputPath": path}
+        return opened().after(ProposePlan((call,), "user:sue"))
+
+    with pytest.raises(Invalid, match="not_in_form"):
+        handed("state.customer.name.first")
+    assert handed("state.customer").state.plans.version == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
@@ -20,6 +21,7 @@ from tests.core.worlds import World, opened
 FREE = worlds.pol.Rule("free", ("load_customer", "authorize"), "true", 0, "allow", "Reads.")
 LARGE = worlds.pol.Rule("large", ("transfer",), "arguments.amount.minor > 50000", 2, "approve", "A large amount.")
 SMALL = worlds.pol.Rule("small", ("transfer",), "arguments.amount.minor <= 50000", 1, "allow", "A small amount.")
+SEEN = worlds.pol.Rule("seen", ("plan",), "true", 1, "allow", "Plans go on.")
 WHOLE = worlds.pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are looked at.")
 
 
@@ -184,6 +186,23 @@ def test_after_an_approved_plan_a_deviation_stops_for_a_human():
     assert world.request.asked.why.startswith("It deviates from the plan")
 
 
+def test_of_a_plan_that_deviates_from_the_approved_one_the_request_says_what_deviates():
+    world = whole()
+    world = world.after(worlds.decision(world, "approve", "sue"))
+    world = world.after(core.Begin(world.state.plans.proposed))
+    world = ran(ran(world, "load_customer", {"name": "Ann"}), "authorize", {"amount": {"minor": 1}})
+    world = ran(world, "transfer", {"id": "R"}).with_rules(FREE, LARGE, SMALL, SEEN)
+    as_approved = worlds.proposed("authorize", "state.check", name="†state.customer.name")
+    again = world.asked(as_approved)
+    assert not pending(again.state)
+    assert again.state.plans.version == 2
+    world = world.asked(as_approved, worlds.proposed("load_customer", "state.other", customer="C-9"))
+    why = world.request.asked.why
+    assert why.startswith("It deviates from the plan that was approved. load_customer: ")
+    assert "C-9" in why
+    assert "authorize" not in why
+
+
 def test_a_plan_to_be_followed_exactly_lets_the_agent_call_nothing_else():
     world = opened().with_rules(FREE, LARGE, SMALL)
     world = world.after(ProposePlan((LOAD, CHECK), "user:sue", follow=True))
@@ -281,3 +300,13 @@ def test_a_plan_that_waits_gives_way_to_the_next_one():
     world = world.after(worlds.decision(world, "approve", "sue"))
     world = world.after(core.Begin(world.state.plans.proposed))
     assert (ready(world), world.state.plans.saved) == (["load_customer"], "load@1")
+
+
+def test_a_call_is_handed_over_only_to_a_plan_that_the_team_keeps():
+    calls = (step("load_customer", "state.customer", customer="C-1", _delegate="greet", _scopes=["input"]),)
+    with pytest.raises(Invalid, match="unknown_delegate"):
+        proposed(*calls)
+    world = opened()
+    given = replace(world.given, saves=lambda team, name: (team, name) == (world.state.opened.team, "greet"))
+    events = core.decide(ProposePlan(calls, "user:sue"), world.state, given)
+    assert any(isinstance(event, ev.PlanProposed | ev.PlanCommitted) for event in events)

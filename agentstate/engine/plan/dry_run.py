@@ -99,7 +99,8 @@ class _Stage:
 
     def run(self, standing: Standing, wave: int) -> str:
         call = self.now.plan.by_id[standing.call]
-        card = self._facts.tools[call.tool]
+        card = self._facts.card_of(call)
+        assert card is not None  # it was checked
         arguments = standing.arguments or {}
         gate = self._gate(call.id, arguments, self.views(call.instance)) if self._gate else ""
         pad, fate = self.pads[call.instance], self._fates.get(call.id, 0)

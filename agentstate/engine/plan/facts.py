@@ -15,6 +15,19 @@ from agentstate.engine.plan.model import META, Call, Plan, read, written
 from agentstate.engine.references import Views
 
 ANONYMOUS = "anonymous"  # a delegate without a saved request
+# What a delegate gives, whatever the tool of the call would have given: its session and what that came to.
+DELEGATED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "session": {"type": "string"},
+        "output": True,
+        "state": {"type": "object"},
+        "instances": {"type": "integer"},
+        "well": {"type": "integer"},
+        "calls": {"type": "object"},
+    },
+    "required": ["session"],
+}
 
 
 class ToolCard(msgspec.Struct, frozen=True):
@@ -65,6 +78,11 @@ class Facts(msgspec.Struct, frozen=True):
     delegates: frozenset[str] = frozenset()
     activities: frozenset[str] = frozenset()
     many: bool = False  # the plan is to be applied to many instances, so its calls may name none
+
+    def card_of(self, call: Call) -> ToolCard | None:
+        """The tool of a call as it acts there: who hands it over is given what the delegate gives."""
+        card = self.tools.get(call.tool)
+        return replace(card, result=DELEGATED, example=msgspec.UNSET) if card is not None and call.delegate else card
 
     def of(self, instance: str) -> Views:
         """What calls of this instance may read."""

@@ -9,6 +9,7 @@ import msgspec
 
 from agentstate.engine.decide.commands import InstanceGiven
 from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.schema import in_force
 from agentstate.engine.plan import check, model
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
@@ -50,11 +51,18 @@ def facts_for(
     return Facts(
         tools={name: card_of(tool) for name, tool in given.tools.items()},
         views=views,
-        form=None,
+        form=form.schema if (form := in_force(state, given)) else None,
         instances={name: views_of(state.plans, state.pad, name) for name in state.plans.instances},
-        delegates=frozenset({ANONYMOUS, *(call.delegate for call in plan.calls)}),
+        delegates=_delegates(state, plan, given),
         many=bool(instances),
     )
+
+
+def _delegates(state: SessionState, plan: Plan, given: Given) -> frozenset[str]:
+    """Those of the plan's delegates that there are."""
+    team = state.opened.team if state.opened else ""
+    named = dict.fromkeys(call.delegate for call in plan.calls if call.delegate not in ("", ANONYMOUS))
+    return frozenset({ANONYMOUS, *(name for name in named if given.saves(team, name))})
 
 
 def card_of(tool: ToolFacts) -> ToolCard:

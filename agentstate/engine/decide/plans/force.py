@@ -15,11 +15,14 @@ from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.plan import model
+from agentstate.engine.plan.deviation import Deviation, deviations
 from agentstate.engine.state import Call, SessionState, evolve, pending
-from agentstate.engine.state.rounds import PLAN, place_of
+from agentstate.engine.state.rounds import PLAN, place_of, views_of
 from agentstate.errors import Invalid
 
 DEVIATES = "It deviates from the plan that was approved."
+TOLD = 10  # deviating calls that a request names
+LONGEST_WHY = 1_000  # characters
 
 
 def follows(state: SessionState) -> bool:
@@ -58,9 +61,16 @@ def _withdrawn(state: SessionState) -> list[ev.AnyEvent]:
 
 def _deviates(state: SessionState, proposal: ev.PlanProposed) -> str:
     """Why a plan of the agent must be seen although policy would let it go on: another one was approved before."""
-    if proposal.source != "model" or not was_approved(state):
-        return ""
-    return DEVIATES if proposal.calls != written(state.plans.plan) else ""
+    found = deviating(state, proposal.calls) if proposal.source == "model" else ()
+    return f"{DEVIATES} {'; '.join(map(str, found[:TOLD]))}"[:LONGEST_WHY] + "." if found else ""
+
+
+def deviating(state: SessionState, calls: Sequence[dict[str, Any]]) -> tuple[Deviation, ...]:
+    """What of a proposed plan is not as it was approved in this run; nothing where none was approved."""
+    if not was_approved(state):
+        return ()
+    views = views_of(state.plans, state.pad, "")
+    return tuple(each for each in deviations(state.plans.plan, model.read(list(calls)), views) if each)
 
 
 def _committed(state: SessionState, proposal: ev.PlanProposed) -> ev.PlanCommitted:

@@ -130,7 +130,7 @@ def _in_the_form(call: Call, facts: Facts) -> Iterator[Finding]:
     form = facts.form if not call.instance else None
     if form is None:
         return
-    card = facts.tools.get(call.tool)
+    card = facts.card_of(call)
     for number, group in enumerate(call.alternatives):
         is_error = call.has_error_path and number == len(call.alternatives) - 1
         for path in group:

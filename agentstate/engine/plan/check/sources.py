@@ -82,7 +82,7 @@ def _fits(plan: Plan, call: Call, place: str, path: Path, facts: Facts, wiring: 
 
 
 def _of_writer(writer: Call, call: Call, place: str, path: Path, facts: Facts, wanted: Schema) -> Iterator[Finding]:
-    card = facts.tools.get(writer.tool)
+    card = facts.card_of(writer)
     result = card.result if card else None
     good = writer.alternatives[:-1] if writer.has_error_path else writer.alternatives
     above = next((each for group in good for each in group if path.names[: len(each.names)] == each.names), None)
