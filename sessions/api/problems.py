@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "/api/"
 WORDS = 500  # characters of a detail: what is quoted in one may be as long as a body
+WRONG = 100  # fields of one body that a refusal names
 SERVER_DOWN = (
     OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError, RedisError,
 )  # fmt: skip
@@ -67,7 +69,7 @@ def _drf(error: exceptions.APIException) -> Response:
     codes, detail = error.get_codes(), str(error.detail)
     code = codes if isinstance(codes, str) else error.default_code
     if isinstance(error, exceptions.ValidationError):
-        wrong = list(_fields(error.detail))
+        wrong = list(islice(_fields(error.detail), WRONG))
         facts = {"field": wrong[0]["field"], "errors": wrong}
         code, detail = "invalid", wrong[0]["detail"]
     response = _response(error.status_code, code, detail=detail, wait=getattr(error, "wait", None), **facts)

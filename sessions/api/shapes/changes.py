@@ -10,6 +10,7 @@ from agentstate.engine.decide.versions import MAX_REASON
 from agentstate.engine.events.changes import How
 from agentstate.engine.merge.kept import Standing
 from agentstate.engine.merge.rules import ClashRule
+from agentstate.engine.merge.three_way import MAX_PATHS
 from sessions.api.shapes.fields import ExactText, Key, Strict, choices
 from sessions.api.shapes.sessions import Receipt
 from sessions.api.shapes.values import AnyValue, ExactNumber
@@ -33,7 +34,9 @@ class ChangeState(Strict):
     """A change of the scratchpad, by somebody who saw it after `seen` entries."""
 
     seen = ExactNumber(min_value=1, help_text="`seq` of the state that the change was made on")
-    changes = PathChange(many=True, allow_empty=False, help_text="at most 200")
+    changes = PathChange(  # type: ignore[call-arg]  # DRF takes it with `many`
+        many=True, allow_empty=False, max_length=MAX_PATHS, help_text=f"at most {MAX_PATHS}"
+    )
     reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
     idempotency_key = Key()
 

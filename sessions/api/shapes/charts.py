@@ -9,7 +9,7 @@ from rest_framework import serializers
 from agentstate.engine.charts.chart import MAX_BYTES
 from agentstate.engine.charts.simulate import MAX_CASES, MAX_STEPS
 from sessions.api.shapes.changes import AnyValue
-from sessions.api.shapes.fields import ExactText, Key, Strict
+from sessions.api.shapes.fields import ExactText, Key, ShortList, Strict
 from sessions.commands import MAX_REFERENCE
 
 
@@ -31,7 +31,7 @@ class GivenChart(Strict):
 class CheckChart(GivenChart):
     """A chart to be checked, with the cases beside it."""
 
-    cases = serializers.ListField(child=serializers.DictField(), max_length=MAX_CASES, required=False)
+    cases = ShortList(child=serializers.DictField(), max_length=MAX_CASES, required=False)
 
 
 class SimulateChart(GivenChart):
@@ -39,7 +39,7 @@ class SimulateChart(GivenChart):
 
     name = ExactText(max_length=MAX_REFERENCE, required=False, help_text="an installed chart, `name` or `name@version`")
     given = serializers.DictField(required=False, help_text="what the chart reads from outside")
-    steps = serializers.ListField(child=serializers.DictField(), max_length=MAX_STEPS)
+    steps = ShortList(child=serializers.DictField(), max_length=MAX_STEPS)
 
 
 class AwaitedState(serializers.Serializer[Any]):

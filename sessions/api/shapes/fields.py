@@ -19,7 +19,7 @@ class Strict(serializers.Serializer[Any]):
     """A serializer that refuses fields it does not know: a misspelt optional field must not be silently ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
-        unknown = sorted(set(data) - set(self.fields))
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
         if unknown:
             raise serializers.ValidationError({name[:60]: ["This field is not known."] for name in unknown[:5]})
         return super().to_internal_value(data)
@@ -35,6 +35,15 @@ class ExactText(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             raise serializers.ValidationError("Not a string.")
+        return super().to_internal_value(data)
+
+
+class ShortList(serializers.ListField):
+    """A list that is measured before its items are looked at, where DRF's own would say what is wrong with each."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
+            raise serializers.ValidationError(f"Want at most {self.max_length} items.")
         return super().to_internal_value(data)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import ExactText, Key, Strict
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict
 from sessions.api.shapes.versions import ExactNumber
 
 _CALLS = "calls in the protocol's notation: `_tool`, parameters, `_outputPath`, `_when`, `_scopes`, `_delegate`, ..."
@@ -79,6 +79,18 @@ class SetGoals(Strict):
     tree = ExactObject(help_text="{id, title, needs, done_when, plan, tasks, status}")
     version = ExactNumber(min_value=0, help_text="the version that you saw; 0: there was none")
     inputs = ExactObject(required=False)
+    idempotency_key = Key()
+
+
+class ChangeGoals(Strict):
+    """One task of a goal, added, changed or removed."""
+
+    op = ExactChoice(choices=["add", "change", "remove"])
+    task = ExactText(max_length=80, help_text="the task; to add one, that above it")
+    version = ExactNumber(min_value=0, help_text="the version that you saw")
+    fields = ExactObject(  # type: ignore[assignment]
+        required=False, help_text="{id, title, needs, done_when, plan, tasks, status}: the new task, or what changes"
+    )
     idempotency_key = Key()
 
 

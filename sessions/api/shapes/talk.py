@@ -11,7 +11,7 @@ from agentstate.engine.decide.commands.talk import TopicChange
 from agentstate.engine.decide.talk import MOST_MEANT
 from agentstate.engine.talk.held import Found
 from agentstate.engine.talk.topics import LONGEST_NAME
-from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, ShortList, Strict, choices
 from sessions.api.shapes.versions import ExactNumber
 
 TOPIC_CHANGE = choices(get_args(TopicChange))
@@ -36,7 +36,7 @@ class PutRight(Strict):
 
     seq = ExactNumber(min_value=0, max_value=2**53, help_text="of the entry of the message")
     mention = ExactText(max_length=200, help_text="the phrase, as it stands in the message")
-    entities = serializers.ListField(
+    entities = ShortList(
         child=ExactText(max_length=MAX_ID), max_length=MOST_MEANT, help_text="ids; empty: nothing that is known"
     )
     idempotency_key = Key()

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from agentstate.engine.decide import MAX_TEXT
 from agentstate.engine.decide.versions import MAX_NAME, MAX_REASON
 from agentstate.engine.versions.kept import Why
-from agentstate.engine.versions.replay import Assume, GateKind
+from agentstate.engine.versions.replay import MAX_INPUTS, Assume, GateKind
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
 from sessions.api.shapes.values import AnyValue, ExactNumber
 
@@ -117,7 +117,9 @@ class Replay(Strict):
     policy = serializers.DictField(
         required=False, help_text="a whole policy: name, version, rules; without it, today's policy"
     )
-    inputs = ReplayInput(many=True, required=False, help_text="at most 100")
+    inputs = ReplayInput(  # type: ignore[call-arg]  # DRF takes it with `many`
+        many=True, required=False, max_length=MAX_INPUTS, help_text=f"at most {MAX_INPUTS}"
+    )
     assume = ExactChoice(
         choices=ASSUME, required=False, help_text="what people would have decided where nobody was asked; `approve`"
     )

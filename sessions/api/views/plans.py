@@ -189,3 +189,13 @@ class Goals(APIView):
     )
     def post(self, request: Request, session: str) -> Response:
         return receipt(commands.set_goals(request.user, _session(session), **valid(forms.SetGoals, request)))
+
+    @extend_schema(
+        operation_id="change_goals",
+        description="Adds, changes or removes one task. What others need cannot go.",
+        parameters=[SESSION],
+        request=forms.ChangeGoals,
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def patch(self, request: Request, session: str) -> Response:
+        return receipt(commands.change_goals(request.user, _session(session), **valid(forms.ChangeGoals, request)), 200)
