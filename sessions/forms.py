@@ -64,8 +64,12 @@ class Field:
         """What the agent proposed, in words."""
         if self.added:
             return "nothing"
-        named = [option.label for option in self.options if option.value == self.proposed]
-        return named[0] if named else words.value(self.proposed)
+        return self.named(self.proposed)
+
+    def named(self, value: Any) -> str:
+        """A value of this argument, in words."""
+        labels = [option.label for option in self.options if option.value == value]
+        return labels[0] if labels else words.value(value)
 
     @property
     def shown(self) -> str:

@@ -12,6 +12,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given
 from agentstate.engine.instants import parse
+from agentstate.engine.state import SessionState
 from agentstate.engine.versions.difference import Difference, difference, sentences, view
 from agentstate.engine.versions.replay import Assume, CallReplayed, Gate, Input, Replayed, replay
 from agentstate.errors import Refused
@@ -66,10 +67,22 @@ def replayed(
     other = None if policy is None else pol.load(_encoder.encode(policy))
     found = replay(history(session, loaded.head.size), given_under(agent, other), inputs, assume)
     was, would = (shown_state(user, team, state) for state in (found.recorded, found.state))
-    changes = difference(view(was), view(would))
+    changes = difference(_seen(was), _seen(would))
     told = [said_of(call) for call in found.calls if call.differs]
     named = (other or given_for(agent, parse(loaded.state.last_at)).policy).reference
     return ReplayLine(found, named, changes, [*told, *sentences(changes, voice(was, would))])
+
+
+def _seen(state: SessionState) -> dict[str, Any]:
+    """A view whose requests are named by their calls: asking again gives another id, which is no difference."""
+    seen = view(state)
+    named: dict[str, Any] = {}
+    for key, request in state.requests.items():
+        name = request.asked.call
+        while name in named:
+            name += " again"
+        named[name] = seen["requests"][key]
+    return {**seen, "requests": named}
 
 
 def history(session: UUID, size: int) -> Iterator[tuple[int, ev.AnyEvent, str]]:

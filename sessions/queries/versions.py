@@ -90,9 +90,18 @@ def _state(session: UUID, seq: int) -> SessionState:
 def voice(*known: SessionState) -> Voice:
     """How differences of these states are said on pages: calls by their tool, money as money."""
     tools = {key: call.tool for state in known for key, call in state.calls.items()}
+    asked = {
+        key: f"Decision on {words.plain(found.asked.tool).lower()}"
+        for state in known
+        for key, found in state.requests.items()
+    }
 
     def name(path: str) -> str:
-        parts = [words.plain(tools[part]) if part in tools else words.plain(part) for part in path.split(".")]
+        names = path.split(".")
+        names = names[1:] if names[0] in ("pad", "calls", "requests") and len(names) > 1 else names
+        names = ["times put back"] if names == ["epoch"] else names
+        names = [".".join(names)] if ".".join(names) in tools else names
+        parts = [asked.get(part) or words.plain(tools.get(part, part)) for part in names]
         return ", ".join(part if not number else part.lower() for number, part in enumerate(parts))
 
     return Voice(name, words.value)

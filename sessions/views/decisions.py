@@ -17,7 +17,7 @@ from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import commands, forms, queries, transcript, words
+from sessions import commands, forms, money, queries, transcript, words
 from sessions.tools import registry as tools
 from sessions.views.frame import as_id, console
 
@@ -62,6 +62,21 @@ class Card:
     def editor(self) -> str:
         """Who edited what is asked for now: with an edit the count of those who stand behind it begins anew."""
         return self.held.approvals[0] if self.held.approved_arguments is not None else ""
+
+    @property
+    def short(self) -> str:
+        """The tool and the amount as it stands: Transfer $1,150.00."""
+        amounts = [money.show(each) for each in self.held.arguments.values() if money.is_money(each)]
+        return " ".join([words.plain(self.held.asked.tool), *(amounts if len(amounts) == 1 else ())])
+
+    @property
+    def changed(self) -> str:
+        """What people made of the agent's proposal, field by field; empty while nobody has edited it."""
+        if self.held.approved_arguments is None:
+            return ""
+        was, now = self.held.asked.arguments, self.held.arguments
+        told = {each.name: each.named(now[each.name]) for each in self.fields if now[each.name] != was.get(each.name)}
+        return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in told.items())
 
     @property
     def tool(self) -> tools.Tool | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -27,13 +28,23 @@ WHY = {
     "named": "Named",
     "gate": "Before a decision was asked for",
     "effect": "Before something was done",
-    "rest": "At rest",
+    "rest": "While the agent waited",
     "every": "Every hundred entries",
     "rollback": "Before it was put back",
 }
 OUTCOMES = {"done": "Done", "failed": "Failed", "unknown": "Begun, result not known"}
+DONE = {
+    "name": "The point has its name.",
+    "rollback": "It was put back. The agent goes on from there.",
+    "fork": "This is the fork. The customer notices nothing.",
+    "promote": "It speaks to the customer now.",
+    "vote": "Your vote counts.",
+    "settle": "It is settled.",
+}
 STANDING = {"open": "Waits", "voted": "Settled by votes", "arbitrated": "Settled", "withdrawn": "Let be"}
 MOST_TOLD = 60  # sentences of one difference
+NOTICED = {"pad", "calls", "requests", "status", "failure", "ended_reason", "goals", "changes", "epoch"}
+NOTICED_OF_PLANS = {"version", "counts", "proposed"}  # the rest is what the agent keeps to follow the conversation
 
 
 @console
@@ -58,6 +69,7 @@ def versions_change(request: HttpRequest, session_id: UUID, act: str) -> HttpRes
         context = {**_context(request, session_id), "refusal": refusal}
         status = 422 if isinstance(refusal, Invalid) else refusal.status
         return render(request, "agent_sessions/versions.html", context, status=status)
+    messages.success(request, DONE[act])
     return redirect("versions", done.session)
 
 
@@ -81,15 +93,33 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
 def _asked(request: HttpRequest, session_id: UUID, found: queries.VersionsLine) -> dict[str, Any]:
     """What the page was asked to show beside."""
     given = request.GET
-    if back := _number(given.get("back", "")):
+    if back := _number(given.get("back", "")) or _after(given):
         shown = queries.rollback_preview(request.user, session_id, back)
         return {"back": shown, "lasting": [(each, OUTCOMES[each.outcome]) for each in shown.since.lasting]}
     if start := _number(given.get("from", "")):
         other = as_id(given["other"], "other") if given.get("other") else None
         end = _number(given.get("to", "")) or -1
-        told = queries.state_difference(request.user, session_id, start, end, other).sentences
-        return {"difference": told[:MOST_TOLD], "more": max(0, len(told) - MOST_TOLD), "start": start, "end": end}
+        found = queries.state_difference(request.user, session_id, start, end, other)
+        return {**_told(found), "start": start, "end": end, "other": other}
     return {"replayed": queries.replayed(request.user, session_id)} if given.get("replay") else {}
+
+
+def _told(found: queries.StateDifference) -> dict[str, Any]:
+    """The sentences: what people would notice, and apart from it what the agent keeps to follow the conversation."""
+    pairs = list(zip(found.found.changes, found.sentences, strict=True))
+    told = [sentence for change, sentence in pairs if _noticed(change.path)]
+    inner = [sentence for change, sentence in pairs if not _noticed(change.path)]
+    return {"difference": told[:MOST_TOLD], "more": max(0, len(told) - MOST_TOLD), "inner": inner[:MOST_TOLD]}
+
+
+def _noticed(path: tuple[str, ...]) -> bool:
+    return path[0] in NOTICED or (path[0] == "plans" and bool(NOTICED_OF_PLANS & set(path[1:2]))) if path else False
+
+
+def _after(sent: QueryDict) -> int:
+    """The count of entries up to the one that was typed, as the pages number them; 0 when none was."""
+    entry = sent.get("entry", "").strip()
+    return _number(entry) + 1 if entry.isascii() and entry.isdigit() else 0
 
 
 def _number(text: str) -> int:
@@ -102,7 +132,7 @@ def _contest(line: queries.ConflictLine) -> dict[str, Any]:
 
 
 def _name(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
-    seq = _number(post.get("seq", "")) or -1
+    seq = _number(post.get("seq", "")) or _after(post) or -1
     return commands.name_checkpoint(request.user, session, post.get("name", ""), seq=seq, key=post.get("key", ""))
 
 
@@ -112,7 +142,7 @@ def _roll_back(request: HttpRequest, session: UUID, post: QueryDict) -> Committe
 
 
 def _fork(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
-    seq = _number(post.get("seq", "")) or -1
+    seq = _number(post.get("seq", "")) or _after(post) or -1
     return commands.fork(request.user, session, seq=seq, reason=post.get("reason", ""), key=post.get("key", ""))
 
 

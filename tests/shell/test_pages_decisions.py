@@ -61,9 +61,12 @@ def test_a_changed_amount_is_an_edit_in_whole_cents(bank):
     made = events(session, "decision.made")[0]
     assert (made["decision"], made["arguments"]["amount"]) == ("edit", {"minor": 110050, "currency": "USD"})
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [110050]
-    settled = card(client, request.id).id("settled").text()
+    shown = card(client, request.id)
+    settled = shown.id("settled").text()
     assert "Edited, approved" in settled
     assert " $1,100.50 " in settled
+    assert shown.id("ask").text().startswith("The agent proposed: Move $1,200.00")
+    assert shown.id("made").text() == "What was made of it: amount $1,100.50, by you"
     assert "$99.50 less" in settled
 
 
