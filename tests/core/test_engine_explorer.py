@@ -80,9 +80,14 @@ def start(quorum: int = 1) -> World:
     return worlds.authorized().with_rules(*worlds.gated_by(quorum)).asked(AUTHORIZE, transfer(100_000))
 
 
+_NEW = SessionState()
+
+
 def essence(state: SessionState) -> bytes:
     """What deciding can depend on: the state without its words, its times and the numbers of its entries."""
-    bare = msgspec.structs.replace(state, seq=0, items=(), messages=0, last_at="")
+    bare = msgspec.structs.replace(
+        state, seq=0, items=(), messages=0, last_at="", talk=_NEW.talk, memory=_NEW.memory, versions=_NEW.versions
+    )
     data = msgspec.to_builtins(bare)
     for part in (*data["calls"].values(), *data["requests"].values()):
         for name in ("intent", "retry_at", "seq", "at", "ended_at"):

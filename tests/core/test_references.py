@@ -165,9 +165,9 @@ def test_what_is_nested_beyond_reason_is_refused_quickly():
     deep: list = ["†state.a"]
     for _ in range(10_000):
         deep = [deep]
-    begun = time.monotonic()
+    begun = time.process_time()
     for ask in (lambda: list(refs.within(deep)), lambda: refs.filled(deep, look), lambda: refs.escaped(deep)):
         with pytest.raises(BadReference) as refusal:
             ask()
         assert refusal.value.rule == "nesting"
-    assert time.monotonic() - begun < 1
+    assert time.process_time() - begun < 3

