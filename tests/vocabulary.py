@@ -19,6 +19,7 @@ OPERATIONS = {
     "ProposePlan": "propose_plan",
     "EditPlan": "edit_plan",
     "SetGoals": "set_goals",
+    "ChangeGoals": "change_goals",
     "Name": "name_checkpoint",
     "Rollback": "roll_back",
     "Fork": "fork_session",

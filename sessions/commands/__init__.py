@@ -11,7 +11,7 @@ from sessions.commands.changes import cast_vote, change_state, propose_value, se
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
-from sessions.commands.plans import edit_plan, propose_plan, save_plan, set_goals
+from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "Person",
     "RequestExpired",
     "cast_vote",
+    "change_goals",
     "change_state",
     "decide",
     "edit_plan",

@@ -6,13 +6,13 @@ What changes a session's plan or goals needs `change_state`; saving a plan needs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
 import msgspec
 
 from agentstate.engine.decide import Open
-from agentstate.engine.decide.commands.goals import SetGoals
+from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan, TakeTask
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.library import Saved
@@ -141,6 +141,22 @@ def set_goals(
     must_may(user, session, Permission.CHANGE_STATE)
     author = author_of(user, key)
     return person_command(session, SetGoals(tree, author.actor, version, inputs=inputs), author)
+
+
+def change_goals(
+    user: Person,
+    session: UUID,
+    *,
+    op: Literal["add", "change", "remove"],
+    task: str,
+    version: int,
+    fields: dict[str, Any] | None = None,
+    key: str = "",
+) -> Committed:
+    """Change one task of the session's goal. Raises BadGoal, GoalsChanged, NotFound."""
+    must_may(user, session, Permission.CHANGE_STATE)
+    author = author_of(user, key)
+    return person_command(session, ChangeGoals(op, task, author.actor, version, fields or {}), author)
 
 
 def save_plan(user: Person, name: str, calls: list[Any], *, team: str = "", **more: Any) -> Saved:

