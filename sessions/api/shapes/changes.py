@@ -11,7 +11,7 @@ from agentstate.engine.events.changes import How
 from agentstate.engine.merge.kept import Standing
 from agentstate.engine.merge.rules import ClashRule
 from agentstate.engine.merge.three_way import MAX_PATHS
-from sessions.api.shapes.fields import ExactText, Key, Strict, choices
+from sessions.api.shapes.fields import ExactFlag, ExactText, Key, Strict, choices
 from sessions.api.shapes.sessions import Receipt
 from sessions.api.shapes.values import AnyValue, ExactNumber
 
@@ -27,7 +27,7 @@ class PathChange(Strict):
 
     path = ExactText(max_length=_PATH, help_text="e.g. state.goal")
     value = AnyValue(required=False)
-    remove = serializers.BooleanField(required=False)
+    remove = ExactFlag(required=False)
 
 
 class ChangeState(Strict):
@@ -45,7 +45,7 @@ class ProposeValue(Strict):
     """Another value for a contested path."""
 
     value = AnyValue(required=False)
-    remove = serializers.BooleanField(required=False)
+    remove = ExactFlag(required=False)
     reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
     idempotency_key = Key()
 

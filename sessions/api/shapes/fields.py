@@ -38,6 +38,15 @@ class ExactText(serializers.CharField):
         return super().to_internal_value(data)
 
 
+class ExactFlag(serializers.BooleanField):
+    """True or false, and nothing that may mean so."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError("Want true or false.")
+        return data
+
+
 class ShortList(serializers.ListField):
     """A list that is measured before its items are looked at, where DRF's own would say what is wrong with each."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict
+from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict
 from sessions.api.shapes.versions import ExactNumber
 
 _CALLS = "calls in the protocol's notation: `_tool`, parameters, `_outputPath`, `_when`, `_scopes`, `_delegate`, ..."
@@ -37,7 +37,7 @@ class ProposePlan(Strict):
     saved = ExactText(max_length=120, required=False, help_text="a saved plan: `name` or `name@version`")
     inputs = ExactObject(required=False, help_text="what it is given: `†input.<name>`")
     instances = ExactList(required=False, help_text="carry it out for each of these: {name, inputs}")
-    follow = serializers.BooleanField(required=False, help_text="the agent must follow it exactly")
+    follow = ExactFlag(required=False, help_text="the agent must follow it exactly")
     idempotency_key = Key()
 
 
@@ -154,6 +154,9 @@ class Plan(serializers.Serializer[Any]):
     saved = serializers.CharField()
     approved = serializers.CharField(help_text="the request by which a person let it through, or empty")
     request = serializers.CharField(help_text="the request of a plan that waits for a person, or empty")
+    deviations = serializers.ListField(
+        child=serializers.CharField(), help_text="what of that plan is not as the one before it was approved"
+    )
     parent = serializers.CharField(  # type: ignore[assignment]
         help_text="the session whose task this one does, or empty"
     )
@@ -169,6 +172,12 @@ class Plan(serializers.Serializer[Any]):
     instances = PlanInstance(many=True, help_text="at most 200, those with failures first")
     versions = PlanVersion(many=True)
     difference = PlanChange(allow_null=True)
+
+
+class PlanDrawing(serializers.Serializer[Any]):
+    text = serializers.CharField(help_text="a line a call: what comes after what, where it stands")
+    dot = serializers.CharField(help_text="Graphviz DOT; a node's class is its status")
+    left_out = serializers.IntegerField(help_text="edges beyond 50,000")
 
 
 class PlanFinding(serializers.Serializer[Any]):

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from agentstate.engine.profile.decide import MAX_NOTE
 from agentstate.engine.profile.events import KINDS, Part
-from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
 
 PROFILE_PART = choices(get_args(Part))
 PROFILE_KIND = choices(KINDS)
@@ -25,15 +25,6 @@ class AnyValue(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Any) -> Any:
         return value
-
-
-class ExactFlag(serializers.BooleanField):
-    """True or false, and nothing that may mean so."""
-
-    def to_internal_value(self, data: Any) -> bool:
-        if not isinstance(data, bool):
-            raise serializers.ValidationError("Want true or false.")
-        return data
 
 
 class Consent(Strict):

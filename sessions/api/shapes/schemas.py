@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import Key, Strict
+from sessions.api.shapes.fields import ExactFlag, Key, Strict
 from sessions.api.shapes.versions import ExactNumber
 
 
@@ -60,7 +60,7 @@ class MigrateState(Strict):
     """The version to carry the state to."""
 
     to = ExactNumber(min_value=1)
-    hold = serializers.BooleanField(required=False, help_text="stay at that version when newer ones come")
+    hold = ExactFlag(required=False, help_text="stay at that version when newer ones come")
     idempotency_key = Key()
 
 
