@@ -99,8 +99,8 @@ def _asked(request: HttpRequest, session_id: UUID, found: queries.VersionsLine) 
     if start := _number(given.get("from", "")):
         other = as_id(given["other"], "other") if given.get("other") else None
         end = _number(given.get("to", "")) or -1
-        found = queries.state_difference(request.user, session_id, start, end, other)
-        return {**_told(found), "start": start, "end": end, "other": other}
+        compared = queries.state_difference(request.user, session_id, start, end, other)
+        return {**_told(compared), "start": start, "end": end, "other": other}
     return {"replayed": queries.replayed(request.user, session_id)} if given.get("replay") else {}
 
 
