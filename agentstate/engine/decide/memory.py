@@ -56,6 +56,8 @@ def scene_of(state: SessionState, given: Given, model: str = "") -> Scene:
         open_calls(state),
         state.pad,
         factor_for(state.memory.corrections, model),
+        state.plans.plan.calls if state.plans.is_open else (),
+        state.plans.own.outcomes,
     )
 
 

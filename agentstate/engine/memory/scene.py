@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from agentstate.engine.conversation import Item
+from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.memory.context import messages
 from agentstate.engine.memory.correction import ONE
 from agentstate.engine.memory.groups import Group
@@ -17,6 +17,9 @@ from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import tokens_of
 from agentstate.engine.memory.summaries import Summary
 from agentstate.engine.memory.tokens import Counter
+from agentstate.engine.plan.model import Call as Planned
+from agentstate.engine.plan.when import reads
+from agentstate.engine.references import BadReference, Path, output, within
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -43,7 +46,9 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """`open_calls` wait or run and must be shown. `factor` is the correction for the model, in thousandths."""
+    """`open_calls` wait or run and must be shown. `factor` is the correction for the model, in thousandths. `planned`
+    are the calls of an open plan, of which `outcomes` tells those that have ended.
+    """
 
     items: tuple[Item, ...]
     memory: Memory
@@ -53,6 +58,8 @@ class Scene(msgspec.Struct, frozen=True):
     open_calls: frozenset[str] = frozenset()
     pad: dict[str, Any] = {}
     factor: int = ONE
+    planned: tuple[Planned, ...] = ()
+    outcomes: Mapping[str, Any] = {}
 
     @property
     def budget(self) -> int:
@@ -84,13 +91,43 @@ class Scene(msgspec.Struct, frozen=True):
 
     @property
     def referred(self) -> frozenset[str]:
-        """The calls that the scratchpad still speaks of, by their ids."""
-        calls = {call.id for item in self.items for call in item.calls}
-        return frozenset(calls.intersection(_texts(self.pad))) if calls else frozenset()
+        """The calls that the scratchpad still speaks of, or whose outputs a call of the plan has still to read, by
+        their ids.
+        """
+        calls = {call.id: call for item in self.items for call in item.calls}
+        if not calls:
+            return frozenset()
+        read = self._to_be_read()
+        above = {place for path in read for place in _from_the_top(path)}
+        awaited = {
+            name
+            for name, call in calls.items()
+            if read and any(path in above or not read.isdisjoint(_from_the_top(path)) for path in _written(call))
+        }
+        return frozenset(awaited.union(_texts(self.pad)).intersection(calls))
+
+    def _to_be_read(self) -> set[Path]:
+        """The places that calls of the plan which have not ended refer to, or that their guards ask about."""
+        waiting = [call for call in self.planned if call.id not in self.outcomes]
+        asked = {path for call in waiting for path in reads(call.when)}
+        return asked | {path for call in waiting for _, found in within(call.parameters) for path in found.paths}
 
     def points(self, group: Group) -> int:
         """A group matters as much as its most important item."""
         return max(self.importance(item).points for item in group.items)
+
+
+def _from_the_top(path: Path) -> Iterator[Path]:
+    return (Path(path.kind, path.names[:size]) for size in range(1, len(path.names) + 1))
+
+
+def _written(call: ItemCall) -> Iterator[Path]:
+    """Where the output of a call goes."""
+    text = call.output_path or call.arguments.get("_outputPath")
+    try:
+        yield from output(text).paths if isinstance(text, str) else ()
+    except BadReference:  # the call was refused for it
+        return
 
 
 def _texts(value: Any) -> Iterator[str]:
