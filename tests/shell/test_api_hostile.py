@@ -22,7 +22,7 @@ from tests.shell.test_api_profiles import CHANGES
 from tests.shell.test_api_routes import NAMED, OPERATIONS, body_for
 
 pytestmark = pytest.mark.django_db
-WITH_BODY = [(method, path) for method, path in OPERATIONS if method in ("POST", "PUT")]
+WITH_BODY = [(method, path) for method, path in OPERATIONS if method in ("POST", "PUT", "PATCH")]
 SECONDS = 5.0  # of one refusal; far more than any takes, far less than what runs away
 DEEP = "[" * 10_000 + "]" * 10_000
 DEEP_OBJECTS = '{"a":' * 10_000 + "1" + "}" * 10_000
@@ -62,9 +62,9 @@ SELDOM = {
 }
 
 
-def sound(path: str) -> dict[str, Any]:
+def sound(path: str, method: str) -> dict[str, Any]:
     """A body that the operation takes, or would if what it names were there."""
-    return CHANGES.get(path.rpartition("/")[2], {}) if "/profile/" in path else body_for(path)
+    return CHANGES.get(path.rpartition("/")[2], {}) if "/profile/" in path else body_for(path, method)
 
 
 def places(body: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -119,7 +119,7 @@ def test_no_operation_takes_what_is_no_acceptable_json(method: str, path: str) -
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
 def test_what_may_stand_nowhere_is_refused_in_every_place_of_a_body(method: str, path: str) -> None:
-    aimed, body = Aimed(), sound(path)
+    aimed, body = Aimed(), sound(path, method)
     with nothing_written():
         for at in [*places(body), ("idempotency_key",)]:
             for text in NEVER.values():
@@ -128,7 +128,7 @@ def test_what_may_stand_nowhere_is_refused_in_every_place_of_a_body(method: str,
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY)
 def test_a_hostile_value_in_any_place_is_answered_as_the_document_says(method: str, path: str) -> None:
-    aimed, body = Aimed(), sound(path)
+    aimed, body = Aimed(), sound(path, method)
     refused = 0
     for at in places(body):
         for text in SELDOM.values():
@@ -142,4 +142,4 @@ def test_a_hostile_value_in_any_place_is_answered_as_the_document_says(method: s
 def test_a_field_that_nobody_declared_is_refused(method: str, path: str) -> None:
     aimed = Aimed()
     with nothing_written():
-        problem(aimed.send(method, path, json.dumps({**sound(path), "sudo": True}).encode()), 400)
+        problem(aimed.send(method, path, json.dumps({**sound(path, method), "sudo": True}).encode()), 400)

@@ -48,10 +48,14 @@ OPERATIONS = [
     ("POST", "/migrations/dry-run"),
     ("GET", "/sessions/{session}/plan"),
     ("PUT", "/sessions/{session}/plan"),
+    ("GET", "/sessions/{session}/plan/drawing"),
     ("POST", "/sessions/{session}/plans"),
     ("POST", "/sessions/{session}/plans/check"),
     ("GET", "/sessions/{session}/goals"),
     ("POST", "/sessions/{session}/goals"),
+    ("PATCH", "/sessions/{session}/goals"),
+    ("GET", "/sessions/{session}/plan/drawing"),
+    ("PATCH", "/sessions/{session}/goals"),
     ("GET", "/plans"),
     ("POST", "/plans"),
     ("GET", "/plans/{name}"),
@@ -113,6 +117,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "plans/check": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
     "plans": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
     "plan": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}], "version": 1},
+    "PATCH goals": {"op": "change", "task": "a", "version": 1, "fields": {"title": "B"}},
     "goals": {"tree": {"id": "a", "title": "A"}, "version": 0},
 }
 
@@ -129,17 +134,25 @@ NAMED = {
 }
 
 
-def body_for(path: str) -> dict[str, Any]:
+WITH_BODY = ("POST", "PUT", "PATCH")
+
+
+def body_for(path: str, method: str = "POST") -> dict[str, Any]:
     two = "/".join(path.split("/")[-2:])
-    return BODIES.get(two) or BODIES.get(
-        path.rpartition("/")[2], {"decision": "approve"} if "decisions" in path else OPEN
+    own = BODIES.get(f"{method} {path.rpartition('/')[2]}")
+    return (
+        own
+        or BODIES.get(two)
+        or BODIES.get(path.rpartition("/")[2], {"decision": "approve"} if "decisions" in path else OPEN)
     )
 
 
 def ask(api: Api, method: str, path: str, **ids: str):
     address = path.format(**{**NAMED, **ids})
-    if method in ("POST", "PUT"):
-        return api.ask(method, address, data=json.dumps(body_for(path)).encode(), content_type="application/json")
+    if method in WITH_BODY:
+        return api.ask(
+            method, address, data=json.dumps(body_for(path, method)).encode(), content_type="application/json"
+        )
     return api.ask(method, address)
 
 
