@@ -39,6 +39,15 @@ def asked(demo: Demo) -> Call:
 
 
 @pytest.fixture(scope="module")
+def forked(demo: Demo, asked: Call) -> str:
+    """A fork of it."""
+    asked.request()
+    load = {"_tool": "load_customer", "customer": asked.person.id, "_outputPath": "state.customer"}
+    demo.api("supervisor").post(f"/sessions/{asked.id}/plans", calls=[load])
+    return str(demo.api("supervisor").post(f"/sessions/{asked.id}/fork", reason="What if?")["id"])
+
+
+@pytest.fixture(scope="module")
 def done(demo: Demo) -> Call:
     """A call that is over: a transfer was edited, made, and told."""
     call = demo.call().asks_to_move(1900)
@@ -142,6 +151,17 @@ def test_a_session_and_its_ledger(desk: Desk, asked: Call, done: Call):
     page = desk.person("supervisor")
     addresses = [f"/sessions/{call.id}/{part}" for call in (asked, done) for part in ("", "audit/")]
     assert visit(page, *addresses) == []
+
+
+def test_what_a_session_holds_its_plan_its_points_and_its_forks(desk: Desk, asked: Call, forked: str):
+    page = desk.person("supervisor")
+    parts = ("state/", "memory/", "plan/", "chart/", "versions/?back=3", "versions/?replay=1")
+    found = visit(page, *(f"/sessions/{asked.id}/{part}" for part in parts))
+    page.goto(f"/sessions/{forked}/versions/")
+    page.get_by_role("link", name="another session").click()
+    page.get_by_role("link", name="Compare with now").click()
+    expect(page.get_by_role("heading", name="From entry")).to_be_focused()
+    assert [*found, *faults(page, "a fork compared"), *visit(page, f"/sessions/{forked}/versions/")] == []
 
 
 def test_a_card_that_waits_one_that_is_decided_and_one_with_errors(desk: Desk, asked: Call, done: Call):
