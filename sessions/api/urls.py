@@ -35,6 +35,7 @@ urlpatterns = [
     path("sessions/<str:session>/plan", plans.Plan.as_view()),
     path("sessions/<str:session>/plans", plans.Plans.as_view()),
     path("sessions/<str:session>/plans/check", plans.PlanCheck.as_view()),
+    path("sessions/<str:session>/plan/drawing", plans.PlanDrawing.as_view()),
     path("sessions/<str:session>/goals", plans.Goals.as_view()),
     path("plans", plans.SavedPlans.as_view()),
     path("plans/<str:name>", plans.OneSavedPlan.as_view()),

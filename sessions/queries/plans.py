@@ -9,6 +9,7 @@ import msgspec
 
 from agentstate.clock import now
 from agentstate.engine import events as ev
+from agentstate.engine.decide.plans import DEVIATES, deviating
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import check, goals, model
@@ -31,7 +32,8 @@ from sessions.models import SavedPlan
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
-MOST = 200  # instances told one by one
+MOST = 200  # instances told one by one, and deviations
+LONGEST = 500  # characters of a deviation
 
 
 class InstanceLine(msgspec.Struct, frozen=True):
@@ -55,7 +57,8 @@ class VersionLine(msgspec.Struct, frozen=True):
 
 class PlanLine(msgspec.Struct, frozen=True):
     """The plan in force. `drawing` and `progress` are of `instance`, or of the session itself; `members` counts the
-    instances of the round, `ended` those of which nothing can happen any more. `request` waits for a person.
+    instances of the round, `ended` those of which nothing can happen any more. `request` waits for a person, and its
+    plan deviates in `deviations` from the one that was approved before.
     """
 
     version: int
@@ -67,6 +70,7 @@ class PlanLine(msgspec.Struct, frozen=True):
     saved: str
     approved: str
     request: str
+    deviations: tuple[str, ...]
     parent: str
     instance: str
     calls: list[dict[str, Any]]
@@ -117,6 +121,7 @@ def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
         saved=held.saved,
         approved=held.approved.request if held.approved else "",
         request=_request(state),
+        deviations=_deviations(state),
         parent=held.parent,
         instance=shown,
         calls=model.write(held.plan),
@@ -172,6 +177,15 @@ def _request(state: SessionState) -> str:
     """The request that waits for a person to let the plan through as a whole, if one does."""
     call = state.calls.get(state.plans.proposed)
     return call.request if call is not None and call.status is CallStatus.WAITING else ""
+
+
+def _deviations(state: SessionState) -> tuple[str, ...]:
+    """What of the agent's plan that waits for a person is not as the plan before it was approved."""
+    call = state.calls.get(state.plans.proposed)
+    request = state.requests.get(call.request) if call is not None else None
+    if call is None or request is None or not request.asked.why.startswith(DEVIATES):
+        return ()
+    return tuple(str(each)[:LONGEST] for each in deviating(state, call.arguments["calls"])[:MOST])
 
 
 def _versions(session: UUID, seqs: tuple[int, ...]) -> list[VersionLine]:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from agentstate.engine.plan import drawing
 from agentstate.errors import Refused
 from agentstate.people.queries import display_names
 from sessions import commands, queries, words
@@ -67,6 +68,7 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
         "counts": [(STATUSES.get(status, status), count) for status, count in found.counts.items()],
         "instances": [(each.name, _told(each.counts)) for each in found.instances],
         "changes": changes,
+        "drawing": drawing.text(found.drawing) if found.version else "",
         "goals": [(each, STATUSES.get(each.standing.status, "Open")) for each in goals.tasks],
         "names": display_names({each.by for each in found.versions}),
         "text": _json.encode(found.calls).decode() if found.version else "",

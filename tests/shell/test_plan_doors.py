@@ -9,9 +9,10 @@ from uuid import UUID
 import pytest
 
 from agentstate.engine.state import pending
+from sessions import commands
 from tests import cast
-from tests.shell.bank_world import state, work
-from tests.shell.side_by_side_world import told
+from tests.shell.bank_world import say, state, work
+from tests.shell.side_by_side_world import model, proposed, told
 from tests.shell.test_plans import FIRST, SECOND, handed, step
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -115,6 +116,37 @@ def test_a_person_edits_the_plan_on_its_page_and_is_told_what_cannot_be():
     assert browser.post(f"/sessions/{session}/plan/edit/", {"calls": text, "version": "1"}).status_code == 302
     work()
     assert state(session).pad["more"] == {"name": "more"}
+
+
+def test_the_plan_is_drawn_in_lines_and_for_graphviz():
+    session = handed(FIRST, SECOND)
+    status, drawn = api("get", f"sessions/{session}/plan/drawing")
+    assert (status, drawn["left_out"]) == (200, 0)
+    assert drawn["text"].splitlines()[1] == "2. wait-2  after wait  -> state.second  [done]"
+    assert '"wait" -> "wait-2" [label="state.first.name"];' in drawn["dot"]
+    assert "2. wait-2  after wait" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    assert api("get", f"sessions/{session}/plan/drawing", by=cast.charlie())[0] == 404
+
+
+def test_the_page_of_a_plan_that_deviates_from_the_approved_one_says_what_deviates(monkeypatch):
+    from agentstate.engine import policy as pol
+    from sessions.agents import registry
+
+    def proposing(gate: str, *names: str) -> None:
+        rule = pol.Rule("whole", ("plan",), "true", 2, gate, "Plans.")
+        monkeypatch.setattr(registry, "policy_named", lambda name: pol.Policy("bank", 99, (*bank.rules, rule)))
+        model.answers.append(tuple(proposed("wait", name, _outputPath=f"state.{name}") for name in names))
+
+    bank = registry.policy_named("bank")
+    session = told()
+    proposing("approve", "first")
+    say(session, "Go.")
+    proposing("allow", "first", "other")
+    commands.decide(cast.alice(), UUID(pending(state(session))[0].asked.request), "approve")
+    work()
+    assert api("get", f"sessions/{session}/plan")[1]["deviations"] == ["wait-2 is not in the approved plan"]
+    page = cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    assert "not as the plan that was approved" in page
 
 
 def test_a_session_without_a_plan_says_so():

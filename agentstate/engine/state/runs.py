@@ -15,11 +15,17 @@ from agentstate.engine.state.session import Call, SessionState
 
 
 def run_started(state: SessionState, event: ev.RunStarted, at: str) -> SessionState:
-    return replace(state, run=event.run, runs=state.runs + 1, steps_in_run=0)
+    plans = state.plans
+    if plans.approved is not None and not plans.run:
+        plans = replace(plans, run=event.run)
+    return replace(state, run=event.run, runs=state.runs + 1, steps_in_run=0, plans=plans)
 
 
 def run_rested(state: SessionState, event: ev.RunRested, at: str) -> SessionState:
-    return replace(state, run="")
+    plans = state.plans
+    if plans.approved is not None and plans.is_open:  # it goes on in the next run
+        plans = replace(plans, run="")
+    return replace(state, run="", plans=plans)
 
 
 def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> SessionState:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentstate.engine.plan.drawing import Drawing
+from agentstate.engine.plan.drawing import Drawing, dot, text
 from agentstate.engine.plan.ready import Standing
 from sessions import commands, queries
 from sessions.api import shapes
@@ -91,6 +91,18 @@ def _nodes(picture: Drawing, standings: Any, children: dict[str, str]) -> list[d
         }
         for node in picture.nodes
     ]
+
+
+class PlanDrawing(APIView):
+    """The plan in force as a picture."""
+
+    @extend_schema(
+        operation_id="draw_plan", parameters=[SESSION, _INSTANCE], responses=answers(200, forms.PlanDrawing, *READING)
+    )
+    def get(self, request: Request, session: str) -> Response:
+        Parameters(request, "instance")
+        picture = queries.plan_of(request.user, _session(session), request.query_params.get("instance", "")).drawing
+        return Response({"text": text(picture), "dot": dot(picture), "left_out": picture.left_out})
 
 
 class Plans(APIView):

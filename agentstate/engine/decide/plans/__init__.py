@@ -13,11 +13,12 @@ from agentstate.engine.decide.plans.answers import answered, beside, of_model, p
 from agentstate.engine.decide.plans.calls import covering, effect_of, next_call, output, readied
 from agentstate.engine.decide.plans.checking import card_of, facts_for
 from agentstate.engine.decide.plans.following import followed_up
-from agentstate.engine.decide.plans.force import approved, deviating, follows, plan_tool
+from agentstate.engine.decide.plans.force import DEVIATES, approved, deviating, follows, plan_tool
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, FollowsPlan, NoPlan, PlanChanged, TooManyInstances
 from agentstate.engine.decide.plans.wishes import delegated, edited, proposed, task_taken
 
 __all__ = [
+    "DEVIATES",
     "AlreadyBegun",
     "FollowsPlan",
     "NoPlan",

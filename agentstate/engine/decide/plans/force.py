@@ -61,14 +61,14 @@ def _withdrawn(state: SessionState) -> list[ev.AnyEvent]:
 
 def _deviates(state: SessionState, proposal: ev.PlanProposed) -> str:
     """Why a plan of the agent must be seen although policy would let it go on: another one was approved before."""
-    found = deviating(state, proposal.calls) if proposal.source == "model" else ()
+    if proposal.source != "model" or not was_approved(state):
+        return ""
+    found = deviating(state, proposal.calls)
     return f"{DEVIATES} {'; '.join(map(str, found[:TOLD]))}"[:LONGEST_WHY] + "." if found else ""
 
 
 def deviating(state: SessionState, calls: Sequence[dict[str, Any]]) -> tuple[Deviation, ...]:
-    """What of a proposed plan is not as it was approved in this run; nothing where none was approved."""
-    if not was_approved(state):
-        return ()
+    """What of a proposed plan is not as it stands in the plan in force."""
     views = views_of(state.plans, state.pad, "")
     return tuple(each for each in deviations(state.plans.plan, model.read(list(calls)), views) if each)
 
