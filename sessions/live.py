@@ -157,9 +157,7 @@ class _Announcer:
 _announcer = _Announcer()
 
 
-def drain_outbox(
-    older_than: float, limit: int = 5000, first: Callable[[Collection[UUID]], None] | None = None
-) -> int:
+def drain_outbox(older_than: float, limit: int = 5000, first: Callable[[Collection[UUID]], None] | None = None) -> int:
     """Announce again what was committed more than `older_than` seconds ago, once a session, then delete it. What could
     not be sent stays. `first` is called with the sessions before anything is deleted: what must follow a commit in any
     case may hang on it. Gives how many sessions were announced.

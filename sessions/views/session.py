@@ -12,8 +12,8 @@ from django.views.decorators.http import require_safe
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import queries, transcript, words
-from sessions.queries.talk import talk_lines
 from sessions.queries.changes import shown_pad
+from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page

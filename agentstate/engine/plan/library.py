@@ -18,10 +18,10 @@ from agentstate.engine.plan.check import Finding, PlanRefused, check
 from agentstate.engine.plan.facts import Facts, ToolCard
 from agentstate.engine.plan.model import MAX_BYTES, BadPlan, Call, Plan, read, write
 from agentstate.engine.plan.progress import CONDITION_NAMES
-from agentstate.engine.scratchpad.messages import INPUT, Data
 
 MAX_CONDITIONS = 50
 OUTPUT = "(output)"  # how findings name the output; no call is called like that
+INPUT = "input"  # the kind of what a plan is given
 NO_INPUTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
@@ -111,13 +111,13 @@ def findings(plan: Saved, facts: Facts) -> tuple[Finding, ...]:
     return check(Plan((*plan.plan.calls, output)), replace(facts, tools={**facts.tools, OUTPUT: card}))
 
 
-def instantiate(plan: Saved, inputs: dict[str, Any], facts: Facts, instance: str = "") -> tuple[Plan, Data]:
-    """The plan to be run and its input message. Raises BreaksSchema naming the input and the rule, PlanRefused."""
+def instantiate(plan: Saved, inputs: dict[str, Any], facts: Facts) -> Plan:
+    """The plan to be run on these inputs. Raises BreaksSchema naming the input and the rule, PlanRefused."""
     schemas.validate(plan.inputs, inputs, INPUT)
     errors = [finding for finding in findings(plan, facts) if finding.severity == "error"]
     if errors:
         raise PlanRefused(errors)
-    return plan.plan, Data(inputs, INPUT, plan.inputs, instance)
+    return plan.plan
 
 
 def _without_values(plan: Saved, facts: Facts) -> Facts:
