@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
@@ -15,10 +16,12 @@ from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, plans, queries, rebuild, states
+from sessions.agents import registry
 from sessions.agents.model import ModelFailed
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, Snapshot, SnapshotPart
 from sessions.runtime import advance, delegates
+from sessions.tools import registry as tools
 from tests import cast
 from tests.shell.bank_world import events, kinds, say, state, work
 from tests.shell.side_by_side_world import Told, model, proposed, ran, told
@@ -184,6 +187,12 @@ def test_a_tool_sees_its_scopes_and_nothing_else():
     assert state(session).pad["seen"] == {"view": {"state": {"first": {"name": "first"}}}}
     session = handed(FIRST, step("look", "state.seen", name="†state.first.name"))
     assert state(session).pad["seen"] == {"view": {}}
+
+
+def test_what_the_scopes_of_a_tool_let_it_see_counts_as_read(monkeypatch):
+    find = tools.find
+    monkeypatch.setattr(tools, "find", lambda name: structs.replace(find(name), scopes=("state.seen.by",)))
+    assert ("seen", "by") in registry.reads_of.__wrapped__("told").paths
 
 
 def test_a_saved_plan_is_used_again_with_other_inputs_and_the_same_again_is_no_new_version():
