@@ -15,6 +15,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from uuid import UUID
@@ -103,6 +104,34 @@ def subject_kid(tenant: UUID, subject: str) -> UUID:
     return found
 
 
+def subject_kids(tenant: UUID, subjects: Iterable[str]) -> dict[str, UUID]:
+    """`subject_kid` of many, in three statements."""
+    blinds = {subject: blind_token(tenant, "subject", subject) for subject in subjects}
+    if not blinds:
+        return {}
+    with connection.cursor() as cursor:
+        found = _find_all(cursor, tenant, blinds.values())
+        made = [(new_id(), blind) for blind in blinds.values() if blind not in found]
+        cursor.executemany(
+            "INSERT INTO audit_subjectkey (kid, tenant, blind, wrapped, created) VALUES (%s, %s, %s, %s, now())"
+            " ON CONFLICT (tenant, blind) WHERE destroyed_at IS NULL DO NOTHING",
+            [(kid, tenant, blind, _wrap(kid, os.urandom(32))) for kid, blind in made],
+        )
+        if made:
+            found = _find_all(cursor, tenant, blinds.values())
+    if len(found) < len(set(blinds.values())):
+        raise Broken("a subject key vanished while it was made")
+    return {subject: found[blind] for subject, blind in blinds.items()}
+
+
+def _find_all(cursor: CursorWrapper, tenant: UUID, blinds: Iterable[bytes]) -> dict[bytes, UUID]:
+    cursor.execute(
+        "SELECT blind, kid FROM audit_subjectkey WHERE tenant = %s AND blind = ANY(%s) AND destroyed_at IS NULL",
+        [tenant, list(blinds)],
+    )
+    return {bytes(blind): kid for blind, kid in cursor.fetchall()}
+
+
 def _find(cursor: CursorWrapper, tenant: UUID, blind: bytes) -> UUID | None:
     cursor.execute(
         "SELECT kid FROM audit_subjectkey WHERE tenant = %s AND blind = %s AND destroyed_at IS NULL",
@@ -139,6 +168,29 @@ def warm(kids: Iterable[UUID]) -> None:
         cursor.execute(wanted, [missing])
         found = {kid: _unwrap(kid, bytes(wrapped)) for kid, wrapped in cursor.fetchall()}
     _keep(found)
+
+
+def gone(kids: Iterable[UUID]) -> list[UUID]:
+    """Those of `kids` that were destroyed, as far as this process knows: keys are remembered for CACHE_SECONDS."""
+    every = list(kids)
+    warm(every)
+    return [kid for kid in every if _is_gone(kid)]
+
+
+def _is_gone(kid: UUID) -> bool:
+    try:
+        subject_key(kid)
+    except Erased:
+        return True
+    return False
+
+
+def destroyed(kids: Iterable[UUID]) -> dict[UUID, datetime]:
+    """When each of those that were destroyed was."""
+    with connection.cursor() as cursor:
+        wanted = "SELECT kid, destroyed_at FROM audit_subjectkey WHERE kid = ANY(%s) AND destroyed_at IS NOT NULL"
+        cursor.execute(wanted, [list(kids)])
+        return dict(cursor.fetchall())
 
 
 def _keep(found: Mapping[UUID, bytes]) -> None:

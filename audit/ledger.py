@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -81,11 +83,14 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry to be: kind and payload bytes, and the seq that it answers (-1: none)."""
+    """An entry to be: kind and payload bytes, the seq that it answers (-1: none), and the key of its data subject where
+    that is not the batch's.
+    """
 
     kind: str
     payload: bytes
     ref: int = -1
+    kid: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +249,14 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
     for number, draft in enumerate(batch.drafts):
         seq = base.size + number
         salt = salts[number * keys.SALT : (number + 1) * keys.SALT]
-        okm = keys.derive(subject, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
+        key = subject if draft.kid is None else keys.subject_key(draft.kid)
+        okm = keys.derive(key, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
         fields: dict[str, Any] = {
             "actor": batch.actor,
             "at": batch.at,
             "cmd": command,
             "epoch": batch.epoch,
-            "kid": kid,
+            "kid": kid if draft.kid is None else str(draft.kid),
             "kind": draft.kind,
             "log": log,
             "ref": draft.ref,
@@ -347,13 +353,55 @@ def parse_envelope(data: bytes) -> Envelope:
 def open_row(row: Row) -> tuple[Envelope, bytes]:
     """The envelope and the plaintext of a row. Raises keys.Erased, keys.Unreadable or Broken."""
     envelope = parse_envelope(row.envelope)
+    return envelope, _opened(envelope, row)
+
+
+def _opened(envelope: Envelope, row: Row) -> bytes:
     if row.ciphertext is None:
         raise keys.Erased(f"entry {row.seq}")
     okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
-    return envelope, keys.decrypt(okm, row.ciphertext, associated_data(envelope))
+    return keys.decrypt(okm, row.ciphertext, associated_data(envelope))
 
 
 def open_rows(rows: Iterable[Row]) -> Iterator[tuple[Envelope, bytes]]:
     """`open_row` over many."""
     for row in rows:
         yield open_row(row)
+
+
+def open_living(rows: Iterable[Row], own: UUID) -> Iterator[tuple[Envelope, bytes | None]]:
+    """`open_row` over many of one log, whose subject is `own`; without a plaintext what concerned others who were
+    erased. Raises keys.Erased when `own` was.
+    """
+    kid, gone = str(own), set[str]()
+    for chunk in _chunks(rows):
+        keys.warm(_kids(chunk) - {UUID(each) for each in gone})
+        for row in chunk:
+            envelope = parse_envelope(row.envelope)
+            if envelope.kid in gone:
+                yield envelope, None
+                continue
+            try:
+                plaintext = _opened(envelope, row)
+            except keys.Erased:
+                if envelope.kid == kid:
+                    raise
+                gone.add(envelope.kid)
+                yield envelope, None
+            else:
+                yield envelope, plaintext
+
+
+def _kids(chunk: list[Row]) -> set[UUID]:
+    """The keys that rows name. One that cannot be read is found when its turn comes."""
+    found = (_KID.search(row.envelope) for row in chunk)
+    return {UUID(each[1].decode()) for each in found if each is not None}
+
+
+_KID = re.compile(rb'"kid":"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    them = iter(rows)
+    while chunk := list(islice(them, READ_BATCH)):
+        yield chunk

@@ -18,9 +18,10 @@ from django.db import transaction
 
 from agentstate.clock import now
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Command, Given, decide
+from agentstate.engine.decide import Command, Decide, Given, ProposePlan, TakeTask, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
 from audit import keys, ledger
@@ -171,7 +172,7 @@ def person_command(
         command = _made(wish, loaded)
         if author.key and (earlier := _answered_before(loaded, command, author)):
             return earlier
-        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded.place.kid, command))
+        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded, command))
         if committed is None:
             raise refused or Broken(f"session {session}: the head moved although it was locked")
         transaction.on_commit(lambda: live.announce(committed, wake=True))
@@ -189,7 +190,7 @@ def together(
         wish = wishes[main](loaded)
         if author.key and (earlier := _answered_before(loaded[main], wish, author)):
             return earlier
-        digest = _digest(loaded[main].place.kid, wish)
+        digest = _digest(loaded[main], wish)
         key = ledger.receipt_key(author.actor, author.key) if author.key else b""
         link = ledger.keyed_command(key, digest) if key else new_id()
         written = {
@@ -210,9 +211,28 @@ def _linked(loaded: Loaded, command: Command, author: Author, digest: bytes, lin
     return committed
 
 
-def _digest(kid: UUID, command: Command) -> bytes:
-    """By what a repeated command is known: a keyed token, because short sentences could be guessed from a hash."""
-    return keys.token(kid, "command", bytes.fromhex(ev.digest(type(command).__name__, _plain(command))))
+def _digest(loaded: Loaded, command: Command) -> bytes:
+    """By what a repeated command is known: a keyed token, because short sentences could be guessed from a hash. Nobody
+    can try it out without the keys of all whom the command concerns.
+    """
+    digest = bytes.fromhex(ev.digest(type(command).__name__, _plain(command)))
+    for kid in (loaded.place.kid, *_others_in(loaded.state, command)):
+        digest = keys.token(kid, "command", digest)
+    return digest
+
+
+def _others_in(state: SessionState, command: Command) -> list[UUID]:
+    """The keys of the other data subjects whom a command concerns."""
+    match command:
+        case TakeTask(plan=ProposePlan() as plan):
+            return _others_in(state, plan)
+        case ProposePlan(instances=instances):
+            return sorted({UUID(each.kid) for each in instances if each.kid})
+        case Decide(request=request) if state.plans.instances or state.plans.erased:
+            kid = projections.kid_of_request(request)
+            return [kid] if kid is not None else []
+        case _:
+            return []
 
 
 def _plain(command: Command) -> dict[str, Any]:
@@ -225,7 +245,7 @@ def _answered_before(loaded: Loaded, command: Command, author: Author) -> Commit
     receipt = ledger.read_receipt(loaded.place.id, ledger.receipt_key(author.actor, author.key))
     if receipt is None:
         return None
-    if receipt.digest != _digest(loaded.place.kid, command):
+    if receipt.digest != _digest(loaded, command):
         raise ledger.SameKeyOtherCommand()
     return Committed(loaded.place, receipt.command, receipt.first, receipt.size, loaded.state, repeated=True)
 
@@ -242,12 +262,12 @@ def _append(
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
     at = stamp(given.at)
-    state, events, refs = _decided(loaded.state, steps, given, at)
+    state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state)
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
     batch = ledger.Batch(
-        drafts=_drafts(events, refs),
+        drafts=drafts,
         kid=loaded.place.kid,
         actor=author.actor,
         at=at,
@@ -266,20 +286,22 @@ def _append(
 
 def _decided(
     state: SessionState, steps: Sequence[Step], given: Given, at: str
-) -> tuple[SessionState, list[ev.AnyEvent], list[int]]:
-    """The state after `steps`, their events, and for each event the seq that it answers."""
+) -> tuple[SessionState, list[ev.AnyEvent], list[ledger.Draft]]:
+    """The state after `steps`, their events, and each event as the entry to be."""
     events: list[ev.AnyEvent] = []
-    refs: list[int] = []
+    drafts: list[ledger.Draft] = []
     for each in steps:
         for event in each(state, given):
-            refs.append(answers(state, event))
+            drafts.append(_draft(state, event))
             state = evolve(state, event, at)
             events.append(event)
-    return state, events, refs
+    return state, events, drafts
 
 
-def _drafts(events: list[ev.AnyEvent], refs: list[int]) -> list[ledger.Draft]:
-    return [ledger.Draft(ev.kind_of(event), ev.encode(event), ref) for event, ref in zip(events, refs, strict=True)]
+def _draft(state: SessionState, event: ev.AnyEvent) -> ledger.Draft:
+    """The entry of an event that happens in `state`, under the key of the one data subject whom it concerns."""
+    kid = kid_of(state, event)
+    return ledger.Draft(ev.kind_of(event), ev.encode(event), answers(state, event), UUID(kid) if kid else None)
 
 
 def answers(state: SessionState, event: ev.AnyEvent) -> int:
@@ -317,9 +339,9 @@ def open_session(place: projections.Place, command: Command, author: Author) -> 
     """The first commit of a session; None when a session of that id exists."""
     given = given_for(getattr(command, "agent", ""), now())
     at = stamp(given.at)
-    state, events, refs = _decided(SessionState(), [step(command)], given, at)
+    state, events, drafts = _decided(SessionState(), [step(command)], given, at)
     batch = ledger.Batch(
-        drafts=_drafts(events, refs),
+        drafts=drafts,
         kid=place.kid,
         actor=author.actor,
         at=at,

@@ -75,6 +75,7 @@ class ApprovalRequest(models.Model):
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     decided_by = models.CharField(max_length=60, blank=True)
+    kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
     card = models.BinaryField()
 
     class Meta:
@@ -93,16 +94,19 @@ class Snapshot(models.Model):
 
     session = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField()
-    parts = models.IntegerField(db_default=0)  # instances, each a SnapshotPart
+    parts = models.IntegerField(db_default=0)  # instances and other data subjects, each a SnapshotPart
     sealed = models.BinaryField()
 
 
 class SnapshotPart(models.Model):
-    """One instance of a folded state, as of the entry that changed it last. Written with its Snapshot or not at all."""
+    """One instance of a folded state, as of the entry that changed it last, or what else the state holds of one data
+    subject other than the session's. Written with its Snapshot, or not at all.
+    """
 
     id = models.BigAutoField(primary_key=True)
     session = models.UUIDField()
     number = models.IntegerField()
+    kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
     sealed = models.BinaryField()
 
     class Meta:

@@ -16,7 +16,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import Request, SessionState, digest_of, pending
-from audit import keys
+from audit import keys, ledger
 from audit.ledger import Fragment
 
 CARD = "agent_sessions/card"
@@ -77,7 +77,7 @@ def session_card(state: SessionState) -> SessionCard:
         None,
     )
     customer = state.pad.get("customer")
-    waits = pending(state)
+    waits = [request for request in pending(state) if not request.kid]  # others' words are on their own cards
     return SessionCard(
         customer=state.opened.customer if state.opened else "",
         name=str(customer.get("name", "")) if isinstance(customer, dict) else "",
@@ -104,20 +104,37 @@ def request_row(request: Request) -> dict[str, Any]:
         "expires_at": asked.expires_at,
         "ended_at": request.ended_at or None,
         "decided_by": request.decided_by if request.status is not RequestStatus.PENDING else "",
+        "kid": UUID(request.kid) if request.kid else None,
     }
+
+
+def kid_of_request(request: str) -> UUID | None:
+    """The key of a request's data subject where that is not the session's customer."""
+    found = ledger.run("SELECT kid FROM agent_sessions_approvalrequest WHERE id = %(id)s", {"id": UUID(request)})
+    return found[0][0] if found else None
 
 
 def request_card(request: Request, state: SessionState) -> RequestCard:
     """What the queue says of the request in words."""
     asked = request.asked
     return RequestCard(
-        name=session_card(state).name,
+        name=_whose(request, state),
         preview=asked.preview,
         arguments=request.arguments,
         why=asked.why,
         reason=request.reason,
         digest=digest_of(state, request),
     )
+
+
+def _whose(request: Request, state: SessionState) -> str:
+    """The name of the customer whom a request concerns."""
+    if not request.kid:
+        return session_card(state).name
+    call = state.calls.get(request.asked.call)
+    part = state.plans.instances.get(call.instance) if call else None
+    customer = part.pad.get("customer") if part else None
+    return str(customer.get("name", "")) if isinstance(customer, dict) else ""
 
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
@@ -167,12 +184,17 @@ _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
   (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
-   expires_at, ended_at, decided_by, card)
+   expires_at, ended_at, decided_by, kid, card)
   SELECT %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
    %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
-  %(r{n}_decided_by)s, %(r{n}_card)s FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state, approvals =
-   EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by, card = EXCLUDED.card"""
+  %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_card)s FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state,
+   approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
+   card = EXCLUDED.card"""
+
+# What waited is withdrawn by its key alone: the requests have left the state with their data subject.
+_ERASED = """UPDATE agent_sessions_approvalrequest r SET state = 'withdrawn', ended_at = %(e_at)s::timestamptz
+  FROM head WHERE r.session_id = head.log AND r.kid = ANY(%(e_kids)s) AND r.state = 'pending'"""
 
 _OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, at)
   SELECT head.log, %(o_team)s, %(o_seq)s, now() FROM head"""
@@ -201,6 +223,9 @@ def fragments(
     written = [_session_fragment(place, state, before, lease)]
     for number, request in enumerate(changed_requests(state, events)):
         written.append(_request_fragment(place, state, request, number))
+    erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]
+    if erased:
+        written.append(Fragment(_ERASED, {"e_kids": erased, "e_at": state.last_at}))
     written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq}))
     return written
 
@@ -261,6 +286,6 @@ def _request_fragment(place: Place, state: SessionState, request: Request, numbe
         f"{prefix}id": row_id,
         f"{prefix}tenant": place.tenant,
         f"{prefix}team": place.team,
-        f"{prefix}card": sealed(place.kid, row_id, request_card(request, state)),
+        f"{prefix}card": sealed(params[f"{prefix}kid"] or place.kid, row_id, request_card(request, state)),
     }
     return Fragment(_REQUEST.format(n=number), params)

@@ -7,7 +7,7 @@ folded and is counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from django.db.models import F
 from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import Request, SessionState, evolve, to_snapshot
+from agentstate.engine.state import Request, SessionState, to_snapshot
 from audit import keys, ledger
 from sessions import projections, states
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
@@ -64,21 +64,13 @@ _OPENED = ev.SessionOpened.__struct_config__.tag
 
 def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     """Fold one session from its first entry. Raises Unfoldable naming the entry, or keys.Erased."""
-    state, kid = SessionState(), ""
+    state, kid = SessionState(), _own_key(head)
     requests: dict[str, tuple[Request, projections.RequestCard]] = {}
     at_snapshot = None
     commit: list[ev.AnyEvent] = []  # the events of one command so far: its rows are made of the state after all of them
     command = ""
-    for row in ledger.read_rows(head.log, 0, head.size):
-        try:
-            envelope, payload = ledger.open_row(row)
-            event = ev.decode(payload)
-            state, kid = evolve(state, event, envelope.at), envelope.kid
-        except keys.Erased:
-            raise
-        except Exception as error:
-            raise Unfoldable(f"entry {row.seq}: {type(error).__name__}: {error}") from error
-        commit = [*commit, event] if envelope.cmd == command else [event]
+    for envelope, event, state in _folding(head, kid):
+        commit = [*commit, *event] if envelope.cmd == command else [*event]
         command = envelope.cmd
         for request in projections.changed_requests(state, commit):
             requests[request.asked.request] = (request, projections.request_card(request, state))
@@ -86,8 +78,34 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
             at_snapshot = to_snapshot(state)
     if state.seq != head.size or state.opened is None:
         raise Unfoldable(f"the head says {head.size} entries, {state.seq} were found")
-    place = Place(head.log, head.tenant, UUID(state.opened.team), UUID(kid))
+    place = Place(head.log, head.tenant, UUID(state.opened.team), kid)
+    requests = {key: found for key, found in requests.items() if found[0].kid not in state.plans.erased}
     return Folded(place, state, requests, at_snapshot)
+
+
+def _own_key(head: ledger.Head) -> UUID:
+    """The key of the session's own data subject: its first entry is theirs. Raises Unfoldable."""
+    for row in ledger.read_rows(head.log, 0, 1):
+        return UUID(ledger.parse_envelope(row.envelope).kid)
+    raise Unfoldable(f"the head says {head.size} entries, 0 were found")
+
+
+def _folding(head: ledger.Head, own: UUID) -> Iterator[tuple[ledger.Envelope, tuple[ev.AnyEvent, ...], SessionState]]:
+    """Each entry with its event, if its data subject was not erased, and the state after it. Raises as `fold`."""
+    state, rows = SessionState(), ledger.open_living(ledger.read_rows(head.log, 0, head.size), own)
+    while True:
+        try:
+            found = next(rows, None)
+            if found is None:
+                return
+            envelope, payload = found
+            event = () if payload is None else (ev.decode(payload),)
+            state = states.after_entry(state, envelope, payload)
+        except keys.Erased:
+            raise
+        except Exception as error:
+            raise Unfoldable(f"entry {state.seq}: {type(error).__name__}: {error}") from error
+        yield envelope, event, state
 
 
 def _home(folded: Folded) -> dict[str, Any]:
@@ -127,11 +145,25 @@ def _differences(session: UUID) -> Iterator[Difference]:
         yield Difference(session, "session", "no row", "a row")
     else:
         want = _opening(folded) | projections.session_row(folded.state)
+        for name in _said_before_an_erasure(row, folded):
+            del want[name]
         yield from _compare(session, "session", _columns(row, want))
         yield from _compare_card(row, folded)
     yield from _compare_requests(folded)
     if snapshot is not None:
         yield from _compare_snapshot(snapshot, folded)
+
+
+WAITED = ("status", "waiting_for", "tier", "open_requests")  # what an instance's request has a part in
+
+
+def _said_before_an_erasure(row: AgentSession, folded: Folded) -> tuple[str, ...]:
+    """The columns that may still count an instance whose data subject was erased: until the next commit, and as long as
+    processes remember keys.
+    """
+    ended = keys.destroyed(UUID(kid) for kid in folded.state.plans.erased) if folded.state.plans.erased else {}
+    known = timedelta(seconds=keys.CACHE_SECONDS)
+    return WAITED if any(row.last_at <= at + known for at in ended.values()) else ()
 
 
 def _columns(row: Any, want: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -164,7 +196,9 @@ def _opened(opener: Callable[[UUID, UUID, bytes], Any], kid: UUID, row: AgentSes
 
 def _compare_requests(folded: Folded) -> Iterator[Difference]:
     session = folded.place.id
-    rows = {str(request.pk): request for request in ApprovalRequest.objects.filter(session=session)}
+    erased = [UUID(kid) for kid in folded.state.plans.erased]
+    stored = ApprovalRequest.objects.filter(session=session).exclude(kid__in=erased)
+    rows = {str(request.pk): request for request in stored}
     for missing in folded.requests.keys() - rows.keys():
         yield Difference(session, f"request {missing}", "no row", "a row")
     for surplus in rows.keys() - folded.requests.keys():
@@ -173,7 +207,7 @@ def _compare_requests(folded: Folded) -> Iterator[Difference]:
         request, card = folded.requests[key]
         columns = _columns(rows[key], _home(folded) | projections.request_row(request))
         yield from _compare(session, f"request {key}", columns)
-        if _opened(projections.open_request_card, folded.place.kid, rows[key]) != card:
+        if _opened(projections.open_request_card, rows[key].kid or folded.place.kid, rows[key]) != card:
             yield Difference(session, f"request {key}.card", "another text", "the fold's")
 
 
@@ -181,6 +215,8 @@ def _compare_snapshot(snapshot: Snapshot, folded: Folded) -> Iterator[Difference
     session = folded.place.id
     try:
         kept = states.kept_snapshot(session)
+    except keys.Erased:
+        return  # it is of before the erasure, and no one can read it any more
     except (keys.Unreadable, msgspec.MsgspecError):
         yield Difference(session, "snapshot", "unreadable", "the fold's")
         return
@@ -200,12 +236,13 @@ def rebuild(session: UUID) -> None:
             AgentSession.objects.create(id=session, **columns, fence=_fresh_fence())
         Snapshot.objects.filter(pk=session).delete()
         SnapshotPart.objects.filter(session=session).delete()
-        ApprovalRequest.objects.filter(session=session).delete()
+        erased = [UUID(kid) for kid in folded.state.plans.erased]
+        ApprovalRequest.objects.filter(session=session).exclude(kid__in=erased).delete()
         ApprovalRequest.objects.bulk_create(
             ApprovalRequest(
                 id=UUID(key),
                 session_id=session,
-                card=projections.sealed(place.kid, UUID(key), request_card),
+                card=projections.sealed(UUID(request.kid) if request.kid else place.kid, UUID(key), request_card),
                 **_home(folded),
                 **projections.request_row(request),
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -16,7 +17,8 @@ from django.db import transaction
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import NoSuchPoint
-from agentstate.engine.state import SessionState, evolve, from_parts, to_parts, to_snapshot
+from agentstate.engine.state import SessionState, evolve, evolve_erased, from_parts, to_parts, to_snapshot
+from agentstate.engine.state.subjects import kids
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
 from audit.blobs import Blobs
@@ -102,6 +104,11 @@ def forget_all() -> None:
     _hot.clear()
 
 
+def forget(session: UUID) -> None:
+    """Drop the hot state of one session."""
+    _hot.drop(session)
+
+
 def load(session: UUID, *, lock: bool = False) -> Loaded:
     """The session up to its head. With `lock`, inside a transaction, nobody appends until it ends.
 
@@ -115,10 +122,13 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
     if held is None:
         held = _cold(session, head)
     _must_not_be_erased(held.place)
+    if _has_lost(held.state):  # an instance's data subject was erased: what is left is folded without them
+        _hot.drop(session)
+        held = _cold(session, head)
     if held.head.size > head.size:
         raise Broken(f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}")
     if held.head.size < head.size:
-        held = Loaded(held.place, head, _caught_up(session, held.state, head.size))
+        held = Loaded(held.place, head, _caught_up(held.place, held.state, head.size))
         remember(held)
     return held
 
@@ -132,6 +142,12 @@ def _must_not_be_erased(place: Place) -> None:
         raise
 
 
+def _has_lost(state: SessionState) -> bool:
+    """Whether the state knows something of a data subject who was erased since."""
+    others = kids(state) if state.plans.instances or state.plans.leaving else ()
+    return bool(others) and bool(keys.gone(UUID(kid) for kid in others))
+
+
 def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
     try:
         return ledger.read_head(session, lock=lock)
@@ -141,44 +157,68 @@ def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
 
 def _cold(session: UUID, head: ledger.Head) -> Loaded:
     rows = ledger.run(
-        "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed, c.parts, p.bodies FROM agent_sessions_agentsession s"
-        " LEFT JOIN agent_sessions_snapshot c ON c.session = s.id"
-        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies FROM agent_sessions_snapshotpart"
-        "  WHERE session = c.session AND number < c.parts) p ON c.parts > 0 WHERE s.id = %(session)s",
+        "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed, c.parts, p.bodies, p.kids"
+        " FROM agent_sessions_agentsession s LEFT JOIN agent_sessions_snapshot c ON c.session = s.id"
+        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies, array_agg(kid ORDER BY number) AS kids"
+        "  FROM agent_sessions_snapshotpart WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
+        " WHERE s.id = %(session)s",
         {"session": session},
     )
     if not rows:
         raise UnknownSession()
-    tenant, team, kid, seq, sealed, parts, bodies = rows[0]
+    tenant, team, kid, seq, sealed, parts, bodies, kids_of_parts = rows[0]
     place = Place(session, tenant, team, kid)
     state = SessionState()
     if sealed is not None and seq <= head.size:
-        state = _unsealed(session, kid, seq, sealed, parts, bodies)
-    loaded = Loaded(place, head, _caught_up(session, state, head.size))
+        state = _readable(session, kid, seq, sealed, parts, bodies, kids_of_parts)
+    loaded = Loaded(place, head, _caught_up(place, state, head.size))
     remember(loaded)
     return loaded
 
 
+def _readable(session: UUID, own: UUID, *kept: Any) -> SessionState:
+    """The state of a snapshot; that before the first entry when it knows something of a data subject who was erased."""
+    try:
+        return _unsealed(session, own, *kept)
+    except keys.Erased:
+        keys.subject_key(own)
+        return SessionState()
+
+
 def _unsealed(
-    session: UUID, kid: UUID, seq: int, sealed: bytes, count: int, bodies: list[bytes] | None
+    session: UUID,
+    own: UUID,
+    seq: int,
+    sealed: bytes,
+    count: int,
+    bodies: list[bytes] | None,
+    others: list[UUID | None] | None,
 ) -> SessionState:
-    """The state of a snapshot; that before the first entry when its parts are not all there."""
+    """The state of a snapshot; that before the first entry when its parts are not all there. Raises keys.Erased."""
     if len(bodies or ()) != count:
         return SessionState()
-    data = keys.unseal(kid, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed))
+    keys.warm({kid for kid in others or () if kid is not None})
+    data = keys.unseal(own, f"{SNAPSHOT}/{session}/{seq}", bytes(sealed))
     parts = {
-        number: keys.unseal(kid, f"{SNAPSHOT}/{session}/part/{number}", bytes(body))
-        for number, body in enumerate(bodies or ())
+        number: keys.unseal(kid or own, f"{SNAPSHOT}/{session}/part/{number}", bytes(body))
+        for number, (body, kid) in enumerate(zip(bodies or (), others or (), strict=True))
     }
     return from_parts(data, parts)
 
 
-def _caught_up(session: UUID, state: SessionState, size: int) -> SessionState:
-    for envelope, payload in ledger.open_rows(ledger.read_rows(session, state.seq, size)):
-        state = evolve(state, ev.decode(payload), envelope.at)
+def _caught_up(place: Place, state: SessionState, size: int) -> SessionState:
+    for envelope, payload in ledger.open_living(ledger.read_rows(place.id, state.seq, size), place.kid):
+        state = after_entry(state, envelope, payload)
     if state.seq != size:
-        raise Broken(f"session {session}: the head says {size} entries, {state.seq} were found")
+        raise Broken(f"session {place.id}: the head says {size} entries, {state.seq} were found")
     return state
+
+
+def after_entry(state: SessionState, envelope: ledger.Envelope, payload: bytes | None) -> SessionState:
+    """The state after a stored entry; None is a payload that was erased with a data subject of some instance."""
+    if payload is None:
+        return evolve_erased(state, envelope.kid, envelope.at)
+    return evolve(state, ev.decode(payload), envelope.at)
 
 
 def as_of(session: UUID, seq: int) -> SessionState:
@@ -190,16 +230,20 @@ def as_of(session: UUID, seq: int) -> SessionState:
         raise NoSuchPoint(f"got {seq}, want 1 to {loaded.head.size}")
     if loaded.state.seq == seq:
         return loaded.state
-    return _caught_up(session, _snapshot(session, seq), seq)
+    try:
+        kept = _snapshot(session, seq)
+    except keys.Erased:
+        kept = SessionState()
+    return _caught_up(loaded.place, kept, seq)
 
 
 def _snapshot(session: UUID, most: int) -> SessionState:
     """The kept snapshot if it is of `most` entries or fewer, else the state before the first entry."""
     rows = ledger.run(
-        "SELECT s.kid, c.seq, c.sealed, c.parts, p.bodies FROM agent_sessions_agentsession s"
+        "SELECT s.kid, c.seq, c.sealed, c.parts, p.bodies, p.kids FROM agent_sessions_agentsession s"
         " JOIN agent_sessions_snapshot c ON c.session = s.id"
-        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies FROM agent_sessions_snapshotpart"
-        "  WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
+        " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies, array_agg(kid ORDER BY number) AS kids"
+        "  FROM agent_sessions_snapshotpart WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
         " WHERE s.id = %(session)s AND c.seq <= %(most)s",
         {"session": session, "most": most},
     )
@@ -207,19 +251,24 @@ def _snapshot(session: UUID, most: int) -> SessionState:
 
 
 def kept_snapshot(session: UUID) -> SessionState:
-    """The state as the kept snapshot has it. Raises keys.Unreadable."""
+    """The state as the kept snapshot has it. Raises keys.Unreadable, keys.Erased."""
     return _snapshot(session, 2**53)
 
 
 def events_since(session: UUID, start: int, stop: int) -> Iterator[tuple[int, ev.AnyEvent]]:
-    """The events of the entries from `start` up to `stop`, each with its seq. Raises keys.Erased."""
-    for envelope, payload in ledger.open_rows(ledger.read_rows(session, start, stop)):
+    """The events of the entries from `start` up to `stop` that concern the session's own data subject, each with its
+    seq. Raises keys.Erased.
+    """
+    own = str(load(session).place.kid)
+    rows = ledger.read_rows(session, start, stop)
+    theirs = (row for row in rows if ledger.parse_envelope(row.envelope).kid == own)
+    for envelope, payload in ledger.open_rows(theirs):
         yield envelope.seq, ev.decode(payload)
 
 
 def fold_all(session: UUID, size: int) -> SessionState:
     """The state folded from the first entry, with no cache in between."""
-    return _caught_up(session, SessionState(), size)
+    return _caught_up(load(session).place, SessionState(), size)
 
 
 def keep_snapshot(loaded: Loaded) -> None:
@@ -242,15 +291,26 @@ def _keep_parts(loaded: Loaded, since: int) -> None:
     written.
     """
     place = loaded.place
-    data, parts, count = to_parts(loaded.state, since)
-    bodies = [keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/part/{number}", body) for number, body in parts.items()]
+    # Where an instance has gone with its data subject, those behind it have moved up.
+    parts = to_parts(loaded.state, 0 if loaded.state.plans.erased else since)
+    others = {number: UUID(kid) for number, kid in parts.kids.items()}
+    bodies = [
+        keys.seal(others.get(number, place.kid), f"{SNAPSHOT}/{place.id}/part/{number}", body)
+        for number, body in parts.bodies.items()
+    ]
     ledger.run(
-        "INSERT INTO agent_sessions_snapshotpart (session, number, sealed)"
-        " SELECT %(session)s, row.number, row.sealed FROM unnest(%(numbers)s::int[], %(bodies)b) AS row(number, sealed)"
-        " ON CONFLICT (session, number) DO UPDATE SET sealed = EXCLUDED.sealed",
-        {"session": place.id, "numbers": list(parts), "bodies": Blobs(bodies)},
+        "INSERT INTO agent_sessions_snapshotpart (session, number, kid, sealed)"
+        " SELECT %(session)s, row.number, row.kid, row.sealed"
+        " FROM unnest(%(numbers)s::int[], %(kids)s::uuid[], %(bodies)b) AS row(number, kid, sealed)"
+        " ON CONFLICT (session, number) DO UPDATE SET sealed = EXCLUDED.sealed, kid = EXCLUDED.kid",
+        {
+            "session": place.id,
+            "numbers": list(parts.bodies),
+            "kids": [others.get(number) for number in parts.bodies],
+            "bodies": Blobs(bodies),
+        },
     )
-    _keep(loaded, data, count)
+    _keep(loaded, parts.rest, parts.count)
 
 
 def _keep(loaded: Loaded, data: bytes, parts: int) -> None:

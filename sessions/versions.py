@@ -9,15 +9,18 @@ from collections.abc import Mapping
 from functools import lru_cache
 from uuid import UUID
 
+import msgspec
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import Consequences, consequences
-from agentstate.engine.state import SessionState
+from agentstate.engine.state import SessionState, subjects
 from agentstate.engine.versions import effects
 from audit import ledger
 from sessions import states
 from sessions.states import Loaded
 from sessions.tools import registry
 
+INTENDED = str(ev.ToolIntended.__struct_config__.tag)
 FORKED = str(ev.SessionForked.__struct_config__.tag)
 PROMOTED = str(ev.ForkPromoted.__struct_config__.tag)
 
@@ -40,7 +43,15 @@ def _compensation(declared: str) -> str:
 
 def since(session: UUID, older: SessionState, size: int) -> effects.Since:
     """What the session did after `older` outside of itself, up to `size` entries."""
-    return effects.since(older, states.events_since(session, older.seq, size), declared_tools())
+    found = effects.since(subjects.own(older), states.events_since(session, older.seq, size), declared_tools())
+    return msgspec.structs.replace(found, more=found.more + _of_others(session, older.seq, size))
+
+
+def _of_others(session: UUID, start: int, stop: int) -> int:
+    """How many calls for instances of other data subjects began: counted, because nothing of them may be told here."""
+    own = str(states.load(session).place.kid)
+    parsed = (ledger.parse_envelope(row.envelope) for row in ledger.read_rows(session, start, stop))
+    return sum(envelope.kind == INTENDED and envelope.kid != own for envelope in parsed)
 
 
 def heard(session: UUID, start: int, size: int) -> tuple[ev.Heard, ...]:

@@ -428,6 +428,7 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "plan.proposed": _plan_proposed,
     "plan.committed": _plan,
     "plan.instance_opened": lambda data, tool: Sentence("Instance opened", data["instance"]),
+    "subject.erased": lambda data, tool: Sentence("Data subject erased", "what concerns them cannot be read any more"),
     "call.readied": _readied,
     "plan.calls_dropped": _dropped,
     "plan.round_ended": _round_ended,

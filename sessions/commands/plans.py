@@ -22,6 +22,7 @@ from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from audit import keys
 from sessions import plans, states
 from sessions.agents.registry import BATCH
 from sessions.commands.conversation import KEYS
@@ -31,6 +32,7 @@ from sessions.projections import Place
 from sessions.states import Loaded
 
 MAX_BATCH = 100_000  # instances of one plan, over all sessions
+MAX_TEXT = 200  # characters of a data subject's reference
 
 
 def propose_plan(
@@ -50,20 +52,47 @@ def propose_plan(
     """
     must_may(user, session, Permission.CHANGE_STATE)
     author = author_of(user, key)
-    members = _members(instances)
+    members = _members(session, instances)
     command = _proposal(session, calls, saved, inputs or {}, follow, author)
     if len(members) <= MAX_INSTANCES:
         return person_command(session, msgspec.structs.replace(command, instances=members), author)
     return _shared_out(session, command, members, author)
 
 
-def _members(instances: Sequence[dict[str, Any]]) -> tuple[InstanceGiven, ...]:
+class Member(msgspec.Struct, frozen=True):
+    """An instance as it is asked for. `subject` names whose data it is; empty: the session's customer."""
+
+    name: str
+    inputs: dict[str, Any] = {}
+    subject: str = ""
+
+
+def _members(session: UUID, instances: Sequence[dict[str, Any]]) -> tuple[InstanceGiven, ...]:
     if len(instances) > MAX_BATCH:
         raise Invalid(f"got {len(instances)} instances, at most {MAX_BATCH}", field="instances")
     try:
-        return tuple(msgspec.convert(list(instances), list[InstanceGiven]))
+        members = msgspec.convert(list(instances), list[Member])
     except msgspec.ValidationError as error:
         raise Invalid(str(error)[:300], field="instances") from None
+    if any(len(member.subject) > MAX_TEXT for member in members):
+        raise Invalid(f"a subject has at most {MAX_TEXT} characters", field="instances")
+    return _with_keys(session, members)
+
+
+def _with_keys(session: UUID, members: list[Member]) -> tuple[InstanceGiven, ...]:
+    """Each with the key of its data subject; the session's own subject needs none."""
+    named = {member.subject for member in members if member.subject}
+    found: dict[str, str] = {}
+    if named:
+        place = states.load(session).place
+        kids = keys.subject_kids(place.tenant, named)
+        found = {subject: str(kid) for subject, kid in kids.items() if kid != place.kid}
+    return tuple(
+        InstanceGiven(
+            each.name, each.inputs, each.subject if each.subject in found else "", found.get(each.subject, "")
+        )
+        for each in members
+    )
 
 
 def _proposal(

@@ -72,7 +72,7 @@ def teach(session: UUID) -> None:
 def _learn(
     subject: Subject, declared: Declaration, session: UUID, facts: dict[str, Any], first: int, stop: int
 ) -> None:
-    happenings = tuple(_happenings(declared, session, facts, first, stop))
+    happenings = tuple(_happenings(declared, session, subject.kid, facts, first, stop))
     params = {"t_session": session, "t_seq": stop}
     if happenings:
         command = Learn(str(session), stop - 1, happenings)
@@ -84,12 +84,16 @@ def _learn(
 
 
 def _happenings(
-    declared: Declaration, session: UUID, facts: dict[str, Any], first: int, stop: int
+    declared: Declaration, session: UUID, subject: UUID, facts: dict[str, Any], first: int, stop: int
 ) -> Iterator[Happening]:
-    """The entries that a rule listens to, as rules read them. The others are not even opened."""
+    """The entries that a rule listens to, as rules read them. The others are not even opened, nor those of instances of
+    other data subjects.
+    """
     wanted = declared.kinds()
     heard = [
-        row for row in ledger.read_rows(session, first, stop) if ledger.parse_envelope(row.envelope).kind in wanted
+        row
+        for row in ledger.read_rows(session, first, stop)
+        if (envelope := ledger.parse_envelope(row.envelope)).kind in wanted and envelope.kid == str(subject)
     ]
     if heard:
         topic = _only(ledger.open_rows(ledger.read_rows(session, 0, 1)))

@@ -30,7 +30,7 @@ from sessions import plans, states
 from sessions.agents.registry import facts_for, given_for
 from sessions.models import SavedPlan
 from sessions.queries.entry_lines import must_read
-from sessions.queries.session_lines import Person
+from sessions.queries.session_lines import ERASED_NAME, Person
 
 MOST = 200  # instances told one by one, and deviations
 LONGEST = 500  # characters of a deviation
@@ -132,7 +132,7 @@ def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
         ended=sum(sum(line.counts.get(status, 0) for status in ENDED) == len(held.plan.calls) for line in lines),
         percent=100 * ended // total if total else 0,
         counts=counts,
-        instances=tuple(sorted(lines, key=_worst_first)[:MOST]),
+        instances=(*_erased(held), *sorted(lines, key=_worst_first))[:MOST],
         versions=tuple(reversed(_versions(session, held.committed))),
         may_change=can(user, Permission.CHANGE_STATE, team),
     )
@@ -159,6 +159,12 @@ def _instance(held: rounds.Plans, name: str) -> InstanceLine:
     for outcome in held.part(name).outcomes.values():
         counts[outcome.status] = counts.get(outcome.status, 0) + 1
     return InstanceLine(name, counts)
+
+
+def _erased(held: rounds.Plans) -> list[InstanceLine]:
+    """A line for each data subject of instances who was erased: nobody knows any more how many they were."""
+    counts = {"erased": len(held.plan.calls)}
+    return [InstanceLine(ERASED_NAME, counts) for _ in held.erased] if held.many else []
 
 
 def _worst_first(line: InstanceLine) -> tuple[int, str]:

@@ -13,9 +13,8 @@ import msgspec
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from agentstate.engine import events as ev
 from agentstate.engine.decide import UnknownRequest
-from agentstate.engine.state import Request, SessionState, evolve
+from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
 from sessions import projections, states
@@ -97,7 +96,7 @@ def request_line(user: Person, request: UUID) -> RequestLine:
 
 def _request_lines(user: Person, rows: QuerySet[ApprovalRequest]) -> list[RequestLine]:
     found = list(rows)
-    keys.warm({row.session.kid for row in found})
+    keys.warm({row.kid or row.session.kid for row in found})
     mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
     return [_request_line(row, row.pk in mine) for row in found]
 
@@ -120,7 +119,7 @@ def _request_line(row: ApprovalRequest, may_decide: bool) -> RequestLine:
         may_decide=may_decide,
     )
     try:
-        card = projections.open_request_card(row.session.kid, row.pk, bytes(row.card))
+        card = projections.open_request_card(row.kid or row.session.kid, row.pk, bytes(row.card))
     except keys.Erased:
         return msgspec.structs.replace(plain, name=ERASED_NAME, may_decide=False)
     return msgspec.structs.replace(
@@ -146,8 +145,10 @@ def _from_ledger(line: RequestLine) -> Request:
     """A request that the bounded state has let go of: folded again from its session's entries."""
     state = SessionState()
     last: Request | None = None
-    for envelope, payload in ledger.open_rows(ledger.read_rows(line.session)):
-        state = evolve(state, ev.decode(payload), envelope.at)
+    own = states.load(line.session).place.kid
+    for envelope, payload in ledger.open_living(ledger.read_rows(line.session), own):
+        state = states.after_entry(state, envelope, payload)
         last = state.requests.get(str(line.id), last)
-    assert last is not None
+    if last is None:
+        raise keys.Erased(f"request {line.id}")
     return last

@@ -23,7 +23,7 @@ from agentstate.engine.plan.progress import completion
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.state import Call, SessionState, calls_in, pending, rounds
 from agentstate.errors import Invalid, NotFound, Refused
-from audit import ledger
+from audit import keys, ledger
 from sessions import plans, states
 from sessions.agents.registry import BATCH
 from sessions.commit import Author, Lease, open_session, person_command, run_commands
@@ -80,8 +80,10 @@ def _opened(session: UUID, state: SessionState, call: Call, delegate: str, allow
     child = uuid5(TASKS, f"{session}/{call.id}/{state.epoch}")
     task = _task(session, state, call, delegate, allowed)
     author = Author(f"agent:{opened.agent}")
-    wish = Open(opened.customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
-    open_session(Place(child, place.tenant, place.team, place.kid), wish, author)
+    part = state.plans.instances.get(call.instance) if call.kid else None
+    customer, kid = (part.subject, UUID(part.kid)) if part is not None else (opened.customer, place.kid)
+    wish = Open(customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
+    open_session(Place(child, place.tenant, place.team, kid), wish, author)
     if not states.load(child).state.plans.parent:
         person_command(child, task, author)
     return child
@@ -132,6 +134,8 @@ def deliver_due() -> int:
     for (child,) in rows:
         try:
             deliver(child)
+        except keys.Erased:  # with its data subject, and so is the call that asked for it
+            AgentSession.objects.filter(pk=child).update(delivered=True)
         except Exception:  # one session that cannot be read must not keep the others waiting
             log.exception("the output of session %s could not be delivered", child)
     return len(rows)

@@ -22,8 +22,10 @@ class NotDue(Refused):
 def expire_due(limit: int = 100) -> int:
     """Expire the requests whose deadline has passed by the database's clock. Gives how many."""
     rows = ledger.run(
-        "SELECT id, session_id FROM agent_sessions_approvalrequest"
-        " WHERE state = 'pending' AND expires_at <= now() ORDER BY expires_at LIMIT %(limit)s",
+        "SELECT id, session_id FROM agent_sessions_approvalrequest r"
+        " WHERE state = 'pending' AND expires_at <= now() AND NOT EXISTS"
+        " (SELECT 1 FROM audit_subjectkey k WHERE k.kid = r.kid AND k.destroyed_at IS NOT NULL)"
+        " ORDER BY expires_at LIMIT %(limit)s",
         {"limit": limit},
     )
     return sum(_expired(session, request) for request, session in rows)

@@ -215,7 +215,9 @@ def happening(event: ev.AnyEvent, state: SessionState) -> Happening | None:
 
 def _of_request(state: SessionState, request: str, name: str, data: Mapping[str, Any]) -> Happening | None:
     found = state.requests.get(request)
-    return Happening(f"{name}.{found.asked.tool}", {"request": request, **data}) if found is not None else None
+    if found is None or found.kid:  # what concerns another data subject is no part of this conversation
+        return None
+    return Happening(f"{name}.{found.asked.tool}", {"request": request, **data})
 
 
 def _of_call(event: ev.AnyEvent, state: SessionState) -> Happening | None:
@@ -235,4 +237,6 @@ def _of_call(event: ev.AnyEvent, state: SessionState) -> Happening | None:
         case _:
             return None
     call = state.calls.get(event.call)
-    return Happening(f"call.{what}.{call.tool}", {"call": event.call, **data}) if call is not None else None
+    if call is None or call.kid:
+        return None
+    return Happening(f"call.{what}.{call.tool}", {"call": event.call, **data})

@@ -38,6 +38,7 @@ from agentstate.engine.events.plans import (
     PlanProposed,
     PlanSource,
     RoundEnded,
+    SubjectErased,
     TaskTaken,
 )
 from agentstate.engine.events.runs import (
@@ -103,6 +104,7 @@ AnyEvent = (
     | PlanProposed
     | PlanCommitted
     | InstanceOpened
+    | SubjectErased
     | CallReadied
     | CallsDropped
     | RoundEnded
@@ -213,6 +215,7 @@ __all__ = [
     "StateChanged",
     "StateMigrated",
     "StatePruned",
+    "SubjectErased",
     "SummaryMade",
     "SummaryRequested",
     "TalkDeclared",

@@ -51,11 +51,24 @@ class PlanCommitted(Event, frozen=True, tag="plan.committed"):
 
 
 class InstanceOpened(Event, frozen=True, tag="plan.instance_opened"):
-    """One of the instances that the round is carried out for, and what it is given."""
+    """One of the instances that the round is carried out for, and what it is given.
+
+    `subject` names whose data it is and `kid` the key of that data subject, under which this entry and all others of
+    the instance are encrypted; empty: the session's customer.
+    """
 
     round: str
     instance: str
     inputs: dict[str, Any] = {}
+    subject: str = ""
+    kid: str = ""
+    v: int = 1
+
+
+class SubjectErased(Event, frozen=True, tag="subject.erased"):
+    """The key `kid` of a data subject of some instances is about to be destroyed. The last entry under that key."""
+
+    kid: str
     v: int = 1
 
 

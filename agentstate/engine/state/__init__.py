@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema
+from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema, subjects
 from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
@@ -32,7 +32,7 @@ from agentstate.engine.state.forks import fork_promoted, message_drafted, sessio
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
-from agentstate.engine.state.snapshot import from_parts, from_snapshot, to_parts, to_snapshot
+from agentstate.engine.state.snapshot import Parts, from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.engine.state.versions import checkpoint_named, marked
 from agentstate.errors import Broken
 
@@ -40,11 +40,13 @@ __all__ = [
     "KEPT_CALLS",
     "KEPT_REFUSALS",
     "Call",
+    "Parts",
     "Request",
     "SessionState",
     "calls_in",
     "digest_of",
     "evolve",
+    "evolve_erased",
     "fold",
     "foresee",
     "from_parts",
@@ -86,6 +88,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.PlanProposed: plans.plan_proposed,
     ev.PlanCommitted: plans.plan_committed,
     ev.InstanceOpened: plans.instance_opened,
+    ev.SubjectErased: subjects.subject_erased,
     ev.CallReadied: plans.call_readied,
     ev.CallsDropped: plans.calls_dropped,
     ev.RoundEnded: plans.round_ended,
@@ -125,6 +128,15 @@ def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     return _after(state, event, at, talks.listened)
 
 
+def evolve_erased(state: SessionState, kid: str, at: str) -> SessionState:
+    """The state after an entry of which nothing but its envelope is left: its data subject, known by the key `kid`, was
+    erased. The session's own customer was not, or there would be no state.
+    """
+    changed = subjects.passed_over(state, kid)
+    status = changed.status if changed.ended else move(SESSION, changed.status, _moved(changed))
+    return replace(changed, seq=state.seq + 1, last_at=at, status=status)
+
+
 def foresee(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     """`evolve` for a rule that looks ahead: what `event` says is not resolved into topics and references, which is the
     dearest part, no such rule reads, and will be done when the event is committed.
@@ -148,7 +160,8 @@ def _after(
     try:
         changed = plans.followed(state, change(state, event, at), event, at)
         changed = memory.recollected(state, changed, event, at)
-        changed = heard(state, changed, event, at)
+        if not subjects.kid_of(state, event):  # what others' data says is no part of this conversation
+            changed = heard(state, changed, event, at)
         changed = marked(state, changed, event, at)
         return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:

@@ -16,6 +16,7 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, CallStatus, RequestStatus, move
 from agentstate.engine.state.rounds import is_told_later, place_of
 from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.state.subjects import kid_of_instance
 from agentstate.engine.state.versions import late_result
 
 KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
@@ -51,7 +52,14 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         raise KeyError(event.call)
     _, instance = place_of(state.plans, event.call) or ("", "")
     call = Call(
-        event.call, event.tool, event.arguments, None, CallStatus.READY, instance=instance, round=state.plans.round
+        event.call,
+        event.tool,
+        event.arguments,
+        None,
+        CallStatus.READY,
+        instance=instance,
+        round=state.plans.round,
+        kid=kid_of_instance(state.plans, instance),
     )
     return replace(state, calls={**state.calls, call.id: call})
 

@@ -36,6 +36,7 @@ from agentstate.engine.state.rounds import (
     with_part,
 )
 from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.state.subjects import kid_of_instance
 
 _json = msgspec.json.Encoder(decimal_format="number")
 FEW = 50  # calls whose results the agent is told one by one at the end of a round
@@ -154,7 +155,9 @@ def _begun(state: SessionState) -> SessionState:
 
 def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> SessionState:
     before = state.plans.instances.get(event.instance, Instance())
-    opened = replace(before, inputs=event.inputs, round=event.round, seq=state.seq)
+    opened = replace(
+        before, inputs=event.inputs, round=event.round, seq=state.seq, subject=event.subject, kid=event.kid
+    )
     instances = {**state.plans.instances, event.instance: opened}
     return replace(state, plans=replace(state.plans, instances=instances))
 
@@ -168,6 +171,7 @@ def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> Session
         CallStatus.PROPOSED,
         instance=event.instance,
         round=state.plans.round,
+        kid=kid_of_instance(state.plans, event.instance),
     )
     plans = replace(state.plans, ready=_without(state.plans.ready, event.call))
     return replace(state, calls={**state.calls, event.call: call}, plans=plans)
@@ -221,7 +225,10 @@ def _report(state: SessionState, event: ev.RoundEnded) -> dict[str, Any]:
         report["because"] = event.because
     wrong: dict[str, str] = {}
     for instance in state.plans.members:
-        for name, outcome in state.plans.part(instance).outcomes.items():
+        part = state.plans.part(instance)
+        if part.kid:
+            continue  # the agent's conversation is with another
+        for name, outcome in part.outcomes.items():
             if outcome.status != "done" and len(wrong) < FEW:
                 label = f"{instance}: {name}" if instance else name
                 wrong[label] = f"{outcome.status}: {outcome.reason}"[:200]

@@ -19,7 +19,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
-from agentstate.engine.state import changes
+from agentstate.engine.state import changes, subjects
 from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
@@ -78,13 +78,15 @@ _decoder = msgspec.json.Decoder(float_hook=Decimal)
 
 
 def fingerprint(state: SessionState) -> str:
-    """SHA-256, in hex, over the state's snapshot."""
-    return hashlib.sha256(to_snapshot(state)).hexdigest()
+    """SHA-256, in hex, over the snapshot of the state, without what concerns other data subjects."""
+    return hashlib.sha256(to_snapshot(subjects.own(state))).hexdigest()
 
 
 def carried(state: SessionState) -> dict[str, Any]:
-    """A state as an event carries it: its snapshot as JSON. Numbers keep their text."""
-    found: dict[str, Any] = _decoder.decode(to_snapshot(state))
+    """A state as an event carries it: its snapshot as JSON, of the session's own data subject. Numbers keep their
+    text.
+    """
+    found: dict[str, Any] = _decoder.decode(to_snapshot(subjects.own(state)))
     return found
 
 
@@ -95,7 +97,7 @@ def state_of(snapshot: dict[str, Any]) -> SessionState:
 
 def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> SessionState:
     """The state after a rollback. The event carries the older state; nothing else is read."""
-    older = state_of(event.restored)
+    older = _with_others(state_of(event.restored), state)
     kept = {name: getattr(state, name) for name in SessionState.__struct_fields__ if name in STAYS}
     calls, withdrawn = ended_calls(older)
     back = resting(replace(older, **kept, epoch=event.epoch, calls=calls))
@@ -107,6 +109,14 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
         owes=_owes(state, older, withdrawn),
         versions=_versions(state, event, at),
     )
+
+
+def _with_others(older: SessionState, state: SessionState) -> SessionState:
+    """The older state with the instances of other data subjects as they are now: the event carries nothing of them."""
+    plans = state.plans
+    others = {name: part for name, part in plans.instances.items() if part.kid}
+    instances = {**older.plans.instances, **others}
+    return replace(older, plans=replace(older.plans, instances=instances, erased=plans.erased, leaving=plans.leaving))
 
 
 def resting(state: SessionState) -> SessionState:
@@ -163,7 +173,9 @@ def _owes(state: SessionState, older: SessionState, withdrawn: list[Call]) -> bo
 
 def _versions(state: SessionState, event: ev.SessionRolledBack, at: str) -> Versions:
     running = calls_in(state, CallStatus.RUNNING)
-    late = state.versions.late | {call.id: Late(call.tool, call.attempt, call.intent, state.epoch) for call in running}
+    late = state.versions.late | {
+        call.id: Late(call.tool, call.attempt, call.intent, state.epoch, call.kid) for call in running
+    }
     rollbacks = (*state.versions.rollbacks, RolledBack(state.seq, event.to, at, event.by))[-KEPT_ROLLBACKS:]
     kept = with_checkpoint(state.versions, Checkpoint(state.seq, "rollback", at, by=event.by))
     return replace(kept, late=dict(list(late.items())[-KEPT_LATE:]), rollbacks=rollbacks)

@@ -28,7 +28,10 @@ def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str
         request=event.request,
         approved="",
     )
-    return replace(state, requests={**state.requests, event.request: Request(event, state.seq, at)})
+    return replace(
+        state,
+        requests={**state.requests, event.request: Request(event, state.seq, at, kid=state.calls[event.call].kid)},
+    )
 
 
 def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> SessionState:
@@ -73,8 +76,9 @@ def _let_through(state: SessionState, request: Request) -> SessionState:
 
 def _rejected(state: SessionState, request: Request) -> SessionState:
     state = moved(state, request.asked.call, CallMove.REJECT)
-    mark = ev.digest(request.asked.tool, request.asked.arguments)
-    state = replace(state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark))
+    if not request.kid:  # what the agent learns from a refusal is learned of its own customer
+        mark = ev.digest(request.asked.tool, request.asked.arguments)
+        state = replace(state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark))
     answer = {
         "status": "rejected",
         "reason": request.reason,

@@ -29,7 +29,7 @@ Told = Literal["each", "whole", "note"]
 
 class Instance(msgspec.Struct, frozen=True):
     """One data context: its scratchpad, what it was given, and how far the round is with it. `seq` is the entry that
-    changed it last.
+    changed it last. `subject` is whose data it is and `kid` the key of that subject; empty: the session's customer.
     """
 
     pad: dict[str, Any] = {}
@@ -38,6 +38,8 @@ class Instance(msgspec.Struct, frozen=True):
     outcomes: dict[str, Outcome] = {}
     marks: dict[str, Marks] = {}
     seq: int = 0
+    subject: str = ""
+    kid: str = ""
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -78,6 +80,8 @@ class Plans(msgspec.Struct, frozen=True):
     parent: str = ""  # the session whose task this one does
     parent_call: str = ""  # and the call that it is
     proposed: str = ""  # the round of a plan that waits for a person
+    erased: tuple[str, ...] = ()  # keys of data subjects of whom nothing can be read any more, the latest
+    leaving: tuple[str, ...] = ()  # those of them whose entries were read when this state was folded
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -87,8 +91,8 @@ class Plans(msgspec.Struct, frozen=True):
         return tuple(name for name, instance in self.instances.items() if instance.round == self.round)
 
     def part(self, instance: str) -> Instance:
-        """The round's part of that instance."""
-        return self.instances[instance] if self.many else self.own
+        """The round's part of that instance; an empty one of an instance that is not there any more."""
+        return self.instances.get(instance, Instance()) if self.many else self.own
 
 
 def call_id(round_id: str, name: str, instance: str = "") -> str:

@@ -40,6 +40,7 @@ class Call(msgspec.Struct, frozen=True):
     instance: str = ""  # of the round that it is carried out for
     round: str = ""  # the round of the plan that it belongs to
     delegate: str = ""  # the session that does it
+    kid: str = ""  # key of its data subject; empty: the session's customer
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -57,6 +58,7 @@ class Request(msgspec.Struct, frozen=True):
     response: str = ""
     ended_at: str = ""
     because: str = ""
+    kid: str = ""  # as its call's
 
     @property
     def arguments(self) -> dict[str, Any]:

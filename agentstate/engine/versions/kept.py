@@ -45,6 +45,7 @@ class Late(msgspec.Struct, frozen=True):
     attempt: int
     intent: int  # seq
     epoch: int
+    kid: str = ""  # as the call's
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -36,7 +36,7 @@ class ProposePlan(Strict):
     calls = ExactList(required=False, help_text=_CALLS)
     saved = ExactText(max_length=120, required=False, help_text="a saved plan: `name` or `name@version`")
     inputs = ExactObject(required=False, help_text="what it is given: `†input.<name>`")
-    instances = ExactList(required=False, help_text="carry it out for each of these: {name, inputs}")
+    instances = ExactList(required=False, help_text="carry it out for each of these: {name, inputs, subject?}")
     follow = ExactFlag(required=False, help_text="the agent must follow it exactly")
     idempotency_key = Key()
 

@@ -9,7 +9,14 @@ from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Pr
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
-from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.plans import (
+    Delegated,
+    EditPlan,
+    EraseSubject,
+    InstanceGiven,
+    ProposePlan,
+    TakeTask,
+)
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.session import End, ExpireSession, Open, Say
@@ -31,6 +38,7 @@ __all__ = [
     "Delegated",
     "EditPlan",
     "End",
+    "EraseSubject",
     "Expire",
     "ExpireSession",
     "Fail",

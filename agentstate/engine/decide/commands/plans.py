@@ -11,10 +11,14 @@ from agentstate.engine.decide.commands.base import Command
 
 
 class InstanceGiven(msgspec.Struct, frozen=True):
-    """One instance that a plan is to be carried out for, and what it is given."""
+    """One instance that a plan is to be carried out for, and what it is given. `subject` is whose data it is, `kid` the
+    key of that data subject; empty: the session's customer.
+    """
 
     name: str
     inputs: dict[str, Any] = {}
+    subject: str = ""
+    kid: str = ""
 
 
 class ProposePlan(Command, frozen=True):
@@ -37,6 +41,12 @@ class EditPlan(Command, frozen=True):
     calls: tuple[dict[str, Any], ...]
     by: str
     version: int
+
+
+class EraseSubject(Command, frozen=True):
+    """The key `kid` of a data subject of some instances is about to be destroyed."""
+
+    kid: str
 
 
 class Delegated(Command, frozen=True):

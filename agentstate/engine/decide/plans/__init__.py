@@ -15,7 +15,7 @@ from agentstate.engine.decide.plans.checking import card_of, facts_for
 from agentstate.engine.decide.plans.following import followed_up
 from agentstate.engine.decide.plans.force import DEVIATES, approved, deviating, follows, plan_tool
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, FollowsPlan, NoPlan, PlanChanged, TooManyInstances
-from agentstate.engine.decide.plans.wishes import delegated, edited, proposed, task_taken
+from agentstate.engine.decide.plans.wishes import delegated, edited, proposed, subject_erased, task_taken
 
 __all__ = [
     "DEVIATES",
@@ -43,5 +43,6 @@ __all__ = [
     "plan_tool",
     "proposed",
     "readied",
+    "subject_erased",
     "task_taken",
 ]

@@ -52,7 +52,10 @@ def facts_for(
         tools={name: card_of(tool) for name, tool in given.tools.items()},
         views=views,
         form=form.schema if (form := in_force(state, given)) else None,
-        instances={name: views_of(state.plans, state.pad, name) for name in state.plans.instances},
+        # An instance of another data subject cannot be named: nothing of one subject reaches another's entries.
+        instances={
+            name: views_of(state.plans, state.pad, name) for name, part in state.plans.instances.items() if not part.kid
+        },
         delegates=_delegates(state, plan, given),
         many=bool(instances),
     )

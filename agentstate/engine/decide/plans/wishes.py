@@ -6,17 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Delegated, EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.commands import (
+    Delegated,
+    EditPlan,
+    EraseSubject,
+    InstanceGiven,
+    ProposePlan,
+    TakeTask,
+)
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
-from agentstate.engine.decide.plans.force import after, gated
+from agentstate.engine.decide.plans.force import after, end_of, gated
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, TooManyInstances
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState
+from agentstate.engine.state import SessionState, pending
 from agentstate.engine.state.rounds import MAX_INSTANCES, Plans
+from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
+
+ERASED = "its data subject was erased"
 
 
 def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -25,7 +35,7 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
     _must_be_instances(state, command.instances)
     plan = checked(state, command.calls, command.inputs, given, command.instances)
     round_id = given.new_id()
-    opened = [ev.InstanceOpened(round_id, each.name, each.inputs) for each in command.instances]
+    opened = [_opened(round_id, each, state) for each in command.instances]
     proposal = ev.PlanProposed(
         round=round_id,
         calls=written(plan),
@@ -37,6 +47,15 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
         saved=command.saved,
     )
     return gated(state, proposal, opened, given)
+
+
+def _opened(round_id: str, given: InstanceGiven, state: SessionState) -> ev.InstanceOpened:
+    """The instance, opened or opened again: then it stays its data subject's. Raises Invalid when it is another's."""
+    held = state.plans.instances.get(given.name)
+    if held is not None and given.kid and given.kid != held.kid:
+        raise Invalid(f"{given.name} is an instance of another data subject", field="instances")
+    subject, kid = (held.subject, held.kid) if held is not None else (given.subject, given.kid)
+    return ev.InstanceOpened(round_id, given.name, given.inputs, subject, kid)
 
 
 def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) -> None:
@@ -102,6 +121,21 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
     if command.plan is None:
         return [taken, ev.MessageAdded("note", command.words, command.by)]
     return [taken, *proposed(command.plan, after(state, [taken], given), given)]
+
+
+def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What waits for a person is withdrawn, the subject's instances go, and a round of which nothing is left ends.
+    Nothing when the session has no such instances.
+    """
+    if command.kid not in kids(state) or command.kid in state.plans.erased:
+        return []
+    waits = [request.asked.request for request in pending(state) if request.kid == command.kid]
+    found: list[ev.AnyEvent] = [ev.RequestEnded(request, "withdrawn", ERASED) for request in waits]
+    found.append(ev.SubjectErased(command.kid))
+    then = after(state, found, given)
+    if then.plans.is_open and then.plans.left == 0 and not then.ended:
+        found.append(end_of(then, ""))
+    return found
 
 
 def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:
