@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -68,12 +69,18 @@ def test_a_program_that_is_never_ready_is_said_so(supervisor: Supervisor):
         supervisor.wait_until(lambda: False, "the answer", 0.1)
 
 
+def command_of(pid: int) -> str:
+    """The command line of a process, as ps tells it."""
+    words = ["ps", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+
 def test_what_a_killed_supervisor_left_is_ended_by_the_next_and_a_stranger_with_that_pid_is_not(tmp_path: Path):
     supervisor = Supervisor(tmp_path, tmp_path)
     ours = supervisor.start(python("ours", "import time; time.sleep(60)  # ours")).child
     stranger = supervisor.start(python("stranger", "import time; time.sleep(60)")).child
     stranger.pid_file.write_text(f"{stranger.pid}\n{int(signal.SIGKILL)}\nquite another mark")
-    time.sleep(0.1)
+    eventually(lambda: "# ours" in command_of(ours.pid))  # between fork and exec a child still looks like its parent
     children.end_leftovers(tmp_path)
     assert not is_alive(ours.pid)
     assert is_alive(stranger.pid)

@@ -23,7 +23,8 @@ def called(client) -> str:
     """The address of a conversation that was begun by the form."""
     page = read(client.get(reverse("chat")).content)
     form = {node.attrs["name"]: node.attrs.get("value", "") for node in page.all("input") if "name" in node.attrs}
-    answer = client.post(reverse("chat"), {**form, "customer": "C-1001", "channel": "chat", "topic": "my balance"})
+    wish = {"agent": "bank", "customer": "C-1001", "channel": "chat", "topic": "my balance"}
+    answer = client.post(reverse("chat"), {**form, **wish})
     assert answer.status_code == 302
     return answer.headers["Location"]
 
