@@ -9,11 +9,15 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.engine.advance import NOBODY
+from agentstate.engine.decide import Return
 from agentstate.engine.state import pending
 from agentstate.errors import Invalid
 from audit import keys, ledger, verify
 from sessions import commands, erasure, queries, rebuild, states
+from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
+from sessions.runtime import advance
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, say, state, work
 from tests.shell.side_by_side_world import model, told
@@ -149,6 +153,34 @@ def test_one_is_erased_and_the_session_and_its_other_instances_live_on(settings)
 def gone(session: UUID) -> set[str]:
     """The keys of a session's entries that were destroyed."""
     return {str(key) for key in keys.destroyed({UUID(each.kid) for each in envelopes(session)})}
+
+
+def test_a_result_that_comes_after_the_erasure_is_dropped_and_those_beside_it_are_recorded():
+    session = told()
+    commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    AgentSession.objects.filter(pk=session).update(fence=7)
+    lease = Lease(session, 7)
+    running = run_commands(lease, [advance.intend(session, NOBODY)]).state.calls.values()
+    erase(session, ANN)
+    results = [Return(call.id, call.attempt, call.arguments) for call in running]
+    run_commands(lease, [advance.settled(lease, result) for result in results])
+    left = state(session).plans.instances
+    assert {name: part.pad for name, part in left.items()} == {"two": {"seen": {"name": BOBS}}}
+        "two": {"seen": {"name": BOBS}}
+    }
+    assert rebuild.check(session) == []
+
+
+def test_a_batch_in_sessions_of_its_own_keeps_each_instance_under_its_key(monkeypatch):
+    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 1)
+    session = told()
+    commands.propose_plan(cast.alice(), session, calls=CALLS[:1], instances=MEMBERS)
+    work()
+    children = AgentSession.objects.filter(parent=session)
+    found = [[subject for subject in (ANN, BOB) if kinds_under(child.pk, kid(subject))] for child in children]
+    assert sorted(found) == [[ANN], [BOB]]
+    assert not kinds_under(session, kid(ANN))
+    assert [rebuild.check(each) for each in (session, *(child.pk for child in children))] == [[], [], []]
 
 
 def test_when_all_are_erased_the_round_ends_and_the_run_goes_on():

@@ -144,6 +144,8 @@ def _call(state: SessionState, call_id: str) -> Call:
 
 
 def _running(state: SessionState, call_id: str, attempt: int) -> Call:
+    if call_id not in state.calls and state.plans.erased:
+        raise Outdated(f"call {call_id} is gone, or its data subject was erased")
     call = _call(state, call_id)
     if call.status is not CallStatus.RUNNING or call.attempt != attempt:
         raise Outdated(f"call {call_id} is {call.status.value} at attempt {call.attempt}, got attempt {attempt}")
