@@ -166,8 +166,6 @@ def test_a_result_that_comes_after_the_erasure_is_dropped_and_those_beside_it_ar
     run_commands(lease, [advance.settled(lease, result) for result in results])
     left = state(session).plans.instances
     assert {name: part.pad for name, part in left.items()} == {"two": {"seen": {"name": BOBS}}}
-        "two": {"seen": {"name": BOBS}}
-    }
     assert rebuild.check(session) == []
 
 
