@@ -27,7 +27,7 @@ test: $(TEST)
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not long" --claims
 
 test-fast: $(TEST)
-	$(PY) -m pytest -q -n $(JOBS) -m "not long" tests/core tests/docs
+	$(PY) -m pytest -q -n $(JOBS) -m "not long and not slow" tests/core tests/docs
 
 test-all: $(if $(SHORT),,test) $(TEST)
 	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m long

@@ -1,0 +1,34 @@
+"""Which files of this folder search long: whole laws, recorded runs, every byte. The inner loop leaves them out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SLOW = {
+    "test_charts_forms",
+    "test_charts_simulate",
+    "test_engine_bounded",
+    "test_engine_explorer",
+    "test_engine_laws",
+    "test_memory_airline",
+    "test_memory_laws",
+    "test_merge_laws",
+    "test_plan_laws",
+    "test_plan_round_laws",
+    "test_plan_versions",
+    "test_profile_doors",
+    "test_profile_laws",
+    "test_talk_fuzz",
+    "test_verify_bytes",
+    "test_versions_laws",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow."""
+    for item in items:
+        if item.path.parent == HERE and item.path.stem in SLOW:
+            item.add_marker("slow")
