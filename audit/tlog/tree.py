@@ -70,7 +70,7 @@ def inclusion_proof(index: int, leaves: Sequence[bytes]) -> list[bytes]:
         raise BadTree(f"leaf index: got {index}, want 0 to {len(leaves) - 1}")
     if len(leaves) == 1:
         return []
-    split = _largest_power_below(len(leaves))
+    split = largest_power_below(len(leaves))
     if index < split:
         return [*inclusion_proof(index, leaves[:split]), root_of(leaves[split:])]
     return [*inclusion_proof(index - split, leaves[split:]), root_of(leaves[:split])]
@@ -150,14 +150,14 @@ def _fold_consistency(old: int, size: int, old_root: bytes, proof: Sequence[byte
 def _subproof(old: int, leaves: Sequence[bytes], whole: bool) -> list[bytes]:
     if old == len(leaves):
         return [] if whole else [root_of(leaves)]
-    split = _largest_power_below(len(leaves))
+    split = largest_power_below(len(leaves))
     if old <= split:
         return [*_subproof(old, leaves[:split], whole), root_of(leaves[split:])]
     return [*_subproof(old - split, leaves[split:], whole=False), root_of(leaves[:split])]
 
 
-def _largest_power_below(size: int) -> int:
-    """The largest power of two smaller than `size` (size > 1)."""
+def largest_power_below(size: int) -> int:
+    """The largest power of two smaller than `size` (size > 1): where RFC 6962 divides it."""
     return 1 << ((size - 1).bit_length() - 1)
 
 
