@@ -32,3 +32,10 @@ class AccountDisabled(Refused):
 
     code = "account_disabled"
     remedy = "Enable it first."
+
+
+class NoAuditor(Refused):
+    """A grant is for somebody who has the role auditor in the team."""
+
+    code = "no_auditor"
+    remedy = "Give the role first."

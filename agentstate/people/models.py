@@ -12,6 +12,7 @@ import unicodedata
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
@@ -122,6 +123,42 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} in {self.team_id}"
+
+
+class AccessGrant(models.Model):
+    """What an auditor may look at for a while: one team's sessions, all of them or some. It ends by itself.
+
+    Without one the role `auditor` opens nothing; with one it reads and changes nothing.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="grants")
+    kinds = ArrayField(models.CharField(max_length=20))  # permissions out of `permissions.GRANTABLE`, `see` among them
+    sessions = ArrayField(models.UUIDField(), default=list)  # only these; empty: all of the team
+    opened_from = models.DateTimeField(null=True)  # only sessions that were opened at this instant or later
+    opened_to = models.DateTimeField(null=True)  # and before this one
+    starts = models.DateTimeField()
+    until = models.DateTimeField()
+    given_by = models.CharField(max_length=60)  # an actor's id
+    reason = models.CharField(max_length=500)
+    created = models.DateTimeField(db_default=Now(), editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(until__gt=models.F("starts")), name="people_grant_ends")
+        ]
+        indexes: ClassVar = [models.Index(fields=["user", "until"], name="people_grant_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.team_id} until {self.until:%Y-%m-%d}"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it covers only some of the team's sessions."""
+        return bool(self.sessions or self.opened_from or self.opened_to)
 
 
 class ApiToken(models.Model):

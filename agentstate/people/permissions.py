@@ -10,13 +10,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
+
 from agentstate.errors import Refused
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
     from django.db.models import QuerySet
 
-    from agentstate.people.models import Membership, Team, User
+    from agentstate.people.models import AccessGrant, Membership, Team, User
 
 
 class Permission(StrEnum):
@@ -30,6 +33,7 @@ class Permission(StrEnum):
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
     DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
     EXPORT = "export"  # take an audit bundle out of the house
+    AUDIT = "audit"  # who read what, what staff did, samples, gaps of the log
     CONFIGURE = "configure"  # people, roles, policies, settings of the team
     OPEN_SESSION = "open_session"  # begin a session
     SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
@@ -42,7 +46,7 @@ class Role(StrEnum):
 
     VIEWER = "viewer"  # watches and reads
     SUPERVISOR = "supervisor"  # decides, guides, takes over, exports
-    AUDITOR = "auditor"  # reads everything in clear and exports; changes nothing
+    AUDITOR = "auditor"  # by itself nothing: reads and exports what a grant covers, while it lasts; changes nothing
     ADMIN = "admin"  # sets up people and policies; decides nothing about customers
     CALLER = "caller"  # an API client on the customer's side
 
@@ -64,10 +68,13 @@ ROLES: dict[Role, frozenset[Permission]] = {
             P.CHANGE_STATE,
         }
     ),
-    Role.AUDITOR: frozenset({P.SEE, P.READ, P.UNMASK, P.EXPORT}),
-    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE}),
+    Role.AUDITOR: frozenset(),
+    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
 }
+
+
+GRANTABLE = (P.SEE, P.READ, P.UNMASK, P.EXPORT, P.AUDIT)  # what a grant may open to an auditor: nothing that changes
 
 
 class PermissionDenied(Refused):
@@ -104,7 +111,36 @@ def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]
     return sorted(_granting(user.pk, permission).values_list("team_id", flat=True).distinct())
 
 
+def narrow_grants(user: User | AnonymousUser, permission: Permission) -> list[AccessGrant]:
+    """The grants, running now, that open `permission` to `user` on some sessions of a team only. One query.
+
+    Those that open a whole team are in `teams_with` and `can`.
+    """
+    if user.pk is None or permission not in GRANTABLE:
+        return []
+    auditor = _memberships(user.pk).filter(role=Role.AUDITOR, team=OuterRef("team"))
+    narrow = ~_WHOLE & Q(user=user.pk, kinds__contains=[permission.value])
+    return list(_running().filter(narrow).filter(Exists(auditor)).order_by("pk"))
+
+
+_WHOLE = Q(sessions=[], opened_from=None, opened_to=None)
+
+
+def _running() -> QuerySet[AccessGrant]:
+    from agentstate.people.models import AccessGrant
+
+    return AccessGrant.objects.filter(starts__lte=Now(), until__gt=Now(), revoked_at=None)
+
+
 def _granting(user_id: UUID, permission: Permission) -> QuerySet[Membership]:
+    holding = Q(role__in=roles_with(permission))
+    if permission in GRANTABLE:
+        whole = _running().filter(_WHOLE, user=user_id, team=OuterRef("team"), kinds__contains=[permission.value])
+        holding |= Q(Exists(whole), role=Role.AUDITOR)
+    return _memberships(user_id).filter(holding)
+
+
+def _memberships(user_id: UUID) -> QuerySet[Membership]:
     from agentstate.people.models import Membership
 
-    return Membership.objects.filter(user_id=user_id, user__is_active=True, role__in=roles_with(permission))
+    return Membership.objects.filter(user_id=user_id, user__is_active=True)

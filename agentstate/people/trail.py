@@ -36,6 +36,8 @@ KINDS = frozenset(
         "token.revoked",
         "token.refused",
         "sign_in_link.created",
+        "grant.given",
+        "grant.revoked",
     }
 )
 

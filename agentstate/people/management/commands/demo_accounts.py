@@ -9,6 +9,7 @@ between leaves a key without a lock, which the next run puts right, and never a 
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from agentstate.people import commands
+from agentstate.clock import now
+from agentstate.people import commands, grants
 from agentstate.people.management.at_the_machine import PeopleCommand, write_secret
 from agentstate.people.models import ApiToken, Team, Tenant, User
-from agentstate.people.permissions import Role
+from agentstate.people.permissions import GRANTABLE, Role
 from agentstate.people.queries import live_token, the_tenant
 from agentstate.people.secret import new_password
 
@@ -31,6 +33,7 @@ class Account(NamedTuple):
     teams: tuple[str, ...]
 
 
+AUDIT = timedelta(days=90)  # how long the demo's auditor may look
 TEAMS = {"retail": "Retail banking", "cards": "Card services"}
 PEOPLE = (  # the supervisor also plays the caller on the page made for it
     Account("supervisor", "Maya Okafor", (Role.SUPERVISOR, Role.CALLER), ("retail",)),
@@ -97,4 +100,6 @@ def make_account(who: Account, teams: dict[str, Team], password: str | None) -> 
     )
     for slug, role in product(who.teams, who.roles):
         commands.grant_role(user, teams[slug], role, None)
+        if role is Role.AUDITOR:
+            grants.give(user, teams[slug], until=now() + AUDIT, reason="The demo's audit.", by=None, kinds=GRANTABLE)
     return user
