@@ -1,7 +1,7 @@
-"""The ledger's rows. Only `audit.ledger` and `audit.keys` write them, in plain SQL; the models are for migrations and
-for reading.
+"""The ledger's rows. Only `audit.ledger`, `audit.keys` and the sequencer write them, in plain SQL; the models are for
+migrations and for reading.
 
-What the application's role may do to each table is in `agentstate.grants`; the triggers of migration 0002 refuse
+What the application's role may do to each table is in `agentstate.grants`; the triggers of the migrations refuse
 everybody else.
 """
 
@@ -23,6 +23,13 @@ class Head(models.Model):
 
     class Meta:
         constraints: ClassVar = [models.CheckConstraint(condition=models.Q(size__gte=0), name="audit_head_size")]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant", "dirty_since"],
+                condition=models.Q(dirty_since__isnull=False),
+                name="audit_head_dirty",
+            )
+        ]
 
 
 class Entry(models.Model):
@@ -71,3 +78,112 @@ class SubjectKey(models.Model):
                 fields=["tenant", "blind"], condition=models.Q(destroyed_at__isnull=True), name="audit_subject_once"
             )
         ]
+
+
+class GlobalLeaf(models.Model):
+    """One leaf of a tenant's global log: a log's head, a head map, a log key, a downtime. Public, nothing personal."""
+
+    pk = models.CompositePrimaryKey("tenant", "index")
+    tenant = models.UUIDField()
+    index = models.BigIntegerField()
+    body = models.BinaryField()
+
+    class Meta:
+        db_table = "audit_glog"
+
+
+class GlobalState(models.Model):
+    """How far a tenant's global log is. Whoever moves it compares the size (a sequencer its fence too) as it writes."""
+
+    tenant = models.UUIDField(primary_key=True)
+    size = models.BigIntegerField(default=0)
+    frontier = models.BinaryField(default=b"")
+    fence = models.BigIntegerField(default=0)  # how often a sequencer was elected
+    mapped = models.BigIntegerField(default=-1)  # index of the newest head map
+    mapped_at = models.DateTimeField(null=True)
+    alive_at = models.DateTimeField(null=True)  # when a sequencer last said that it runs
+
+    class Meta:
+        db_table = "audit_gstate"
+
+
+class Tile(models.Model):
+    """256 hashes of the global log's tree. Only full ones are stored, once; `root` is the hash one level above."""
+
+    pk = models.CompositePrimaryKey("tenant", "level", "index")
+    tenant = models.UUIDField()
+    level = models.SmallIntegerField()
+    index = models.BigIntegerField()
+    data = models.BinaryField()
+    root = models.BinaryField()
+
+
+class SignedHead(models.Model):
+    """A head of the global log as the signer signed it. An idle log's is signed anew every ten minutes."""
+
+    pk = models.CompositePrimaryKey("tenant", "size", "signed_at")
+    tenant = models.UUIDField()
+    size = models.BigIntegerField()
+    signed_at = models.DateTimeField()
+    note = models.BinaryField()
+
+
+class Cosignature(models.Model):
+    """A witness's signature line under a signed head."""
+
+    pk = models.CompositePrimaryKey("tenant", "size", "name", "at")
+    tenant = models.UUIDField()
+    size = models.BigIntegerField()
+    name = models.TextField()
+    at = models.DateTimeField()
+    line = models.TextField()
+
+
+class Timestamp(models.Model):
+    """A time-stamp authority's answer (RFC 3161) over the note of a signed head."""
+
+    pk = models.CompositePrimaryKey("tenant", "size", "at")
+    tenant = models.UUIDField()
+    size = models.BigIntegerField()
+    at = models.DateTimeField()
+    note = models.BinaryField()
+    token = models.BinaryField()
+
+
+class Place(models.Model):
+    """Where a log's newest head stands in the global log. `at`: when that head was read (PostgreSQL's clock)."""
+
+    log = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    index = models.BigIntegerField()
+    size = models.BigIntegerField()
+    at = models.DateTimeField()
+
+
+class Gap(models.Model):
+    """A time in which sequencer or signer did not run; the leaf at `index` says the same."""
+
+    pk = models.CompositePrimaryKey("tenant", "index")
+    tenant = models.UUIDField()
+    index = models.BigIntegerField()
+    part = models.TextField()
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+
+
+class MapBucket(models.Model):
+    """Leaves of the head map whose keys begin alike. A cache: `manage.py headmap --rebuild` makes it anew."""
+
+    pk = models.CompositePrimaryKey("tenant", "bucket")
+    tenant = models.UUIDField()
+    bucket = models.IntegerField()  # the first 16 bits of the keys
+    data = models.BinaryField()
+
+
+class MapTile(models.Model):
+    """256 places of the head map one level up: those below one first byte, or (tile -1) the 256 of these. A cache."""
+
+    pk = models.CompositePrimaryKey("tenant", "tile")
+    tenant = models.UUIDField()
+    tile = models.SmallIntegerField()
+    data = models.BinaryField()
