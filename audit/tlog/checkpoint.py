@@ -10,7 +10,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from audit.tlog import note
 
 _SIZE = re.compile(r"(?:0|[1-9][0-9]{0,18})", re.ASCII)
 
@@ -49,3 +52,17 @@ def parse(text: str) -> Checkpoint:
     if result.body() != text:
         raise BadCheckpoint("not in its canonical spelling")
     return result
+
+
+def open_signed(data: bytes, trusted: Sequence[note.VerifierKey], *, origin: str | None = None) -> Checkpoint:
+    """The head in the signed note `data`, signed by a trusted key and of the log `origin` (default: a trusted key's
+    name). Raises note.BadNote or BadCheckpoint.
+    """
+    head = parse(note.open_note(data, trusted))
+    wanted = [key.name for key in trusted] if origin is None else [origin]
+    if head.origin not in wanted:
+        raise BadCheckpoint(f"origin: got {head.origin[:200]!r}, want {' or '.join(wanted)[:200]!r}")
+    if origin is None:
+        # Several logs may be trusted: the head of one has to be signed by that one.
+        note.open_note(data, [key for key in trusted if key.name == head.origin])
+    return head
