@@ -7,7 +7,7 @@ what is private. The same definition and state make the same bytes, which is how
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
+from operator import sub
 from typing import Any
 
 from msgspec.structs import replace
@@ -111,14 +111,9 @@ def frame(request: ModelRequest, counter: Counter, seq: int = -1) -> Frame:
     )
     if seq < 0:
         return fixed
-    told = [message for message in request.messages if message.role != "summary"]
-    summaries = [message for message in request.messages if message.role == "summary"]
-    return replace(
-        fixed,
-        messages=tokens_of(told, counter),
-        summaries=tokens_of(summaries, counter),
-        seq=seq,
-    )
+    summaries = tokens_of([message for message in request.messages if message.role == "summary"], counter)
+    told = tokens_of(request.messages, counter) - summaries
+    return replace(fixed, messages=told, summaries=summaries, seq=seq)
 
 
 @lru_cache(maxsize=1024)
@@ -159,4 +154,4 @@ def shown(
 
 def _steps(entries: list[int]) -> tuple[int, ...]:
     """The first, then how far each lies from the one before."""
-    return tuple(later - earlier for earlier, later in pairwise((0, *entries)))
+    return tuple(map(sub, entries, (0, *entries)))

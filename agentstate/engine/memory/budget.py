@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from agentstate.engine.conversation import WINDOW
 from agentstate.engine.memory.cover import Cover, covering, joining, loose
-from agentstate.engine.memory.groups import Group, grouped
+from agentstate.engine.memory.groups import Group
 from agentstate.engine.memory.scene import Frame, Scene
 from agentstate.engine.memory.summaries import FLOOR, MOST, headline
 from agentstate.errors import Refused
@@ -96,28 +96,27 @@ def _batch(scene: Scene, free: list[Group], goal: int, room: int, tokens: int) -
 
 def _sizes(scene: Scene) -> dict[int, int]:
     """Tokens of each group, by its first entry."""
-    return {group.first: scene.tokens(group.items, ()) for group in grouped(scene.items)}
+    return {group.first: scene.tokens(group.items, ()) for group in scene.groups}
 
 
 def _by_need(scene: Scene, free: list[Group], room: int, sizes: Mapping[int, int]) -> list[Group]:
     """`free` in the order in which they give way. `sizes`: tokens by group; of those without, size does not matter."""
-    said = [item.seq for item in scene.items if item.role == "customer"]
-    words = said[-1] if said else -1
+    words = next((item.seq for item in reversed(scene.items) if item.role == "customer"), -1)
     newest = max((group.last for group in free), default=-1)
     referred = scene.referred if free else frozenset()
 
     def need(group: Group) -> tuple[int, int, int]:
-        if words in group.seqs:
-            return (4, 0, group.first)
-        if group.last == newest:
-            level = 3
-        elif group.first > words >= 0:
-            level = 2
-        else:
-            level = 1 if group.calls & referred else 0
-        if room and sizes.get(group.first, 0) > room // 2:
-            return (-1, 0, group.first)
-        return (level, scene.points(group) if level < 2 else 0, group.first)
+        first = group.items[0].seq  # what a customer says is a group of its own
+        if first == words:
+            return (4, 0, first)
+        if room and sizes.get(first, 0) > room // 2:
+            return (-1, 0, first)
+        if group.items[-1].seq == newest:
+            return (3, 0, first)
+        if first > words >= 0:
+            return (2, 0, first)
+        level = 1 if referred and group.calls & referred else 0
+        return (level, scene.points(group), first)
 
     return sorted(free, key=need)
 
@@ -135,7 +134,7 @@ def _headline(scene: Scene) -> int:
 
 def _left_beside_what_must(scene: Scene, frame: Frame, room: int, summarised: bool) -> int:
     """Tokens that are left for summaries when nothing else is shown than what must. Raises ContextTooSmall."""
-    must = [group for group in grouped(scene.items) if scene.must(group)]
+    must = [group for group in scene.groups if scene.must(group)]
     items = tuple(sorted((item for group in must for item in group.items), key=lambda item: item.seq))
     left = room - scene.tokens(items, ())
     least = _headline(scene) + FLOOR if summarised else 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
-from agentstate.engine.memory.groups import Group, grouped
+from agentstate.engine.memory.groups import Group
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.summaries import Summary, digest_of, written
 
@@ -73,29 +75,34 @@ def _cover(scene: Scene, groups: list[Group], replaced: list[Summary], limit: in
 
 def _components(batch: list[Group], summaries: tuple[Summary, ...]) -> list[Part]:
     """The batch, parted into ranges that do not overlap; groups between the same two summaries share one."""
-    found: list[Part] = []
+    found: list[_Range] = []
     for group in sorted(batch, key=lambda each: each.first):
-        groups, replaced = [group], _touched(group.first, group.last, summaries)
-        while found and _one_range(found[-1], groups, replaced, summaries):
+        one = _Range([group], *_touched(group.first, group.last, summaries))
+        while found and _one_range(found[-1], one, summaries):
             earlier = found.pop()
-            groups = [*earlier[0], *groups]
-            replaced = _touched(_low(groups, replaced), _high(groups, replaced + earlier[1]), summaries)
-        found.append((groups, replaced))
-    return found
+            low, high = min(earlier.low, one.low), max(earlier.high, one.high)
+            earlier.groups.extend(one.groups)
+            one = _Range(earlier.groups, *_touched(low, high, summaries))
+        found.append(one)
+    return [(each.groups, each.replaced) for each in found]
 
 
-def _one_range(
-    earlier: Part,
-    groups: list[Group],
-    replaced: list[Summary],
-    summaries: tuple[Summary, ...],
-) -> bool:
+class _Range(NamedTuple):
+    """A part, and the entries from `low` to `high` that it spans."""
+
+    groups: list[Group]
+    replaced: list[Summary]
+    low: int
+    high: int
+
+
+def _one_range(earlier: _Range, later: _Range, summaries: tuple[Summary, ...]) -> bool:
     """Whether `earlier` reaches into this range, or lies before it with no summary in either or between."""
-    end, begin = _high(*earlier), _low(groups, replaced)
-    if end >= begin:
+    if earlier.high >= later.low:
         return True
-    between = any(end < each.first and each.last < begin for each in summaries)
-    return not (earlier[1] or replaced or between)
+    if earlier.replaced or later.replaced:
+        return False
+    return not any(earlier.high < each.first and each.last < later.low for each in summaries)
 
 
 def _low(groups: list[Group], replaced: list[Summary]) -> int:
@@ -106,15 +113,15 @@ def _high(groups: list[Group], replaced: list[Summary]) -> int:
     return max([group.last for group in groups] + [each.last for each in replaced])
 
 
-def _touched(first: int, last: int, summaries: tuple[Summary, ...]) -> list[Summary]:
-    """The summaries whose ranges overlap this one, and those that the range then reaches too."""
+def _touched(first: int, last: int, summaries: tuple[Summary, ...]) -> tuple[list[Summary], int, int]:
+    """The summaries whose ranges overlap this one, those that the range then reaches too, and what all span."""
     touched = [each for each in summaries if each.first <= last and first <= each.last]
     if not touched:
-        return []
+        return [], first, last
     low, high = min(first, touched[0].first), max(last, touched[-1].last)
-    return touched if (low, high) == (first, last) else _touched(low, high, summaries)
+    return (touched, low, high) if (low, high) == (first, last) else _touched(low, high, summaries)
 
 
 def loose(scene: Scene) -> list[Group]:
     """The groups that may be summarised."""
-    return [group for group in grouped(scene.items) if not scene.must(group)]
+    return [group for group in scene.groups if not scene.must(group)]

@@ -27,7 +27,7 @@ class Group(msgspec.Struct, frozen=True):
     @property
     def seqs(self) -> frozenset[int]:
         """Entries of all items."""
-        return frozenset(item.seq for item in self.items)
+        return frozenset([item.seq for item in self.items])
 
     @property
     def calls(self) -> frozenset[str]:

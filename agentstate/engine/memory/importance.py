@@ -84,7 +84,7 @@ def matches(rule: Rule, item: Item) -> bool:
         and (not rule.tools or not _tools(item).isdisjoint(rule.tools))
         and (not rule.outcomes or (item.role == "tool" and outcome(item) in rule.outcomes))
         and (not rule.says or _says(item.text[:READ], rule.says))
-        and (not rule.shows or any(_MARKS[mark].search(item.text[:READ]) for mark in rule.shows))
+        and (not rule.shows or _shows(item.text[:READ], rule.shows))
     )
 
 
@@ -92,6 +92,10 @@ def outcome(item: Item) -> str:
     """How the call ended whose result this item is: the status that the model is told."""
     found = _STATUS.match(item.text, 1)
     return found[1] if found else ""
+
+
+def _shows(text: str, marks: tuple[Mark, ...]) -> bool:
+    return any(_MARKS[mark].search(text) for mark in marks)
 
 
 def _tools(item: Item) -> set[str]:
@@ -115,12 +119,20 @@ def importance(
     half_life_seconds: int,
 ) -> Importance:
     """How much the item matters at the customer's turn `turn` and the instant `at`. A pinned one never decays."""
-    why = [(rule.name, rule.points) for rule in rules if matches(rule, item)]
+    why, full = _by_rules(item, rules)
     if rating:
-        why.append(("rated", rating * RATING))
-    full = max(0, sum(points for _, points in why))
-    left = full
+        why, full = (*why, ("rated", rating * RATING)), full + rating * RATING
+    left = full = max(0, full)
     if not pinned:
         left = decayed(left, turn - item.turn, half_life_turns)
         left = decayed(left, seconds_between(item.at, at), half_life_seconds)
-    return Importance(left, full, tuple(why), pinned)
+    return Importance(left, full, why, pinned)
+
+
+def _by_rules(item: Item, rules: tuple[Rule, ...]) -> tuple[tuple[tuple[str, int], ...], int]:
+    """The points that rules give and their sum: asked once, for an item says the same for ever."""
+    kept: tuple[tuple[Rule, ...], tuple[tuple[str, int], ...], int] | None = item.__dict__.get("points")
+    if kept is None or kept[0] is not rules:
+        why = tuple([(rule.name, rule.points) for rule in rules if matches(rule, item)])
+        kept = item.__dict__["points"] = (rules, why, sum([points for _, points in why]))
+    return kept[1:]

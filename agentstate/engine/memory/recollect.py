@@ -22,15 +22,15 @@ _PLAIN = Remembering()
 _NO_LIMIT = LONGEST  # of summaries: they are joined below, one after the other, as they always were
 
 
-def heard(items: tuple[Item, ...], memory: Memory, at: str, open_calls: frozenset[str]) -> Recalled:
+def heard(items: tuple[Item, ...], memory: Memory, at: str) -> Recalled:
     """What is held once the last of `items` has come in at `at`."""
     turn = memory.turn + (items[-1].role == "customer")
     items = (*items[:-1], replace(items[-1], at=at, turn=turn))
-    memory = replace(memory, turn=turn) if turn != memory.turn else memory
-    return _let_go(items, memory, open_calls) if len(items) > LONGEST else (items, memory)
+    return items, (replace(memory, turn=turn) if turn != memory.turn else memory)
 
 
-def _let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str]) -> Recalled:
+def let_go(items: tuple[Item, ...], memory: Memory, open_calls: frozenset[str]) -> Recalled:
+    """What is held once the eldest of more than LONGEST items are gone; what must be shown stays."""
     scene = Scene(items, memory, _PLAIN, ESTIMATE, "", open_calls)
     batch: list[Group] = []
     for group in grouped(items):
@@ -55,7 +55,8 @@ def _unworded(cover: Cover) -> Summary:
 
 def summarised(items: tuple[Item, ...], memory: Memory, summary: Summary) -> Recalled:
     """What is held once `summary` stands for its range: the items it covers go, and the summaries inside it."""
-    left = tuple(item for item in items if not summary.covers_item(item.seq))
+    first, last, kept = summary.first, summary.last, frozenset(summary.kept)
+    left = tuple([item for item in items if item.seq < first or item.seq > last or item.seq in kept])
     others = (each for each in memory.summaries if each.last < summary.first or summary.last < each.first)
     summaries = tuple(sorted((*others, summary), key=lambda each: each.first))
     held = {item.seq for item in left}

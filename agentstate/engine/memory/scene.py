@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -10,7 +11,7 @@ import msgspec
 from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.memory.context import messages
 from agentstate.engine.memory.correction import ONE
-from agentstate.engine.memory.groups import Group
+from agentstate.engine.memory.groups import Group, grouped
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.memory.importance import Importance, importance
 from agentstate.engine.memory.remembering import Remembering
@@ -45,7 +46,7 @@ class Frame(msgspec.Struct, frozen=True):
         return self.messages + self.summaries if self.seq == seq else None
 
 
-class Scene(msgspec.Struct, frozen=True):
+class Scene(msgspec.Struct, frozen=True, dict=True):
     """`open_calls` wait or run and must be shown. `factor` is the correction for the model, in thousandths. `planned`
     are the calls of an open plan, of which `outcomes` tells those that have ended.
     """
@@ -89,6 +90,11 @@ class Scene(msgspec.Struct, frozen=True):
             half_life_seconds=self.settings.half_life_seconds,
         )
 
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The conversation in groups."""
+        return tuple(grouped(self.items))
+
     @property
     def referred(self) -> frozenset[str]:
         """The calls that the scratchpad still speaks of, or whose outputs a call of the plan has still to read, by
@@ -114,7 +120,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     def points(self, group: Group) -> int:
         """A group matters as much as its most important item."""
-        return max(self.importance(item).points for item in group.items)
+        return max([self.importance(item).points for item in group.items])
 
 
 def _from_the_top(path: Path) -> Iterator[Path]:

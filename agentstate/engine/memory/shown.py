@@ -25,9 +25,9 @@ class ProposedCall(msgspec.Struct, frozen=True):
     output_path: str | None = None
 
 
-class ContextMessage(msgspec.Struct, frozen=True):
+class ContextMessage(msgspec.Struct, frozen=True, dict=True):
     """One message of the bounded context. A `tool` message answers `call_id`; a `note` the customer never sees; a
-    `summary` stands for older messages.
+    `summary` stands for older messages. Its tokens are counted once and kept with it, outside its fields.
     """
 
     role: Role
@@ -75,10 +75,17 @@ def json_text(value: Any) -> str:
 
 def tokens_of(messages: Iterable[ContextMessage], counter: Counter) -> int:
     """Tokens of messages, their framing included."""
-    return sum(_tokens(message, counter) for message in messages)
+    return sum([_tokens(message, counter) for message in messages])
 
 
 def _tokens(message: ContextMessage, counter: Counter) -> int:
+    kept: tuple[Counter, int] | None = message.__dict__.get("tokens")
+    if kept is None or kept[0] is not counter:
+        kept = message.__dict__["tokens"] = (counter, _counted(message, counter))
+    return kept[1]
+
+
+def _counted(message: ContextMessage, counter: Counter) -> int:
     words = f"{message.text}{message.name}{message.call_id}"
     if not message.calls:
         return FRAMING + counter.count(words)

@@ -22,8 +22,9 @@ LONGEST_TEXT = 6_000  # characters of one summary, whoever writes it
 CHARACTERS = 4  # of a token, about
 
 
-class Summary(msgspec.Struct, frozen=True):
-    """One summary: `seq` is the entry that made it, `count` how many items it covers in all.
+class Summary(msgspec.Struct, frozen=True, dict=True):
+    """One summary: `seq` is the entry that made it, `count` how many items it covers in all. As with items, what
+    follows from it is kept with it.
 
     `method`: `rules/1` (this module), `model:<name>`, or `none` for items that were let go before summaries were kept.
     """

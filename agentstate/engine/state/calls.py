@@ -112,6 +112,8 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
 
 def trimmed(state: SessionState) -> SessionState:
     """The state without its oldest ended calls beyond KEPT_CALLS, and without their requests."""
+    if len(state.calls) <= KEPT_CALLS:
+        return state
     ended = [call.id for call in state.calls.values() if call.status in CALL_ENDED]
     gone = set(ended[: max(0, len(ended) - KEPT_CALLS)])
     if not gone:

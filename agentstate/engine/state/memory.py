@@ -8,6 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.conversation import LONGEST
 from agentstate.engine.lifecycle import CALL_ENDED
 from agentstate.engine.memory import correction, pins, recollect
 from agentstate.engine.memory.held import Wanted
@@ -26,7 +27,9 @@ def recollected(before: SessionState, after: SessionState, event: ev.AnyEvent, a
         after = _counted(after, event)
     if len(after.items) <= len(before.items):
         return after
-    items, memory = recollect.heard(after.items, after.memory, at, open_calls(after))
+    items, memory = recollect.heard(after.items, after.memory, at)
+    if len(items) > LONGEST:
+        items, memory = recollect.let_go(items, memory, open_calls(after))
     return replace(after, items=items, memory=memory)
 
 

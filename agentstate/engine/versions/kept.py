@@ -5,6 +5,7 @@ All of it is bounded. An old checkpoint that has left the list can still be gone
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Literal
 
 import msgspec
@@ -75,8 +76,11 @@ class Versions(msgspec.Struct, frozen=True):
 
 def with_checkpoint(versions: Versions, made: Checkpoint) -> Versions:
     """`versions` with one more checkpoint, in order of seq; a name that was given before has moved on."""
-    others = [each for each in versions.checkpoints if not (made.name and each.name == made.name)]
-    automatic = [each for each in others if not each.name]
-    gone = automatic[: max(0, len(automatic) - KEPT_AUTOMATIC + 1)] if not made.name else []
-    kept = [each for each in others if each not in gone]
-    return msgspec.structs.replace(versions, checkpoints=tuple(sorted([*kept, made], key=lambda each: each.seq)))
+    if made.name:
+        kept = [each for each in versions.checkpoints if each.name != made.name]
+    else:
+        kept = list(versions.checkpoints)
+        places = [place for place, each in enumerate(kept) if not each.name]
+        for place in reversed(places[: max(0, len(places) - KEPT_AUTOMATIC + 1)]):
+            del kept[place]
+    return msgspec.structs.replace(versions, checkpoints=tuple(sorted([*kept, made], key=attrgetter("seq"))))
