@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import msgspec
@@ -51,7 +51,7 @@ class Path(msgspec.Struct, frozen=True, order=True):
         return ".".join((self.kind, *self.names))
 
 
-class Reference(msgspec.Struct, frozen=True):
+class Reference(msgspec.Struct, frozen=True, dict=True):
     """Alternatives in their order, each of one path or of several that are all wanted."""
 
     alternatives: tuple[tuple[Path, ...], ...]
@@ -59,7 +59,7 @@ class Reference(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return " || ".join(" && ".join(f"{DAGGER}{path}" for path in group) for group in self.alternatives)
 
-    @property
+    @cached_property
     def paths(self) -> tuple[Path, ...]:
         """Every path that is named, in order."""
         return tuple(path for group in self.alternatives for path in group)

@@ -17,7 +17,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import references
-from agentstate.engine.references import Path
+from agentstate.engine.references import Path, Reference
 from agentstate.engine.schemas import bounds
 from agentstate.engine.schemas.refusals import BreaksSchema
 from agentstate.errors import Invalid
@@ -55,8 +55,11 @@ class BadPlan(Invalid):
         self.call, self.rule, self.why = call, rule, detail
 
 
-class Call(msgspec.Struct, frozen=True):
-    """A call as it stands in a plan. `scopes` is None where none are given; an empty text is a property not given."""
+class Call(msgspec.Struct, frozen=True, dict=True):
+    """A call as it stands in a plan. `scopes` is None where none are given; an empty text is a property not given.
+
+    What it reads and writes is read out of it once and kept with it, outside its fields.
+    """
 
     id: str
     tool: str
@@ -69,10 +72,20 @@ class Call(msgspec.Struct, frozen=True):
     when: str = ""
     named: bool = False  # whether the id was given, not made
 
-    @property
+    @cached_property
     def alternatives(self) -> tuple[tuple[Path, ...], ...]:
         """The outcomes that the output path names, each with the places it writes. Raises BadReference."""
         return references.output(self.output_path).alternatives if self.output_path else ()
+
+    @cached_property
+    def outputs(self) -> tuple[Path, ...]:
+        """Every path that it may write, in order. Raises BadReference."""
+        return tuple([path for group in self.alternatives for path in group])
+
+    @cached_property
+    def refers(self) -> tuple[tuple[str, Reference], ...]:
+        """Every reference in its parameters, with the place where it stands. Raises BadReference."""
+        return tuple(references.within(self.parameters))
 
     @property
     def has_error_path(self) -> bool:

@@ -13,7 +13,6 @@ from graphlib import CycleError, TopologicalSorter
 
 import msgspec
 
-from agentstate.engine import references
 from agentstate.engine.plan import when
 from agentstate.engine.plan.model import BadPlan, Call, Plan
 from agentstate.engine.references import Path
@@ -90,19 +89,14 @@ def reads(call: Call) -> tuple[Path, ...]:
     """Every path that a call waits for: what its parameters name, and what its guard names but for what the call writes
     itself (`load it unless it is there` looks at what stood there before). Raises BadReference, BadGuard.
     """
-    named = [path for _, reference in references.within(call.parameters) for path in reference.paths]
-    own = writes(call)
+    named = [path for _, reference in call.refers for path in reference.paths]
+    own = call.outputs
     asked = (path for path in when.reads(call.when) if path.names and not any(_overlap(path, each) for each in own))
     return tuple(dict.fromkeys((*named, *asked)))
 
 
 def _overlap(one: Path, other: Path) -> bool:
     return all(a == b for a, b in zip(one.names, other.names, strict=False))
-
-
-def writes(call: Call) -> tuple[Path, ...]:
-    """Every path that a call may write, in order. Raises BadReference."""
-    return references.output(call.output_path).paths if call.output_path else ()
 
 
 def _places_read(call: Call) -> tuple[Place, ...]:
@@ -113,7 +107,7 @@ def written_by(plan: Plan) -> dict[Place, list[str]]:
     """Every place that is aimed at, and the calls that do. Raises BadReference, BadPlan."""
     written: dict[Place, list[str]] = defaultdict(list)
     for call in plan.calls:
-        for path in writes(call):
+        for path in call.outputs:
             aiming = written[call.instance, path]
             aiming.append(call.id)
             if len(aiming) > MAX_WRITERS:

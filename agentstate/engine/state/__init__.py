@@ -115,6 +115,9 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
 }
 
 
+_ACTING = frozenset((CallStatus.RUNNING, CallStatus.READY))
+
+
 def fold(stored: Iterable[tuple[ev.AnyEvent, str]], state: SessionState | None = None) -> SessionState:
     """The state after `stored`: pairs of an event and its envelope's time."""
     state = state or SessionState()
@@ -180,7 +183,7 @@ def _status(state: SessionState, event: ev.AnyEvent) -> SessionStatus:
 def _moved(state: SessionState) -> SessionMove:
     if state.failure:
         return SessionMove.FAIL
-    if calls_in(state, CallStatus.RUNNING, CallStatus.READY) or state.plans.ready:
+    if state.plans.ready or not _ACTING.isdisjoint([call.status for call in state.calls.values()]):
         return SessionMove.ACT
     if pending(state):
         return SessionMove.WAIT

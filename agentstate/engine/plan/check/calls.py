@@ -39,9 +39,7 @@ def findings(call: Call, facts: Facts, usable: bool) -> Iterator[Finding]:
 
 def _references(call: Call) -> Iterator[Finding]:
     try:
-        list(references.within(call.parameters))
-        if call.output_path:
-            references.output(call.output_path)
+        _ = call.refers, call.outputs
         for scope in call.scopes or ():
             scopes.read(scope)
     except BadReference as error:
@@ -88,7 +86,7 @@ def _properties(call: Call, card: ToolCard) -> Iterator[Finding]:
 
 
 def _parameters(call: Call, card: ToolCard) -> Iterator[Finding]:
-    holes = [f"parameters.{place}" for place, _ in references.within(call.parameters)]
+    holes = [f"parameters.{place}" for place, _ in call.refers]
     known = call.parameters if not holes else _with_holes(call.parameters)
     for problem in schemas.problems(card.parameters, known, "parameters", limit=200):
         if _tells(problem, holes):

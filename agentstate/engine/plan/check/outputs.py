@@ -36,8 +36,7 @@ def conditional(plan: Plan, wiring: Graph) -> Mapping[str, bool]:
     perhaps: dict[str, bool] = {}
     for name in wiring.order:
         call = plan.by_id[name]
-        read = references.within(call.parameters)
-        perhaps[name] = bool(call.when) or any(_may_lack(each, call, plan, wiring, perhaps) for _, each in read)
+        perhaps[name] = bool(call.when) or any(_may_lack(each, call, plan, wiring, perhaps) for _, each in call.refers)
     return perhaps
 
 

@@ -22,7 +22,7 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
     """What is wrong with the references of a plan that can be wired."""
     for call in plan.calls:
         allowed = None if call.scopes is None else [scopes.read(scope) for scope in call.scopes]
-        for place, reference in references.within(call.parameters):
+        for place, reference in call.refers:
             yield from _sources(call, place, reference, facts, wiring)
             for group in reference.alternatives:
                 yield from _fits(plan, call, place, group[-1], facts, wiring)
