@@ -439,6 +439,7 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "chart.moved": _moved_chart,
     "state.changed": _changed,
     "conflict.opened": _contested,
+    "data.added": lambda data, tool: Sentence(f"{plain(data['of'])} added", value(data["data"]), "p"),
     "value.proposed": lambda data, tool: Sentence("Proposed", _proposal(data["proposal"]), "p"),
     "vote.cast": lambda data, tool: Sentence("Voted", data.get("reason", ""), "p"),
     "conflict.ended": _settled,

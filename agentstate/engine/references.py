@@ -26,6 +26,7 @@ MAX_TERMS = 16  # paths of one reference
 MAX_NESTING = 64  # levels of a structure that references stand in
 
 Views = Mapping[str, Any]  # kind -> object
+GIVEN = frozenset({"input", "user", "plan", "conversation", "session", "arguments", "output"})  # kinds nobody writes
 
 _TERM = re.compile(r"†?([a-z][a-z0-9_]{0,40})((?:\.[^\s.|&†]+)*)")
 
@@ -101,11 +102,16 @@ def output(text: str) -> Reference:
     """
     found = _parsed(text)
     for path in found.paths:
-        if path.kind != "state" or not path.names:
-            raise BadReference(text, "output", f"got {path}, want state.<name>[.<name>...]")
+        if not is_written(path.kind) or (path.kind == "state" and not path.names):
+            raise BadReference(text, "output", f"got {path}, want state.<name>[.<name>...], or a kind of data")
     if len(set(found.paths)) < len(found.paths):
         raise BadReference(text, "output", "it names a place twice")
     return found
+
+
+def is_written(kind: str) -> bool:
+    """Whether outputs may be written to messages of this kind; others are what the context makes of itself."""
+    return kind not in GIVEN
 
 
 def path(text: str) -> Path:

@@ -16,11 +16,14 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.charts import PLANNERS
 from agentstate.engine.memory.context import FORM, messages
 from agentstate.engine.memory.correction import factor_for
+from agentstate.engine.memory.data import told
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import ModelRequest, ToolSpec, json_text, request_digest, tokens_of
 from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.schemas import Declared
+from agentstate.engine.scratchpad import messages as messages_of
+from agentstate.engine.scratchpad import scopes
 from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.talk.notes import resolved_note
@@ -43,7 +46,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
         messages=messages(state.items, state.memory.summaries, definition.private),
         tools=_tools(definition, state),
         state={
-            **visible(state.pad, definition.private),
+            **_scoped(definition, state),
             "session": _session(state),
             **_user(state),
             **_talk(state),
@@ -60,6 +63,20 @@ def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
     if allowed is None or not state.chart.moves:
         return definition.tools
     return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in PLANNERS)
+
+
+def _scoped(definition: Definition, state: SessionState) -> dict[str, Any]:
+    """The scratchpad and, below `data`, what data messages have made: as far as the agent's scopes let it through and
+    without what is private.
+    """
+    views = {
+        **told(state.plans.own.data, definition.data),
+        messages_of.STATE: visible(state.pad, definition.private),
+    }
+    if definition.scopes is not None:
+        views = scopes.narrowed(views, definition.scopes)
+    data = {kind: value for kind, value in views.items() if kind != messages_of.STATE}
+    return {**views.get(messages_of.STATE, {}), **({"data": data} if data else {})}
 
 
 def _session(state: SessionState) -> dict[str, str]:

@@ -13,6 +13,7 @@ import msgspec
 from agentstate.engine.memory.shown import ToolSpec
 from sessions.agents.registry import Agent, schemas_for, tool_specs
 
+DATA_SHARE = 2  # tokens of the budget for one character of data: at four characters a token, an eighth of it
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -23,6 +24,8 @@ class Definition(msgspec.Struct, frozen=True):
     tools: tuple[ToolSpec, ...]
     private: tuple[str, ...] = ()
     forms: dict[str, str] = {}
+    scopes: tuple[str, ...] | None = None  # all that its requests show of state and data; None: everything
+    data: int = 0  # characters that they have for data messages
 
 
 class _Same:
@@ -55,7 +58,8 @@ def _made(same: _Same) -> tuple[Definition, bytes, str]:
     agent = same.agent
     declared = schemas_for(agent.schema)
     forms = {each.reference: each.source.decode() for each in declared.versions.values()} if declared else {}
-    definition = Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms)
+    room = agent.memory.budget // DATA_SHARE
+    definition = Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms, agent.scopes, room)
     data = to_bytes(definition)
     return definition, data, digest_of(data)
 

@@ -74,6 +74,7 @@ class Agent(msgspec.Struct, frozen=True):
     plans: Plans = "unasked"
     idle: int | None = None  # seconds that its sessions wait for their customers; None: as the settings say
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
+    scopes: tuple[str, ...] | None = None  # all that its model sees of state and data messages; None: everything
     chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
 
 

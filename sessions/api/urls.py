@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.api.views import changes, charts, memory, plans, profiles, requests, schemas, sessions, talk, versions
+from sessions.api.views import (
+    changes,
+    charts,
+    data,
+    memory,
+    plans,
+    profiles,
+    requests,
+    schemas,
+    sessions,
+    talk,
+    versions,
+)
 
 urlpatterns = [
     path("sessions", sessions.Sessions.as_view()),
@@ -24,6 +36,7 @@ urlpatterns = [
     path("sessions/<str:session>/diff", versions.Diff.as_view()),
     path("sessions/<str:session>/replay", versions.Replay.as_view()),
     path("sessions/<str:session>/state", changes.State.as_view()),
+    path("sessions/<str:session>/data", data.Data.as_view()),
     path("sessions/<str:session>/conflicts", changes.Conflicts.as_view()),
     path("sessions/<str:session>/conflicts/<str:conflict>/proposals", changes.Proposals.as_view()),
     path("sessions/<str:session>/conflicts/<str:conflict>/votes", changes.Votes.as_view()),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
+from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
@@ -20,6 +21,7 @@ __all__ = [
     "OtherSessionUnderKey",
     "Person",
     "RequestExpired",
+    "add_data",
     "cast_vote",
     "change_goals",
     "change_state",

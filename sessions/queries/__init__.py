@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sessions.queries.changes import ConflictLine, StateLine, conflicts, state_line
 from sessions.queries.counts import WallCounts, wall_counts
+from sessions.queries.data import DataLine, DataLines, data_of
 from sessions.queries.entry_lines import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
 from sessions.queries.plans import (
     GoalsLine,
@@ -44,6 +45,8 @@ __all__ = [
     "ERASED_NAME",
     "PAGE",
     "ConflictLine",
+    "DataLine",
+    "DataLines",
     "EntryLine",
     "GoalsLine",
     "LedgerLine",
@@ -58,6 +61,7 @@ __all__ = [
     "WallCounts",
     "check_plan",
     "conflicts",
+    "data_of",
     "decidable",
     "decided",
     "entries",

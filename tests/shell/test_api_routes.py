@@ -59,6 +59,8 @@ OPERATIONS = [
     ("GET", "/plans/{name}"),
     ("GET", "/sessions/{session}/state"),
     ("POST", "/sessions/{session}/state"),
+    ("GET", "/sessions/{session}/data"),
+    ("POST", "/sessions/{session}/data"),
     ("GET", "/sessions/{session}/conflicts"),
     ("POST", "/sessions/{session}/conflicts/{conflict}/proposals"),
     ("POST", "/sessions/{session}/conflicts/{conflict}/votes"),
@@ -92,6 +94,7 @@ ON_A_SESSION = [(method, path) for method, path in OPERATIONS if "{session}" in 
 BODIES: dict[str, dict[str, Any]] = {
     "topics": {"topic": "loan", "change": "open"},
     "state": {"seen": 1, "changes": [{"path": "state.goal", "value": "a card"}]},
+    "data": {"type": "data", "kind": "notes", "data": {"asked": 1}},
     "proposals": {"value": 1},
     "votes": {"proposal": ""},
     "settlement": {"proposal": "", "reason": "so it is"},

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, goals, memory, plans, runs, schema
+from agentstate.engine.decide import approvals, calls, conversation, data, goals, memory, plans, runs, schema, sealing
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.commands import (
     Adapt,
+    AddData,
     Answer,
     Arbitrate,
     Ask,
@@ -94,6 +95,7 @@ __all__ = [
     "Command",
     "CorrectReference",
     "Decide",
+    "AddData",
     "DecisionNotAllowed",
     "Delegated",
     "EditPlan",
@@ -180,6 +182,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Pin: memory.pinned,
     Unpin: memory.unpinned,
     Rate: memory.rated,
+    AddData: data.added,
     Fit: memory.fitted,
     Summarise: memory.summarised,
     GiveUp: memory.given_up,

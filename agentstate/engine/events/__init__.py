@@ -26,6 +26,7 @@ from agentstate.engine.events.changes import (
     Write,
 )
 from agentstate.engine.events.charts import ChartMoved, Shift
+from agentstate.engine.events.data import DataAdded
 from agentstate.engine.events.goals import GoalSource, GoalsSet
 from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
 from agentstate.engine.events.plans import (
@@ -113,6 +114,7 @@ AnyEvent = (
     | GoalsSet
     | SessionEnded
     | SessionFailed
+    | DataAdded
     | SessionExpired
     | SessionReopened
     | TalkDeclared
@@ -176,6 +178,7 @@ __all__ = [
     "DecisionMade",
     "Dropped",
     "Event",
+    "DataAdded",
     "Evidence",
     "ForkPromoted",
     "GoalSource",

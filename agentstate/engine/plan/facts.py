@@ -67,13 +67,15 @@ class ToolCard(msgspec.Struct, frozen=True):
 
 class Facts(msgspec.Struct, frozen=True):
     """`views` holds the values that are there (kind -> object; a kind that is not in it or in `declared` does not
-    exist); `declared` the schemas of kinds whose values come later; `form` the schema of the state.
+    exist); `declared` the schemas of kinds whose values come later; `form` the schema of the state, `data` those that
+    hold for data messages.
     """
 
     tools: Mapping[str, ToolCard]
     views: Views = msgspec.field(default_factory=lambda: {"state": {}})
     declared: Mapping[str, schemas.Schema] = {}
     form: schemas.Schema | None = None
+    data: Mapping[str, schemas.Schema] = {}
     instances: Mapping[str, Views] = {}
     delegates: frozenset[str] = frozenset()
     activities: frozenset[str] = frozenset()

@@ -13,6 +13,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import msgspec
 
+from agentstate.engine import references
 from agentstate.engine.plan import when
 from agentstate.engine.plan.model import BadPlan, Call, Plan
 from agentstate.engine.references import Path
@@ -96,11 +97,11 @@ def reads(call: Call) -> tuple[Path, ...]:
 
 
 def _overlap(one: Path, other: Path) -> bool:
-    return all(a == b for a, b in zip(one.names, other.names, strict=False))
+    return one.kind == other.kind and all(a == b for a, b in zip(one.names, other.names, strict=False))
 
 
 def _places_read(call: Call) -> tuple[Place, ...]:
-    return tuple((call.instance, path) for path in reads(call) if path.kind == "state")
+    return tuple((call.instance, path) for path in reads(call) if references.is_written(path.kind))
 
 
 def written_by(plan: Plan) -> dict[Place, list[str]]:

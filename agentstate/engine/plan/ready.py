@@ -18,6 +18,7 @@ from agentstate.engine.plan import when
 from agentstate.engine.plan.model import Call
 from agentstate.engine.plan.order import Graph, Place, graph
 from agentstate.engine.plan.rounds import OPEN, Outcome, Round
+from agentstate.engine.plan.rounds import place as place_of
 from agentstate.engine.references import Look, Never, Path, Resolution, Views, Waiting
 from agentstate.engine.scratchpad import marks
 
@@ -152,7 +153,7 @@ def _look(place: Place, now: Round, wiring: Graph, known: Mapping[str, Outcome],
     value = references.read(views, path)
     if not at and not below:
         return value or Never(f"there is no {path}, and nothing writes it")
-    written = marks.is_written(now.marks.get(instance, {}), path.names)
+    written = marks.is_written(now.marks.get(instance, {}), place_of(path))
     if any(_is_open(known.get(call)) for call in (below if written else (*at, *below))):
         return Waiting((path,))
     spoilt = [why for call in (below if written else (*at, *below)) if (why := _spoilt(now.plan.by_id[call], known))]

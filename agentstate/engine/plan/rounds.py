@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from agentstate.engine import scratchpad
 from agentstate.engine.plan.model import Call, Plan
 from agentstate.engine.references import Path
-from agentstate.engine.scratchpad import Pad, marks
+from agentstate.engine.scratchpad import Pad, marks, messages
 from agentstate.engine.scratchpad.marks import Marks
 from agentstate.errors import Invalid, NotFound, Refused
 
@@ -72,8 +72,9 @@ def began(now: Round, call: str, at: str = "") -> Round:
 def done(
     now: Round, pad: Pad, call: str, result: Any, at: str = "", outcome: int = 0
 ) -> tuple[Round, Pad, tuple[Path, ...]]:
-    """The call returned. `pad` is that of the call's instance; `outcome` counts the alternatives of its output path,
-    from 0. Gives what was written: nothing where another output was first. Raises BadOutcome.
+    """The call returned. `pad` is that of the call's instance, with its data messages (`messages.whole`); `outcome`
+    counts the alternatives of its output path, from 0. Gives what was written: nothing where another output was first.
+    Raises BadOutcome.
     """
     return _write(now, pad, call, result, at, "done", _aims(_open(now, call), outcome))
 
@@ -85,6 +86,11 @@ def failed(
     found = _open(now, call)
     aims = found.alternatives[-1] if found.has_error_path else ()
     return _write(now, pad, call, error, at, "failed", aims, reason)
+
+
+def unwritten(now: Round, call: str, status: Literal["done", "failed"], reason: str, at: str = "") -> Round:
+    """The call returned or failed, and what it gave has no place where it was to go."""
+    return _ended(now, call, Outcome(status, reason=reason, ended=at))
 
 
 def rejected(now: Round, call: str, reason: str = "", at: str = "") -> Round:
@@ -100,6 +106,11 @@ def skipped(now: Round, call: str, reason: str, at: str = "", kept: bool = False
 def blocked(now: Round, call: str, reason: str, at: str = "") -> Round:
     """Something that it depends on did not go well."""
     return _ended(now, call, Outcome("blocked", reason=reason, ended=at))
+
+
+def place(path: Path) -> tuple[str, ...]:
+    """The names at which a path stands in a scratchpad together with the data messages beside it."""
+    return path.names if path.kind == messages.STATE else (messages.name_of(path.kind), *path.names)
 
 
 def _open(now: Round, call: str) -> Call:
@@ -134,10 +145,10 @@ def _write(
 ) -> tuple[Round, Pad, tuple[Path, ...]]:
     instance = now.plan.by_id[call].instance
     written = now.marks.get(instance, {})
-    free = tuple(path for path in aims if marks.is_free(written, path.names, value))
+    free = tuple(path for path in aims if marks.is_free(written, place(path), value))
     for path in free:
-        pad = scratchpad.write(pad, str(path), value)
-        written = marks.marked(written, path.names, value)
+        pad = scratchpad.put(pad, place(path), value)
+        written = marks.marked(written, place(path), value)
     if len(free) < len(aims):
         reason = PATH_WRITTEN
     if aims and not free:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentstate.errors import Invalid
@@ -36,7 +37,12 @@ def read(pad: Pad, path: str) -> Any:
 
 def write(pad: Pad, path: str, value: Any) -> Pad:
     """A new pad with `value` merged in at `path`; `pad` itself is unchanged."""
-    head, *rest = parts(path)
+    return put(pad, parts(path), value)
+
+
+def put(pad: Pad, names: Sequence[str], value: Any) -> Pad:
+    """The same at the path of these names, of which there is at least one."""
+    head, *rest = names
     return {**pad, head: _write(pad.get(head), rest, value)}
 
 

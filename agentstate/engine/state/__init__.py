@@ -28,6 +28,7 @@ from agentstate.engine.state.changes import (
     vote_cast,
 )
 from agentstate.engine.state.charts import chart_moved
+from agentstate.engine.state.data import data_added
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
@@ -97,6 +98,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.GoalsSet: goals.goals_set,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
+    ev.DataAdded: data_added,
     ev.ModelRequested: runs.model_requested,
     ev.ModelAnswered: runs.model_answered,
     ev.ModelFailed: runs.model_failed,

@@ -13,11 +13,14 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine import schemas
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
 from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.rounds import Round
+from agentstate.engine.references import Path
+from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
 from agentstate.engine.state.rounds import (
@@ -26,6 +29,7 @@ from agentstate.engine.state.rounds import (
     Approval,
     Instance,
     Plans,
+    board_of,
     call_id,
     data_instance,
     others_of,
@@ -275,16 +279,16 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
             state = _with_round(state, instance, began(now, name, at), ())
             return replace(state, plans=replace(state.plans, ready=_without(state.plans.ready, key)))
         case ev.ToolReturned():
-            return _wrote(state, instance, name, call, *_done(state, now, key, event.result, at, event.outcome))
+            return _wrote(state, instance, call, _done(state, now, key, event.result, at, event.outcome))
         case ev.ToolFailed() if call.status is CallStatus.FAILED:
             error = {"error": event.reason}
-            failed = rounds.failed(now, _pad(state, key), name, error, at, event.reason)
-            return _wrote(state, instance, name, call, failed[0], failed[1])
+            failed = rounds.failed(now, _whole(state, key), name, error, at, event.reason)
+            return _wrote(state, instance, call, _fitting(state, now, key, failed, at))
         case ev.CallRefused():
             return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
         case ev.RequestEnded() if call.status is CallStatus.RESPONDED:
             answer = state.requests[event.request].response if event.request in state.requests else ""
-            return _wrote(state, instance, name, call, *_done(state, now, key, answer, at, 0))
+            return _wrote(state, instance, call, _done(state, now, key, answer, at, 0))
         case ev.RequestEnded() if call.status in CALL_ENDED:
             reason = _why(state, event)
             return _with_round(state, instance, rounds.rejected(now, name, reason, at), (name,))
@@ -305,25 +309,49 @@ def _why(state: SessionState, event: ev.RequestEnded) -> str:
     return said or event.because or event.outcome
 
 
-def _done(
-    state: SessionState, now: Round, key: str, result: Any, at: str, outcome: int
-) -> tuple[Round, dict[str, Any]]:
+Written = tuple[Round, dict[str, Any], tuple[Path, ...]]
+
+
+def _done(state: SessionState, now: Round, key: str, result: Any, at: str, outcome: int) -> Written:
     name, _ = place_of(state.plans, key) or ("", "")
-    done = rounds.done(now, _pad(state, key), name, result, at, outcome)
-    return done[0], done[1]
+    return _fitting(state, now, key, rounds.done(now, _whole(state, key), name, result, at, outcome), at)
 
 
-def _pad(state: SessionState, key: str) -> dict[str, Any]:
-    return pad_of(state.plans, state.pad, data_instance(state.plans, key))
+def _fitting(state: SessionState, now: Round, key: str, wrote: Written, at: str) -> Written:
+    """What an output wrote; nothing, where that would break the schema of a data message. A tool's result was judged
+    before: this is for an error that goes to an alternative, and for a person's answer in the result's place.
+    """
+    name, _ = place_of(state.plans, key) or ("", "")
+    board = board_of(state.plans, data_instance(state.plans, key))
+    try:
+        for kind in {path.kind for path in wrote[2]} & board.keys():
+            messages.must_follow(replace(board[kind], value=wrote[1][messages.name_of(kind)]), kind)
+    except schemas.BreaksSchema as broken:
+        ended = wrote[0].outcomes[name]
+        status: Any = "failed" if ended.status == "failed" else "done"
+        now = rounds.unwritten(now, name, status, f"{ended.reason} {broken.detail}".strip(), at)
+        return now, _whole(state, key), ()
+    return wrote
 
 
-def _wrote(state: SessionState, instance: str, name: str, call: Call, now: Round, pad: dict[str, Any]) -> SessionState:
-    """The round and the scratchpad after an output, and what may begin through it."""
+def _whole(state: SessionState, key: str) -> dict[str, Any]:
+    """The scratchpad that a call writes, and the data messages beside it."""
+    instance = data_instance(state.plans, key)
+    return messages.whole(pad_of(state.plans, state.pad, instance), board_of(state.plans, instance))
+
+
+def _wrote(state: SessionState, instance: str, call: Call, written: Written) -> SessionState:
+    """The round, the scratchpad and the data messages after an output, and what may begin through it."""
+    now, after, wrote = written
+    name, _ = place_of(state.plans, call.id) or ("", "")
     target = data_instance(state.plans, call.id)
+    before, board = pad_of(state.plans, state.pad, target), board_of(state.plans, target)
+    pad, data = messages.parted(before, after, board, wrote, f"tool:{call.tool}")
     if not target:
-        state = replace(state, pad=pad)
+        own = replace(state.plans.own, data=data)
+        state = replace(state, pad=pad, plans=replace(state.plans, own=own))
     else:
-        part = replace(state.plans.instances.get(target, Instance()), pad=pad, seq=state.seq)
+        part = replace(state.plans.instances.get(target, Instance()), pad=pad, data=data, seq=state.seq)
         state = replace(state, plans=replace(state.plans, instances={**state.plans.instances, target: part}))
     return _with_round(state, instance, now, (name,))
 

@@ -64,7 +64,7 @@ MADE_ANEW: Mapping[str, str] = {
     "model_retry_at": "nothing is asked",
     "failure": "that was then",
     "changes": "marks as they were; conflicts have been withdrawn, and what arrived has arrived",
-    "plans": "versions stay counted, what instances remember holds again, the round is over",
+    "plans": "versions stay counted, what instances and data messages remember holds again, the round is over",
     "chart": "where it stood then, with nothing timed",
 }
 GOES_BACK: Mapping[str, str] = {

@@ -7,7 +7,7 @@ finds its place without an index. Bounded: a plan of at most `MAX_PLAN` calls in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +18,7 @@ from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
+from agentstate.engine.scratchpad.messages import Held, values
 
 MAX_INSTANCES = 1_000
 TOLD_CALLS = 40  # of a plan, that a model request shows one by one
@@ -28,8 +29,9 @@ Told = Literal["each", "whole", "note"]
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """One data context: its scratchpad, what it was given, and how far the round is with it. `seq` is the entry that
-    changed it last. `subject` is whose data it is and `kid` the key of that subject; empty: the session's customer.
+    """One data context: its scratchpad, what it was given, the objects of its other data messages by kind, and how far
+    the round is with it. `seq` is the entry that changed it last. `subject` is whose data it is and `kid` the key of
+    that subject; empty: the session's customer.
     """
 
     pad: dict[str, Any] = {}
@@ -40,6 +42,7 @@ class Instance(msgspec.Struct, frozen=True):
     seq: int = 0
     subject: str = ""
     kid: str = ""
+    data: dict[str, Held] = {}
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -54,7 +57,7 @@ class Approval(msgspec.Struct, frozen=True):
 class Plans(msgspec.Struct, frozen=True):
     """The plan in force and its round. `ready` are ids of calls that may begin, oldest first; `left` counts the calls
     that have not ended; `told` says how the agent learns of results; `own` is the round's part of the session itself,
-    whose scratchpad is the session's.
+    whose scratchpad is the session's and whose data messages are those without an instance.
     """
 
     version: int = 0
@@ -136,11 +139,26 @@ def pad_of(plans: Plans, pad: dict[str, Any], instance: str) -> dict[str, Any]:
     return found.pad if found else {}
 
 
+def board_of(plans: Plans, instance: str) -> dict[str, Held]:
+    """The objects of data messages of an instance, or of the session itself: nothing of one is seen by another."""
+    if not instance:
+        return plans.own.data
+    found = plans.instances.get(instance)
+    return found.data if found else {}
+
+
+def boards(plans: Plans) -> Iterator[dict[str, Held]]:
+    """Those of the session itself and of every instance."""
+    yield plans.own.data
+    yield from (part.data for part in plans.instances.values())
+
+
 def views_of(plans: Plans, pad: dict[str, Any], instance: str) -> Views:
     """What references of that instance may read. Its own input stands over the round's."""
     found = plans.instances.get(instance) if instance else None
     inputs = {**plans.inputs, **found.inputs} if found else plans.inputs
-    return {"state": pad_of(plans, pad, instance), "input": inputs}
+    data = values(board_of(plans, instance))
+    return {**data, "state": pad_of(plans, pad, instance), "input": inputs}
 
 
 def others_of(plans: Plans, pad: dict[str, Any]) -> Mapping[str, Views]:

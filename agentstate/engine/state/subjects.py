@@ -42,7 +42,7 @@ def kid_of(state: SessionState, event: ev.AnyEvent) -> str:
     if not state.plans.instances and not state.versions.late:
         return ""
     match event:
-        case ev.CallsDropped() | ev.StateMigrated() | ev.CallReadied():
+        case ev.CallsDropped() | ev.StateMigrated() | ev.CallReadied() | ev.DataAdded():
             return kid_of_instance(state.plans, event.instance)
         case ev.DecisionMade() | ev.RequestEnded():
             request = state.requests.get(event.request)

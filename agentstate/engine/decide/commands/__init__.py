@@ -7,6 +7,7 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import (
@@ -27,6 +28,7 @@ from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Roll
 __all__ = [
     "Adapt",
     "Answer",
+    "AddData",
     "Arbitrate",
     "Ask",
     "Begin",

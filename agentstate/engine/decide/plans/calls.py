@@ -12,9 +12,13 @@ from agentstate.engine.decide.schema import misfit
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model, ready
 from agentstate.engine.plan.rounds import BadOutcome
+from agentstate.engine.references import Path
+from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import (
     Plans,
+    board_of,
+    boards,
     data_instance,
     others_of,
     pad_of,
@@ -23,7 +27,7 @@ from agentstate.engine.state.rounds import (
     round_of,
     views_of,
 )
-from agentstate.errors import Invalid, NotFound
+from agentstate.errors import Invalid, NotFound, Refused
 
 
 def next_call(state: SessionState, key: str) -> Call:
@@ -64,7 +68,7 @@ def output(command: Return, call: Call, state: SessionState, given: Given) -> ev
         return ev.ToolReturned(call.id, command.attempt, command.result)
     try:
         path = _fitting(state, call, found, command, given)
-    except Invalid as error:
+    except (Invalid, Refused) as error:
         reason = f"it ran, but its result was not taken: {error.detail}"
         return ev.ToolFailed(call.id, command.attempt, reason, False, "", error.code, command.result)
     return ev.ToolReturned(call.id, command.attempt, command.result, path, command.outcome)
@@ -80,10 +84,20 @@ def _fitting(state: SessionState, call: Call, found: model.Call, command: Return
     pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
     here = msgspec.structs.replace(state, pad=pad)
     for path in outcomes[command.outcome] if outcomes else ():
+        if path.kind != messages.STATE:
+            _must_fit_data(state, call, path, command)
+            continue
         aimed = msgspec.structs.replace(call, output_path=str(path))
         if broken := misfit(here, aimed, command.result, given):
             raise Invalid(broken)
     return found.output_path or None
+
+
+def _must_fit_data(state: SessionState, call: Call, path: Path, command: Return) -> None:
+    """Raises BreaksSchema, or TooMuchData."""
+    board = board_of(state.plans, data_instance(state.plans, call.id))
+    after = messages.written(board, path, command.result)
+    messages.must_have_room(boards(state.plans), board, path.kind, after)
 
 
 def readied(call: Call) -> ev.CallReadied:

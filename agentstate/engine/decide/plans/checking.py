@@ -13,8 +13,9 @@ from agentstate.engine.decide.schema import in_force
 from agentstate.engine.plan import check, model
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
+from agentstate.engine.scratchpad.messages import declared, values
 from agentstate.engine.state import SessionState
-from agentstate.engine.state.rounds import MAX_PLAN, views_of
+from agentstate.engine.state.rounds import MAX_PLAN, board_of, views_of
 
 
 def written(plan: Plan) -> tuple[dict[str, Any], ...]:
@@ -46,12 +47,13 @@ def facts_for(
     """What a plan of this session is checked against."""
     views = {**views_of(state.plans, state.pad, ""), "input": inputs}
     if instances:
-        views["state"] = {}
-        views["input"] = {**inputs, **instances[0].inputs}
+        first = values(board_of(state.plans, instances[0].name))
+        views = {**first, "state": {}, "input": {**inputs, **instances[0].inputs}}
     return Facts(
         tools={name: card_of(tool) for name, tool in given.tools.items()},
         views=views,
         form=form.schema if (form := in_force(state, given)) else None,
+        data={} if instances else declared(board_of(state.plans, "")),
         # An instance of another data subject cannot be named: nothing of one subject reaches another's entries.
         instances={
             name: views_of(state.plans, state.pad, name) for name, part in state.plans.instances.items() if not part.kid

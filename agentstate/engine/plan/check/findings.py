@@ -37,6 +37,7 @@ ERRORS = {
 }
 WARNINGS = {
     "several_writers": "several calls may write one path: the first result appended wins",
+    "new_kind": "an output goes to a kind of data that is not there, and that no call reads",
     "overlapping_outputs": "one call writes a part of what another writes, in no order",
     "dead_alternative": "an alternative of a reference has no source: it is never taken",
     "undeclared_output": "a reference names a part that the writer's schema does not declare",

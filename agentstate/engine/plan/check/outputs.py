@@ -27,8 +27,12 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
             yield _several(plan, place[1], calls, perhaps)
         yield from _overlapping(place, calls, written, wiring)
     yield from _scopes(plan, facts, wiring, written)
+    read = {path.kind for places in wiring.reads.values() for _, path in places} | {"state"}
     for call in plan.calls:
         yield from _in_the_form(call, facts)
+        for kind in dict.fromkeys(path.kind for group in call.alternatives for path in group):
+            if kind not in read and kind not in facts.of(call.instance):
+                yield Finding("new_kind", call.id, f"there is no {kind}, and no call reads it")
 
 
 def conditional(plan: Plan, wiring: Graph) -> Mapping[str, bool]:
@@ -126,17 +130,19 @@ def _sources(call: str, wiring: Graph) -> Iterator[str]:
 
 
 def _in_the_form(call: Call, facts: Facts) -> Iterator[Finding]:
-    form = facts.form if not call.instance else None
-    if form is None:
+    if call.instance:
         return
     card = facts.card_of(call)
     for number, group in enumerate(call.alternatives):
         is_error = call.has_error_path and number == len(call.alternatives) - 1
         for path in group:
+            form = facts.form if path.kind == "state" else facts.data.get(path.kind)
+            if form is None:
+                continue
             word, wanted = shapes.at(form, path.names)
             given = True if is_error or card is None or card.result is None else card.result
             why = "" if word == "impossible" else shapes.disagree(given, wanted)
             if word == "impossible":
-                yield Finding("not_in_form", call.id, f"the form of the state has no place for {path}")
+                yield Finding("not_in_form", call.id, f"the form of {path.kind} has no place for {path}")
             elif why:
                 yield Finding("wrong_type", call.id, f"{path}: {why}")

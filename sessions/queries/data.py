@@ -1,0 +1,48 @@
+"""The data messages of a session, as objects: what they have made by now."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine.schemas import HIDDEN
+from agentstate.engine.scratchpad import messages
+from agentstate.people.permissions import Permission, can
+from sessions import states
+from sessions.queries.entry_lines import must_read
+from sessions.queries.session_lines import Person
+
+
+class DataLine(msgspec.Struct, frozen=True):
+    """The object of one kind, of the session itself or of an instance; `by` sent the newest message."""
+
+    kind: str
+    instance: str
+    value: Any
+    schema: Any
+    by: str
+
+
+class DataLines(msgspec.Struct, frozen=True):
+    """All of them after `seq` entries."""
+
+    seq: int
+    objects: list[DataLine]
+    may_change: bool
+
+
+def data_of(user: Person, session: UUID) -> DataLines:
+    """The objects that data messages have made; private values only for those who may unmask, and none of instances of
+    another data subject. Raises UnknownSession, PermissionDenied (it needs `read`).
+    """
+    team = must_read(user, session)
+    state = states.load(session).state
+    hidden = not can(user, Permission.UNMASK, team)
+    own = [("", state.plans.own), *((name, part) for name, part in state.plans.instances.items() if not part.kid)]
+    found = []
+    for instance, part in own:
+        shown = messages.shown(part.data, HIDDEN) if hidden else messages.values(part.data)
+        found += [DataLine(kind, instance, shown[kind], held.schema, held.by) for kind, held in part.data.items()]
+    return DataLines(state.seq, found, can(user, Permission.CHANGE_STATE, team))
