@@ -44,7 +44,7 @@ def session_chart(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @require_safe
 def chart_list(request: HttpRequest) -> HttpResponse:
     """The charts, with what their checks and cases say."""
-    return render(request, "agent_sessions/charts.html", {"charts": charts.chart_lines(request.user)})
+    return render(request, "agent_sessions/charts.html", {"here": "charts", "charts": charts.chart_lines(request.user)})
 
 
 @console
@@ -52,7 +52,9 @@ def chart_list(request: HttpRequest) -> HttpResponse:
 def chart(request: HttpRequest, name: str) -> HttpResponse:
     """One chart: its states, findings, cases and coverage."""
     view = charts.chart_view(request.user, name)
-    return render(request, "agent_sessions/chart.html", {"view": view, "states": nested(view.outline)})
+    return render(
+        request, "agent_sessions/chart.html", {"here": "charts", "view": view, "states": nested(view.outline)}
+    )
 
 
 def nested(outline: Sequence[Awaited]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from audit.keys import Erased
 from sessions import queries
 
 View = Callable[..., HttpResponseBase]
+INSIDE = (Permission.CONFIGURE, Permission.CHANGE_STATE)
 
 
 class Shell:
@@ -39,6 +40,11 @@ class Shell:
     def open_decisions(self) -> int:
         """The badge: what waits for this person, counted by the query that lists it."""
         return queries.decidable(self.person).count() if self.person else 0
+
+    @cached_property
+    def may_look_inside(self) -> bool:
+        """Whether how agents are made concerns this person: who sets them up, or changes what their sessions hold."""
+        return any(teams_with(self.person, each) for each in INSIDE) if self.person else False
 
     @cached_property
     def may_play_caller(self) -> bool:

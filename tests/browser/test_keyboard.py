@@ -81,6 +81,38 @@ def test_after_a_decision_the_next_one_has_the_focus(desk: Desk, demo: Demo):
     expect(page.locator("#acts")).to_be_visible()  # it is open: the next one, not the one just decided
 
 
+def test_from_a_session_to_its_chart_and_all_charts_with_tab_and_enter(desk: Desk, demo: Demo):
+    page = desk.person("supervisor")
+    page.goto(f"/sessions/{demo.call().id}/chart/")
+    live(page)
+    tab_to(page, "main a[href='/charts/']")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="Charts")).to_be_visible()
+    live(page)
+    tab_to(page, "a[href='/charts/bank-transfer/']")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="A transfer by telephone")).to_be_visible()
+    live(page)
+    tab_to(page, ".states summary")
+    page.keyboard.press("Enter")
+    expect(page.locator(".states details[open]")).to_have_count(1)
+
+
+def test_a_customers_consent_is_noted_with_tab_and_enter(desk: Desk, demo: Demo):
+    call = demo.call().asks_to_move(1750)
+    page = desk.person("supervisor")
+    page.goto(f"/sessions/{call.id}/state/")
+    page.get_by_role("link", name="Customer").press("Enter")
+    expect(page.get_by_role("heading", level=1, name=call.person.name)).to_be_visible()
+    live(page)
+    tab_to(page, "#purpose-personalisation [name=note]")
+    page.keyboard.type("Said so just now")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#purpose-personalisation")).to_contain_text("Agreed")
+    expect(page.locator("#purpose-personalisation")).to_contain_text("Said so just now")
+
+
 def test_keys_do_nothing_while_somebody_types_and_the_list_of_them_opens(desk: Desk, demo: Demo):
     page = live(desk.person("supervisor"))
     page.keyboard.press("/")
