@@ -25,7 +25,7 @@ from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
 from audit import keys, ledger
-from sessions import live, projections, states
+from sessions import live, plans, projections, states
 from sessions.agents.registry import given_for
 from sessions.states import Loaded
 
@@ -85,9 +85,14 @@ class Author(msgspec.Struct, frozen=True):
 Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
 
 
+def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    """The events that `command` amounts to, with what it names looked up beforehand. Raises what `decide` refuses."""
+    return decide(command, state, plans.informed(command, state, given))
+
+
 def step(command: Command) -> Step:
     """The step that is one command."""
-    return lambda state, given: decide(command, state, given)
+    return partial(decided, command)
 
 
 def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:

@@ -6,17 +6,21 @@ is a row of its own, and none is ever changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from msgspec.structs import replace
 
 from agentstate.clock import now
-from agentstate.engine.decide.plans import card_of, facts_for
+from agentstate.engine.decide import Command, Given
+from agentstate.engine.decide.plans import card_of, delegates_in, facts_for
 from agentstate.engine.plan import library
-from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.model import Plan
+from agentstate.engine.state import SessionState
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from audit import keys
@@ -62,14 +66,43 @@ def keep(tenant: UUID, team: UUID, by: str, name: str, plan: Plan, more: dict[st
 
 def saved_plan(team: UUID, reference: str) -> Saved:
     """The saved plan `name` (its newest version) or `name@version` of a team. Raises UnknownPlan."""
-    name, at, version = reference.partition("@")
-    rows = SavedPlan.objects.filter(team=team, name=name[:80])
-    if at:
-        rows = rows.filter(version=int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0)
-    row = rows.order_by("-version").first()
+    name, version = _parts(reference)
+    rows = SavedPlan.objects.filter(team=team, name=name)
+    row = (rows if version is None else rows.filter(version=version)).order_by("-version").first()
     if row is None:
         raise UnknownPlan(reference[:100])
     return opened(row)
+
+
+def _parts(reference: str) -> tuple[str, int | None]:
+    """Name and version of a reference; None: the newest, 0, which no plan has: not a version at all."""
+    name, at, version = reference.partition("@")
+    if not at:
+        return name[:80], None
+    return name[:80], int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0
+
+
+def kept_among(team: UUID, references: Iterable[str]) -> frozenset[str]:
+    """Those of the references, `name` or `name@version`, under which the team keeps a plan. One query."""
+    wanted = {reference: _parts(reference) for reference in references}
+    names = {name for name, _ in wanted.values()}
+    rows = SavedPlan.objects.filter(team=team, name__in=names).values_list("name", "version")
+    kept = {(name, number) for name, version in rows for number in (version, None)}
+    return frozenset(reference for reference, parts in wanted.items() if parts in kept)
+
+
+def informed(command: Command, state: SessionState, given: Given) -> Given:
+    """`given` with the saved plans that calls in the command may be handed over to: `decide` itself looks nothing up.
+    Costs nothing where no call names a delegate.
+    """
+    return _with_saved(given, state, delegates_in(command, state))
+
+
+def _with_saved(given: Given, state: SessionState, named: Iterable[str]) -> Given:
+    wanted = frozenset(named) - given.saved
+    if not wanted or state.opened is None:
+        return given
+    return replace(given, saved=given.saved | kept_among(UUID(state.opened.team), wanted))
 
 
 def opened(row: SavedPlan) -> Saved:
@@ -90,5 +123,7 @@ def cards_of(agent: str) -> dict[str, ToolCard]:
 def facts_of(session: UUID, plan: Plan | None = None, inputs: dict[str, Any] | None = None) -> Facts:
     """What a plan of this session is checked against."""
     state = states.load(session).state
+    plan = plan or Plan()
     given = given_for(state.opened.agent if state.opened else "", now())
-    return facts_for(state, plan or Plan(), inputs or {}, given)
+    named = {call.delegate for call in plan.calls} - {"", ANONYMOUS}
+    return facts_for(state, plan, inputs or {}, _with_saved(given, state, named))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
-from django.apps import apps
 from django.conf import settings
 
 from agentstate.engine import policy as pol
@@ -196,23 +195,10 @@ def given_for(agent: str, at: datetime) -> Given:
         reads=reads_of(agent),
         idle=idle_of(found),
         follow=found.plans == "follow",
-        saves=_saves,
+        saved=frozenset({BATCH.name}),
         chart=charts.named(found.chart) if found.chart else None,
         charts=charts.by_reference(),
     )
-
-
-def _saves(team: str, plan: str) -> bool:
-    """Whether a call may be handed over to this: a plan that the team keeps, or a part of a batch."""
-    if plan == BATCH.name or not team:
-        return plan == BATCH.name
-    name, at, version = plan.partition("@")
-    # Agents are registered before Django's models can be imported.
-    kept = apps.get_model("agent_sessions", "SavedPlan").objects.filter(team=team, name=name[:80])
-    if at:
-        kept = kept.filter(version=int(version) if version.isascii() and version.isdigit() and len(version) < 9 else 0)
-    found: bool = kept.exists()
-    return found
 
 
 def idle_of(agent: Agent) -> int:

@@ -28,13 +28,12 @@ from agentstate.engine.decide import (
     Rest,
     SessionOver,
     Wind,
-    decide,
 )
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
 from sessions.agents import registry
-from sessions.commit import Committed, Lease, LeaseLost, Step, run_commands
+from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
 from sessions.runtime import asking, crash, delegates, execute, leases
 from sessions.runtime.flights import Flights
@@ -119,14 +118,14 @@ def settled(lease: Lease, outcome: Command) -> Step:
     with it is recorded.
     """
 
-    def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    def recorded(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         try:
-            return decide(outcome, state, given)
+            return decided(outcome, state, given)
         except (Outdated, SessionOver) as refused:
             log.info("session %s: dropped %s: %s", lease.session, type(outcome).__name__, refused)
             return ()
 
-    return decided
+    return recorded
 
 
 def intend(session: UUID, flying: Set[str]) -> Step:
@@ -134,7 +133,7 @@ def intend(session: UUID, flying: Set[str]) -> Step:
     rests; before it acts, what is known of the customer is brought up to date.
     """
 
-    def decided(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    def intended(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
         actions = core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying))
@@ -146,15 +145,15 @@ def intend(session: UUID, flying: Set[str]) -> Step:
             events += latest
         return events
 
-    return decided
+    return intended
 
 
 def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
     """What the command amounts to. A context that cannot be made to fit is a failure that people see."""
     try:
-        return decide(command, state, given)
+        return decided(command, state, given)
     except ContextTooSmall as refused:
-        return decide(GiveUp(str(refused)), state, given)
+        return decided(GiveUp(str(refused)), state, given)
 
 
 Wanted = Callable[[SessionState], Command | None]

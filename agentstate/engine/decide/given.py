@@ -33,10 +33,6 @@ class ToolFacts(msgspec.Struct, frozen=True):
     compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
 
 
-def _nothing_saved(team: str, plan: str) -> bool:
-    return False
-
-
 class Given(msgspec.Struct, frozen=True):
     """What the outside hands to `decide`: the time, fresh ids, the tools and the policy in force."""
 
@@ -53,4 +49,4 @@ class Given(msgspec.Struct, frozen=True):
     ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
     idle: int = 0  # seconds that a session may wait for its customer before it expires; 0: for ever
     follow: bool = False  # whether plans of the model are to be followed exactly
-    saves: Callable[[str, str], bool] = _nothing_saved  # whether a team keeps a plan: (team, `name` or `name@version`)
+    saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps

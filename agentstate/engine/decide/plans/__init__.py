@@ -12,6 +12,7 @@ from __future__ import annotations
 from agentstate.engine.decide.plans.answers import answered, beside, of_model, plain
 from agentstate.engine.decide.plans.calls import covering, effect_of, next_call, output, readied
 from agentstate.engine.decide.plans.checking import card_of, facts_for
+from agentstate.engine.decide.plans.delegates import delegates_in
 from agentstate.engine.decide.plans.following import followed_up
 from agentstate.engine.decide.plans.force import DEVIATES, approved, deviating, follows, plan_tool
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, FollowsPlan, NoPlan, PlanChanged, TooManyInstances
@@ -30,6 +31,7 @@ __all__ = [
     "card_of",
     "covering",
     "delegated",
+    "delegates_in",
     "deviating",
     "edited",
     "effect_of",

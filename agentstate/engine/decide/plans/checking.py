@@ -58,16 +58,9 @@ def facts_for(
         instances={
             name: views_of(state.plans, state.pad, name) for name, part in state.plans.instances.items() if not part.kid
         },
-        delegates=_delegates(state, plan, given),
+        delegates=given.saved | {ANONYMOUS},
         many=bool(instances),
     )
-
-
-def _delegates(state: SessionState, plan: Plan, given: Given) -> frozenset[str]:
-    """Those of the plan's delegates that there are."""
-    team = state.opened.team if state.opened else ""
-    named = dict.fromkeys(call.delegate for call in plan.calls if call.delegate not in ("", ANONYMOUS))
-    return frozenset({ANONYMOUS, *(name for name in named if given.saves(team, name))})
 
 
 def card_of(tool: ToolFacts) -> ToolCard:

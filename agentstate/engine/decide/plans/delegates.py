@@ -1,0 +1,53 @@
+"""Which saved plans a command names: who decides looks them up beforehand, and hands them in as `Given.saved`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from agentstate.engine.decide.commands import Answer, Begin, Command, Decide, EditPlan, ProposePlan, TakeTask
+from agentstate.engine.plan.facts import ANONYMOUS
+from agentstate.engine.state import SessionState
+
+DELEGATE = "_delegate"
+
+
+def delegates_in(command: Command, state: SessionState) -> frozenset[str]:
+    """The references, `name` or `name@version`, of all that calls in the command may be handed over to. Nothing in it
+    was checked yet.
+    """
+    return frozenset(_named(_calls_in(command, state))) - {"", ANONYMOUS}
+
+
+def _calls_in(command: Command, state: SessionState) -> Iterable[Any]:
+    match command:
+        case ProposePlan(calls=calls) | EditPlan(calls=calls) | TakeTask(plan=ProposePlan(calls=calls)):
+            return calls
+        case Answer(calls=calls):
+            return chain.from_iterable((call.arguments, *_listed(call.arguments)) for call in calls)
+        case Decide(arguments=arguments):
+            return (*_listed(arguments), *_proposed(state))
+        case Begin():
+            return _proposed(state)
+        case _:
+            return ()
+
+
+def _proposed(state: SessionState) -> Iterable[Any]:
+    """The calls of the plan that waits to be let through."""
+    proposal = state.calls.get(state.plans.proposed)
+    return _listed(proposal.arguments) if proposal is not None else ()
+
+
+def _listed(arguments: Any) -> Iterable[Any]:
+    """The calls of a plan that stands whole in a call's arguments."""
+    calls = arguments.get("calls") if isinstance(arguments, dict) else None
+    return calls if isinstance(calls, list | tuple) else ()
+
+
+def _named(calls: Iterable[Any]) -> Iterator[str]:
+    for call in calls:
+        name = call.get(DELEGATE) if isinstance(call, dict) else None
+        if isinstance(name, str):
+            yield name
