@@ -1,10 +1,11 @@
-"""Signed notes (C2SP signed-note) with Ed25519, the signature type 0x01.
+"""Signed notes (C2SP signed-note): any number of signatures, of which this module verifies Ed25519, the type 0x01.
 
 A note is a text ending in a newline, an empty line, and signature lines `— <key name> <base64>`. Everything
 is decided on the exact bytes: newline is the only line end, base64 has one spelling, nothing is trimmed.
 Where other implementations are lenient this one is not, so that no file means two things.
 
-Keys are written as vkeys: `<name>+<8 hex digits>+<base64 of 0x01 and the 32-byte public key>`.
+Keys are written as vkeys: `<name>+<8 hex digits>+<base64 of the type's byte and the public key>`. The other types of
+signatures that a note carries, those of witnesses, are made and verified in cosignature.py.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 ED25519 = b"\x01"
+COSIGNATURE = b"\x04"  #: Ed25519 with a time (C2SP tlog-cosignature)
+ML_DSA_44 = b"\x06"  #: ML-DSA-44 with a time, of logs and witnesses (C2SP tlog-cosignature)
+KEY_SIZES = {ED25519: 32, COSIGNATURE: 32, ML_DSA_44: 1312}  #: bytes of a public key, by type
 MAX_NOTE = 1_000_000  #: bytes, as in Go's note package
 MAX_SIGNATURES = 100
 _PREFIX = "— "
@@ -41,18 +45,19 @@ class BadNote(ValueError):
 
 @dataclass(frozen=True)
 class VerifierKey:
-    """A named Ed25519 public key (32 bytes)."""
+    """A named public key, of the size of its kind (`KEY_SIZES`)."""
 
     name: str
     public: bytes
+    kind: bytes = ED25519
 
     @property
     def key_id(self) -> bytes:
         """The four bytes that stand for the key in a signature line."""
-        return hashlib.sha256(self.name.encode() + b"\n" + ED25519 + self.public).digest()[:4]
+        return hashlib.sha256(self.name.encode() + b"\n" + self.kind + self.public).digest()[:4]
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.key_id.hex()}+{_base64(ED25519 + self.public)}"
+        return f"{self.name}+{self.key_id.hex()}+{_base64(self.kind + self.public)}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,14 @@ class Signature:
     key_id: bytes
     value: bytes
 
+    def is_by(self, key: VerifierKey) -> bool:
+        """Whether the line names this key; whether it is right is another question."""
+        return (self.name, self.key_id) == (key.name, key.key_id)
+
+    def line(self) -> str:
+        """The line, with its newline."""
+        return f"{_PREFIX}{self.name} {_base64(self.key_id + self.value)}\n"
+
 
 @dataclass(frozen=True)
 class Note:
@@ -72,18 +85,21 @@ class Note:
     signatures: tuple[Signature, ...]
 
 
-def parse_vkey(text: str) -> VerifierKey:
-    """Read a vkey; refuses another algorithm, a wrong id and keys of small order."""
+def parse_vkey(text: str, kinds: Sequence[bytes] = (ED25519,)) -> VerifierKey:
+    """Read a vkey of one of these kinds; refuses any other, a wrong id and Ed25519 keys of small order."""
     parts = text.split("+", 2)
     if len(parts) != 3:
         raise BadNote("verifier key: want name+id+base64")
     name, key_id, encoded = parts
     _check_name(name)
     key = _debase64(encoded)
-    if len(key) != 33 or key[:1] != ED25519:
-        raise BadNote("verifier key: want 0x01 and 32 bytes")
-    _check_public(key[1:])
-    result = VerifierKey(name, key[1:])
+    kind, public = key[:1], key[1:]
+    if kind not in kinds or len(public) != KEY_SIZES[kind]:
+        wanted = ", ".join(f"0x{each.hex()} and {KEY_SIZES[each]} bytes" for each in kinds)
+        raise BadNote(f"verifier key: want {wanted}")
+    if kind != ML_DSA_44:
+        _check_public(public)
+    result = VerifierKey(name, public, kind)
     if result.key_id.hex() != key_id:
         raise BadNote(f"verifier key: got id {key_id!r}, want {result.key_id.hex()!r}")
     return result
@@ -99,8 +115,15 @@ def sign(text: str, name: str, private: Ed25519PrivateKey) -> bytes:
     """The note: `text` (must end in a newline) with one signature under `name`."""
     _check_text(text)
     key = verifier_key(name, private)
-    signature = key.key_id + private.sign(text.encode())
-    return f"{text}\n{_PREFIX}{name} {_base64(signature)}\n".encode()
+    return f"{text}\n{Signature(name, key.key_id, private.sign(text.encode())).line()}".encode()
+
+
+def extended(data: bytes, signatures: Sequence[Signature]) -> bytes:
+    """The note `data` with further signatures; those that it has already are not written twice."""
+    held = parse(data).signatures
+    whole = data + "".join(each.line() for each in dict.fromkeys(signatures) if each not in held).encode()
+    parse(whole)
+    return whole
 
 
 def parse(data: bytes) -> Note:
@@ -121,7 +144,7 @@ def parse(data: bytes) -> Note:
     lines = block[:-1].split("\n")
     if len(lines) > MAX_SIGNATURES:
         raise BadNote(f"note: got {len(lines)} signatures, want at most {MAX_SIGNATURES}")
-    return Note(text, tuple(_signature(line) for line in lines))
+    return Note(text, tuple(parse_line(line) for line in lines))
 
 
 def open_note(data: bytes, trusted: Sequence[VerifierKey]) -> str:
@@ -133,22 +156,26 @@ def open_note(data: bytes, trusted: Sequence[VerifierKey]) -> str:
     verified = 0
     for signature in note.signatures:
         for key in trusted:
-            if (signature.name, signature.key_id) == (key.name, key.key_id):
-                _verify(key, signature, note.text)
+            if signature.is_by(key):
+                verify(key, signature, note.text)
                 verified += 1
     if not verified:
         raise BadNote("note: no signature by a trusted key")
     return note.text
 
 
-def _verify(key: VerifierKey, signature: Signature, text: str) -> None:
+def verify(key: VerifierKey, signature: Signature, text: str) -> None:
+    """Raises BadNote unless this is the key's plain Ed25519 signature of `text`."""
+    if key.kind != ED25519:
+        raise BadNote(f"note: {key.name} has a key of kind 0x{key.kind.hex()}, want 0x01")
     try:
         Ed25519PublicKey.from_public_bytes(key.public).verify(signature.value, text.encode())
     except (InvalidSignature, ValueError):
         raise BadNote(f"note: the signature of {key.name} does not match") from None
 
 
-def _signature(line: str) -> Signature:
+def parse_line(line: str) -> Signature:
+    """Read one signature line, given without its newline."""
     name, space, encoded = line.removeprefix(_PREFIX).partition(" ")
     if not line.startswith(_PREFIX) or not space:
         raise BadNote("note: malformed signature line")

@@ -167,7 +167,7 @@ def _verifiers(data: bytes, key: verify.LogKey = OWN_KEY) -> bool:
 
 def _holds(key: note.VerifierKey, line: note.Signature, text: str) -> bool:
     try:
-        note._verify(key, line, text)
+        note.verify(key, line, text)
     except note.BadNote:
         return False
     return True
