@@ -13,8 +13,10 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the apps tha
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from audit.keys import start  # noqa: E402
 from sessions.consumers import routes  # noqa: E402
 
+start.check_or_leave()
 application = ProtocolTypeRouter(
     {"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))}
 )

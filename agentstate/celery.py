@@ -7,9 +7,18 @@ from __future__ import annotations
 import os
 
 from celery import Celery
+from celery.signals import worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentstate.settings")
 
 app = Celery("agentstate")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["sessions"])
+
+
+@worker_init.connect
+def _with_the_right_keys(**_: object) -> None:
+    """A worker that could not read what was said does not start."""
+    from audit.keys import start  # needs the apps
+
+    start.check_or_leave()

@@ -29,6 +29,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_timestamp": ("SELECT", "INSERT"),
     "audit_gap": ("SELECT", "INSERT"),
     "audit_subjectkey": ("SELECT", "INSERT"),
+    "audit_blindkey": ("SELECT", "INSERT"),
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
     "django_migrations": ("SELECT",),
 }
@@ -38,6 +39,7 @@ ERASE_MAY: dict[str, tuple[str, ...]] = {
     "audit_entry": ("SELECT",),
     "audit_payload": ("SELECT", "DELETE"),
     "audit_subjectkey": ("SELECT", "UPDATE"),
+    "audit_blindkey": ("SELECT", "UPDATE"),  # to wrap it anew; the application can neither destroy nor exchange a key
 }
 
 

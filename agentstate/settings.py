@@ -129,6 +129,8 @@ CELERY_TASK_DEFAULT_QUEUE = "agentstate"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
+    "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 30}},
+    "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below holds for workers too
@@ -205,6 +207,9 @@ SPECTACULAR_SETTINGS = {
         "GateKind": "sessions.api.shapes.versions.GATE_KIND",
         "MergeHow": "sessions.api.shapes.changes.MERGE_HOW",
         "ClashRule": "sessions.api.shapes.changes.CLASH_RULE",
+        "ErasureBasis": "sessions.api.shapes.privacy.ERASURE_BASIS",
+        "ErasureState": "sessions.api.shapes.privacy.ERASURE_STATE",
+        "ErasureRuling": "sessions.api.shapes.privacy.ERASURE_RULING",
         "ConflictStatus": "sessions.api.shapes.changes.CONFLICT_STATUS",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
@@ -261,6 +266,9 @@ LOGGING = {
 
 # --- AgentState's own -------------------------------------------------------------------------------------------
 LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name under which heads are signed
+KEY_ENCRYPTION = env.str("KEY_ENCRYPTION", default="file")  # or `environment`, or a class's dotted path (docs/keys.md)
+KEY_ENCRYPTION_KEY = env.str("LEDGER_KEK", default="")
+KEY_ENCRYPTION_KEYS_BEFORE = env.list("LEDGER_KEK_OLD", default=[])
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools

@@ -20,6 +20,7 @@ class Head(models.Model):
     size = models.BigIntegerField()
     frontier = models.BinaryField()  # see audit.tlog.tree
     dirty_since = models.DateTimeField(null=True)  # set while the head is not yet in the global log
+    sealed = models.BooleanField(db_default=False)  # only a tombstone may follow, and seals again
 
     class Meta:
         constraints: ClassVar = [models.CheckConstraint(condition=models.Q(size__gte=0), name="audit_head_size")]
@@ -68,8 +69,10 @@ class SubjectKey(models.Model):
     kid = models.UUIDField(primary_key=True)
     tenant = models.UUIDField()
     blind = models.BinaryField()  # keyed token of the subject's reference: finds the key without naming the subject
+    kek_ref = models.CharField(max_length=200)  # the key-encryption key that wrapped it
     wrapped = models.BinaryField(null=True)
     created = models.DateTimeField()
+    closing_at = models.DateTimeField(null=True)  # its erasure has begun: nothing new begins under it
     destroyed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -78,6 +81,18 @@ class SubjectKey(models.Model):
                 fields=["tenant", "blind"], condition=models.Q(destroyed_at__isnull=True), name="audit_subject_once"
             )
         ]
+        indexes: ClassVar = [
+            models.Index(fields=["kek_ref", "kid"], name="audit_subject_kek", condition=models.Q(wrapped__isnull=False))
+        ]
+
+
+class BlindKey(models.Model):
+    """The key of one tenant's blind indexes, wrapped as a subject's is, and never changed: tokens rest on it."""
+
+    tenant = models.UUIDField(primary_key=True)
+    kek_ref = models.CharField(max_length=200)
+    wrapped = models.BinaryField()
+    created = models.DateTimeField()
 
 
 class GlobalLeaf(models.Model):
@@ -187,3 +202,76 @@ class MapTile(models.Model):
     tenant = models.UUIDField()
     tile = models.SmallIntegerField()
     data = models.BinaryField()
+
+
+class ErasureRequest(models.Model):
+    """Somebody's wish that a data subject be erased, and how far that has come. `audit.erasure` writes it."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    kid = models.UUIDField()
+    state = models.CharField(max_length=10)  # audit.erasure.State
+    basis = models.CharField(max_length=40)  # audit.erasure.BASES
+    reason = models.BinaryField()  # sealed under the key of the subject, and gone with it
+    asked_by = models.CharField(max_length=60)
+    asked_at = models.DateTimeField()
+    ruled_by = models.CharField(max_length=60, blank=True)  # who approved, refused or withdrew it
+    ruled_at = models.DateTimeField(null=True)
+    destroyed_at = models.DateTimeField(null=True)  # the point from which there is no way back
+    done_at = models.DateTimeField(null=True)
+    counts = models.JSONField(default=dict)  # by store: how much was erased there
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["kid"], condition=models.Q(state__in=("asked", "approved")), name="audit_erasure_open_once"
+            )
+        ]
+        indexes: ClassVar = [models.Index(fields=["tenant", "-asked_at"], name="audit_erasure_newest")]
+
+
+class LegalHold(models.Model):
+    """What must be kept, whoever asks for its erasure: of a whole subject, or of one log. `audit.holds` writes it."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    kid = models.UUIDField()  # of the subject; of a held log, its own subject's
+    log = models.UUIDField(null=True)  # null: all of the subject
+    reason = models.BinaryField()  # sealed under that key
+    until = models.DateTimeField(null=True)  # null: until it is lifted
+    set_by = models.CharField(max_length=60)
+    set_at = models.DateTimeField()
+    lifted_by = models.CharField(max_length=60, blank=True)
+    lifted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["kid"], name="audit_hold_living", condition=models.Q(lifted_at__isnull=True))
+        ]
+
+
+class RetentionClass(models.Model):
+    """For how long the payloads of a closed log are kept."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    name = models.CharField(max_length=60)
+    days = models.IntegerField()
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "name"], name="audit_retention_name")]
+
+
+class RetentionRule(models.Model):
+    """Which class a log belongs to: the first rule in order that fits. An empty field fits everything."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    place = models.IntegerField()  # in the order of the rules
+    team = models.UUIDField(null=True)
+    agent = models.CharField(max_length=60, blank=True)
+    channel = models.CharField(max_length=20, blank=True)
+    retention = models.ForeignKey(RetentionClass, on_delete=models.CASCADE, related_name="rules")
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["tenant", "place"], name="audit_retention_order")]

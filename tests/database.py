@@ -27,6 +27,8 @@ from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
+from tests.signing import SignerThread
+from audit import keys
 
 
 def own_state_dir() -> Path:
@@ -46,6 +48,7 @@ class TestDatabase:
     name: str
     supervisor: Supervisor | None
     held: Claim | None
+    signer: SignerThread
 
     @property
     def template(self) -> str:
@@ -67,7 +70,12 @@ class TestDatabase:
         with self.administrator() as connection:
             self._drop(connection, self.name)
             self._clone(connection)
+        keys.forget_all()  # those of the database that is gone
         self.empty_valkey()
+
+    def forget_heads(self) -> None:
+        """The signer's memory outlives a database, which is its point; a test's database begins anew."""
+        self.signer.forget()
 
     def empty_valkey(self) -> None:
         """Forget caches, throttles and messages."""
@@ -82,6 +90,7 @@ class TestDatabase:
 
     def stop(self) -> None:
         connections.close_all()
+        self.signer.stop()
         if self.supervisor is not None:
             self.supervisor.stop()
             shutil.rmtree(self.stack.socket_dir, ignore_errors=True)
@@ -108,4 +117,5 @@ def started() -> TestDatabase:
         supervisor = supervisor_for(stack)
         start_servers(stack, supervisor, durable=False)
         held.open()
-    return TestDatabase(stack, settings.DATABASES["default"]["NAME"], supervisor, held)
+    signer = SignerThread(Path(settings.STATE_DIR), settings.LOG_ORIGIN, Path(settings.SIGNER_SOCKET))
+    return TestDatabase(stack, settings.DATABASES["default"]["NAME"], supervisor, held, signer)

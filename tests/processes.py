@@ -18,7 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the machine's own environment may hold and a test must not inherit.
-FOREIGN = ("AGENTSTATE_", "DATABASE_", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "BANK_", "PYTEST_", "CRASH_")
+FOREIGN = (
+    *("AGENTSTATE_", "DATABASE_", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "BANK_", "PYTEST_", "CRASH_"),
+    *("LEDGER_", "KEY_ENCRYPTION"),
+)
 # Root's way to run something as an ordinary user who can still read the checkout and the virtual environment.
 ORDINARY = (
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),

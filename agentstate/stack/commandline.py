@@ -32,6 +32,11 @@ def take_state_dir(argv: list[str], environ: dict[str, str] | os._Environ[str]) 
     return rest
 
 
+def underscored(argv: list[str]) -> list[str]:
+    """The same with the command's name as its module has it: people write `rotate-kek`."""
+    return [word.replace("-", "_") if at == 1 and not word.startswith("-") else word for at, word in enumerate(argv)]
+
+
 def needs_servers(argv: list[str]) -> bool:
     """Whether the command named in `argv` (as in sys.argv) may touch the database."""
     command = argv[1] if len(argv) > 1 else "help"
@@ -43,7 +48,7 @@ def main(base_dir: Path) -> None:
     """Run one management command, with servers when it needs them and none run yet."""
     from django.core.management import execute_from_command_line
 
-    argv = take_state_dir(sys.argv, os.environ)
+    argv = underscored(take_state_dir(sys.argv, os.environ))
     stack = endpoints(os.environ, base_dir)
     # Absolute, because children run in other directories.
     os.environ["AGENTSTATE_STATE_DIR"] = str(stack.state_dir)

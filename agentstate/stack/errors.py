@@ -81,3 +81,9 @@ class BankMissing(Unstartable):
     """The demo has no place for its bank."""
 
     code = "bank_missing"
+
+
+class KeysUnusable(Unstartable):
+    """The keys of the ledger cannot be used."""
+
+    code = "keys_unusable"

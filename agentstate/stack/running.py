@@ -16,14 +16,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections
 
 from agentstate.files import write_once
 from agentstate.stack import ports, programs
 from agentstate.stack.children import last_line
 from agentstate.stack.endpoints import Endpoints
-from agentstate.stack.errors import BankMissing, DidNotStart
+from agentstate.stack.errors import BankMissing, DidNotStart, KeysUnusable
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted, Supervisor
@@ -61,6 +61,7 @@ def _run(
         if first:  # nothing to serve or do yet: they may load while the tables are made
             supervisor.start_all(programs_of_ours)
         _migrate(stack)
+        _check_keys(say)
         held.open()
         if not first:
             supervisor.start_all(programs_of_ours)
@@ -98,6 +99,16 @@ def _migrate(stack: Endpoints) -> None:
         raise DidNotStart(f"migrate: {str(error).strip().splitlines()[-1:]} (see {log})") from error
     finally:
         connections.close_all()
+
+
+def _check_keys(say: Callable[[str], None]) -> None:
+    """Before anything is served: the right key-encryption key is here. The first time, what to back up is said."""
+    try:
+        told = _printed("check_keys").strip()
+    except CommandError as error:
+        raise KeysUnusable(str(error)) from None
+    if told:
+        say(told)
 
 
 def _bank_env(stack: Endpoints) -> dict[str, str]:
