@@ -17,7 +17,7 @@ def speeds(chart: Chart, events: int, rounds: int) -> tuple[list[float], list[fl
     ours, raw = [], []
     for _ in range(rounds):
         ours.append(_transitions(chart, events))
-        raw.append(_decoded(chart, events))
+        raw.append(_decoded(chart, 100 * events))
     return ours, raw
 
 
@@ -26,11 +26,11 @@ def _transitions(chart: Chart, events: int) -> float:
     state, _ = step(chart, state, Happening(ROUND[0]), at=AT)
     state, _ = step(chart, state, Happening(ROUND[1]), at=AT)
     taken = 0
-    began = time.perf_counter()
+    began = time.process_time()
     for number in range(events):
         state, moved = step(chart, state, Happening(ROUND[2 + number % 3]), at=AT)
         taken += len(moved.taken)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     if taken < events:
         raise AssertionError(f"{taken} transitions of {events} events: the chart has other events")
     return taken / seconds
@@ -39,7 +39,7 @@ def _transitions(chart: Chart, events: int) -> float:
 def _decoded(chart: Chart, events: int) -> float:
     state, _ = start(chart, at=AT)
     data = msgspec.json.encode(state)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(events):
         msgspec.json.decode(data)
-    return events / (time.perf_counter() - began)
+    return events / (time.process_time() - began)

@@ -25,4 +25,5 @@ def seconds_between(earlier: str, later: str) -> int:
     """Whole seconds from one instant of the envelopes to another; 0 where one is not known."""
     if not earlier or not later:
         return 0
-    return max(0, int((parse(later) - parse(earlier)).total_seconds()))
+    passed = parse(later) - parse(earlier)
+    return max(0, passed.days * 86_400 + passed.seconds)

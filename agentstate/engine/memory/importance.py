@@ -103,8 +103,8 @@ def _tools(item: Item) -> set[str]:
 
 
 def _says(text: str, phrases: tuple[str, ...]) -> bool:
-    said = " ".join(_WORD.findall(text.lower().replace("’", "'")))
-    return any(f" {phrase} " in f" {said} " for phrase in phrases)
+    said = " ".join(["", *_WORD.findall(text.lower().replace("’", "'")), ""])
+    return any(f" {phrase} " in said for phrase in phrases)
 
 
 def importance(
@@ -123,7 +123,7 @@ def importance(
     if rating:
         why, full = (*why, ("rated", rating * RATING)), full + rating * RATING
     left = full = max(0, full)
-    if not pinned:
+    if left and not pinned:
         left = decayed(left, turn - item.turn, half_life_turns)
         left = decayed(left, seconds_between(item.at, at), half_life_seconds)
     return Importance(left, full, why, pinned)

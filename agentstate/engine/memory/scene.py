@@ -120,6 +120,8 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
 
     def points(self, group: Group) -> int:
         """A group matters as much as its most important item."""
+        if len(group.items) == 1:
+            return self.importance(group.items[0]).points
         return max([self.importance(item).points for item in group.items])
 
 

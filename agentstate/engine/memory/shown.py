@@ -75,14 +75,13 @@ def json_text(value: Any) -> str:
 
 def tokens_of(messages: Iterable[ContextMessage], counter: Counter) -> int:
     """Tokens of messages, their framing included."""
-    return sum([_tokens(message, counter) for message in messages])
-
-
-def _tokens(message: ContextMessage, counter: Counter) -> int:
-    kept: tuple[Counter, int] | None = message.__dict__.get("tokens")
-    if kept is None or kept[0] is not counter:
-        kept = message.__dict__["tokens"] = (counter, _counted(message, counter))
-    return kept[1]
+    total = 0
+    for message in messages:
+        kept: tuple[Counter, int] | None = message.__dict__.get("tokens")
+        if kept is None or kept[0] is not counter:
+            kept = message.__dict__["tokens"] = (counter, _counted(message, counter))
+        total += kept[1]
+    return total
 
 
 def _counted(message: ContextMessage, counter: Counter) -> int:

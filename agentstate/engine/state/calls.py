@@ -60,6 +60,7 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         instance=instance,
         round=state.plans.round,
         kid=kid_of_instance(state.plans, instance),
+        activity=event.activity,
     )
     return replace(state, calls={**state.calls, call.id: call})
 
@@ -114,10 +115,12 @@ def trimmed(state: SessionState) -> SessionState:
     """The state without its oldest ended calls beyond KEPT_CALLS, and without their requests."""
     if len(state.calls) <= KEPT_CALLS:
         return state
-    ended = [call.id for call in state.calls.values() if call.status in CALL_ENDED]
-    gone = set(ended[: max(0, len(ended) - KEPT_CALLS)])
+    ended = [key for key, call in state.calls.items() if call.status in CALL_ENDED]
+    gone = ended[: max(0, len(ended) - KEPT_CALLS)]
     if not gone:
         return state
-    calls = {key: call for key, call in state.calls.items() if key not in gone}
+    calls = dict(state.calls)
+    for key in gone:
+        del calls[key]
     requests = {key: request for key, request in state.requests.items() if request.asked.call not in gone}
     return replace(state, calls=calls, requests=requests)
