@@ -31,6 +31,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_subjectkey": ("SELECT", "INSERT"),
     "audit_blindkey": ("SELECT", "INSERT"),
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
+    "agent_sessions_accessline": ("SELECT", "INSERT"),
     "django_migrations": ("SELECT",),
 }
 

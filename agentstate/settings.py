@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "sessions.access.recorded",  # innermost: what an answer was made of is on record before it leaves
 ]
 
 TEMPLATES = [

@@ -21,13 +21,16 @@ from django.db.models.functions import Now
 from django.urls import path
 
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, can, teams_with
-from sessions import live
+from agentstate.people.permissions import Permission, narrow_grants, teams_with
+from audit.access import NotRecorded
+from sessions import access, live
 from sessions.models import AgentSession
 
 BEAT = 5.0  # seconds
 MAX_FRAME = 20_000  # characters of one message of the client
 MAX_TOPICS = 20
+MOST_ALONE = 200  # sessions that a wall watches one by one
+TOUCH = 4  # beats between two signs of life of a live view
 LATELY = timedelta(seconds=60)  # several beats, and what clocks of several machines may differ by
 NOT_SIGNED_IN, REVOKED, BAD_FRAME, TRY_AGAIN = 4401, 4403, 4400, 1013
 log = logging.getLogger(__name__)
@@ -41,6 +44,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.topics: set[str] = set()
         self.told: dict[str, int] = {}  # what was told lately: the newest seq of each session
         self.beating: asyncio.Task[None] | None = None
+        self.views: set[UUID] = set()  # the live views of the access log that this socket holds
+        self.beats = 0
+        self.revoked = False
         user = self.scope.get("user")
         await self.accept()
         if not isinstance(user, User) or not user.is_active:
@@ -55,6 +61,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.beating.cancel()
         for group in self.joined:
             await self.channel_layer.group_discard(group, self.channel_name)
+        await self._close_views("revoked" if self.revoked else "left")
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         wanted = _parsed(text_data)
@@ -77,6 +84,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.told.update(seen)
         await self._tell(newest)
         self.topics.add(topic)
+        await self._hold()
         await self._send(kind="watching", topic=topic, sessions=sorted(newest))
 
     async def _tell(self, newest: dict[str, int]) -> None:
@@ -90,13 +98,16 @@ class LiveConsumer(AsyncWebsocketConsumer):
         """The groups of a topic that this person may watch, and the newest seq of each session in it."""
         if topic == "wall":
             teams = teams_with(self.user, Permission.SEE)
-            rows = AgentSession.objects.filter(team__in=teams, ended_at__isnull=True).values_list("id", "seq")
-            return [live.team_group(team) for team in teams], {str(session): seq for session, seq in rows}
+            visible = AgentSession.objects.filter(access.within(self.user, Permission.SEE), ended_at__isnull=True)
+            rows = list(visible.values_list("id", "seq", "team_id"))
+            alone = [session for session, _, team in rows if team not in teams][:MOST_ALONE]  # opened by a grant
+            groups = [*map(live.team_group, teams), *map(live.session_group, alone)]
+            return groups, {str(session): seq for session, seq, _ in rows}
         session = _session_of(topic)
         if session is None:
             return [], {}
         row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first()
-        if row is None or not can(self.user, Permission.SEE, row["team_id"]):
+        if row is None or not access.may(self.user, Permission.SEE, session, row["team_id"]):
             return [], {}
         return [live.session_group(session)], {str(session): row["seq"]}
 
@@ -112,13 +123,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         try:
             while await self._still_entitled():
                 await self._tell(await self._moved())
+                await self._hold()
                 await self._send(kind="beat")
                 await asyncio.sleep(BEAT)
         except Exception as error:  # no beat, no line: the page connects again and resumes
             log.warning("a socket is closed: %s", type(error).__name__)
             await self.close(TRY_AGAIN)
             return
-        await self.close(REVOKED)
+        await self._revoke()
 
     @database_sync_to_async
     def _moved(self) -> dict[str, int]:
@@ -126,7 +138,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         watched = [session for topic in self.topics if (session := _session_of(topic))]
         wanted = Q(pk__in=watched)
         if "wall" in self.topics:
-            wanted |= Q(team__in=teams_with(self.user, Permission.SEE))
+            wanted |= access.within(self.user, Permission.SEE)
         rows = AgentSession.objects.filter(wanted, last_at__gt=Now() - LATELY).values_list("id", "seq")
         moved = {str(session): seq for session, seq in rows}
         self.told = {session: seq for session, seq in self.told.items() if session in moved}
@@ -135,7 +147,33 @@ class LiveConsumer(AsyncWebsocketConsumer):
     @database_sync_to_async
     def _still_entitled(self) -> bool:
         same = User.objects.filter(pk=self.user.pk, is_active=True, session_epoch=self.user.session_epoch)
-        return same.exists() and bool(teams_with(self.user, Permission.SEE))
+        if not same.exists():
+            return False
+        if not teams_with(self.user, Permission.SEE) and not narrow_grants(self.user):
+            return False
+        watched = {session for topic in self.topics if (session := _session_of(topic))}
+        allowed = AgentSession.objects.filter(access.within(self.user, Permission.SEE), pk__in=watched)
+        return not watched or allowed.count() == len(watched)
+
+    @database_sync_to_async
+    def _hold(self) -> None:
+        """Take over the live views that this page has opened, and say now and then that they are alive."""
+        if not self.topics:
+            return
+        self.views |= access.adopt(self.user, self.topics)
+        self.beats += 1
+        if self.views and self.beats % TOUCH == 0:
+            access.touch(self.views)
+
+    @database_sync_to_async
+    def _close_views(self, why: str) -> None:
+        """Each is closed by an entry; one that cannot be is left to the sweeper."""
+        for view in self.views:
+            try:
+                access.close(view, why)
+            except NotRecorded:
+                log.warning("a live view was not closed: the sweeper will")
+        self.views = set()
 
     async def _send(self, **frame: Any) -> None:
         await self.send(text_data=json.dumps(frame))
@@ -148,6 +186,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def people_revoked(self, message: dict[str, Any]) -> None:
         """This person's rights changed, from `agentstate.people.live`: whoever is still entitled connects again."""
+        await self._revoke()
+
+    async def _revoke(self) -> None:
+        self.revoked = True
         await self.close(REVOKED)
 
 

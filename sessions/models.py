@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
@@ -168,3 +170,57 @@ class SavedPlan(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["team", "name", "version"], name="saved_plan_version"),
         ]
+
+
+class AccessLine(models.Model):
+    """One entry of a reader's access log, so that auditors find it: ids only, nothing of what was read."""
+
+    pk = models.CompositePrimaryKey("log", "seq")
+    log = models.UUIDField()
+    seq = models.BigIntegerField()
+    tenant = models.UUIDField()
+    reader = models.CharField(max_length=60)  # an actor's id
+    at = models.DateTimeField()
+    kind = models.CharField(max_length=30)
+    about = ArrayField(models.UUIDField())  # sessions, and customers by the id of their key
+    teams = ArrayField(models.UUIDField())  # whose they are
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "-at"], name="access_newest"),
+            models.Index(fields=["reader", "-at"], name="access_reader"),
+            GinIndex(fields=["about"], name="access_about"),
+        ]
+
+
+class OpenView(models.Model):
+    """A page that somebody follows: its opening is an entry of the access log, and its end will be another.
+
+    `held` once a socket follows it; whoever holds it touches `seen_at`. The sweeper closes what shows no sign of life.
+    """
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    reader = models.CharField(max_length=60)
+    page = models.CharField(max_length=20)
+    topic = models.CharField(max_length=60)  # as sockets name it
+    held = models.BooleanField(db_default=False)
+    opened_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["reader", "topic"], name="view_reader"),
+            models.Index(fields=["seen_at"], name="view_seen"),
+        ]
+
+
+class Viewed(models.Model):
+    """A session that an open view has shown, from which entry to which (-1: as a line of a list)."""
+
+    pk = models.CompositePrimaryKey("view", "session")
+    view = models.UUIDField()
+    session = models.UUIDField()
+    team = models.UUIDField()
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()

@@ -7,7 +7,7 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 
-from sessions import live
+from sessions import access, live
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, sweeper
 
@@ -21,10 +21,11 @@ def advance_ready() -> None:
 @shared_task(ignore_result=True)
 def sweep() -> None:
     """Every second: expire requests, announce what was not announced and learn from it, wake workers for what is
-    due.
+    due; and close the live views that nobody holds any more.
     """
     sweeper.expire_due()
     delegates.deliver_due()
+    access.close_lost()
     live.drain_outbox(older_than=2.0, first=learning.teach_all)
     if sweeper.something_is_due():
         advance.advance_ready()

@@ -111,16 +111,14 @@ def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]
     return sorted(_granting(user.pk, permission).values_list("team_id", flat=True).distinct())
 
 
-def narrow_grants(user: User | AnonymousUser, permission: Permission) -> list[AccessGrant]:
-    """The grants, running now, that open `permission` to `user` on some sessions of a team only. One query.
-
-    Those that open a whole team are in `teams_with` and `can`.
+def narrow_grants(user: User | AnonymousUser) -> list[AccessGrant]:
+    """The grants, running now, that open some sessions of a team only to `user`; what they open is in `kinds`. One
+    query. Those that open a whole team are in `teams_with` and `can`.
     """
-    if user.pk is None or permission not in GRANTABLE:
+    if user.pk is None:
         return []
     auditor = _memberships(user.pk).filter(role=Role.AUDITOR, team=OuterRef("team"))
-    narrow = ~_WHOLE & Q(user=user.pk, kinds__contains=[permission.value])
-    return list(_running().filter(narrow).filter(Exists(auditor)).order_by("pk"))
+    return list(_running().filter(~_WHOLE, Exists(auditor), user=user.pk).order_by("pk"))
 
 
 _WHOLE = Q(sessions=[], opened_from=None, opened_to=None)

@@ -123,6 +123,12 @@ def everywhere(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
     return answer
 
 
+def instead_of(refusal: Refused) -> HttpResponse:
+    """The problem document of a refusal that comes when the operation is over."""
+    body = document(refusal.status, refusal.code, refusal.title, refusal.detail or refusal.title, remedy=refusal.remedy)
+    return HttpResponse(encode(body), status=refusal.status, content_type=MEDIA_TYPE)
+
+
 _PAGES = {
     400: ("bad_request", ""),
     404: ("unknown_address", "There is no such address; addresses end without a slash."),

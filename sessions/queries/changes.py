@@ -13,7 +13,8 @@ from agentstate.engine.merge.kept import Conflict
 from agentstate.engine.schemas.reads import without_private
 from agentstate.engine.state import SessionState
 from agentstate.people.permissions import Permission, can
-from sessions import states
+from sessions import access, states
+from sessions.access import Seen
 from sessions.agents.registry import given_for
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
@@ -61,15 +62,22 @@ def state_line(user: Person, session: UUID) -> StateLine:
     team = must_read(user, session)
     state = states.load(session).state
     return StateLine(
-        state.seq, state.schema.reference, shown_pad(user, team, state), can(user, Permission.CHANGE_STATE, team)
+        state.seq,
+        state.schema.reference,
+        shown_pad(user, session, team, state),
+        can(user, Permission.CHANGE_STATE, team),
     )
 
 
-def shown_pad(user: Person, team: UUID, state: SessionState) -> dict[str, Any]:
-    """The scratchpad, private values hidden from those who may not unmask."""
-    if can(user, Permission.UNMASK, team) or state.opened is None:
+def shown_pad(user: Person, session: UUID, team: UUID, state: SessionState) -> dict[str, Any]:
+    """The scratchpad, private values hidden from those who may not unmask; that others see them is noted."""
+    if state.opened is None:
         return state.pad
-    return without_private(in_force(state, given_for(state.opened.agent, now())), state.pad, HIDDEN)
+    masked = without_private(in_force(state, given_for(state.opened.agent, now())), state.pad, HIDDEN)
+    if masked == state.pad or not access.may(user, Permission.UNMASK, session, team):
+        return masked
+    access.note(user, "private", [Seen(session, team)])
+    return state.pad
 
 
 def conflicts(user: Person, session: UUID) -> list[ConflictLine]:

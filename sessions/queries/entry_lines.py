@@ -10,10 +10,11 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.state import SessionState
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import Permission, PermissionDenied
 from audit import keys, ledger
 from audit.tlog import tree
-from sessions import states
+from sessions import access, states
+from sessions.access import Seen
 from sessions.models import AgentSession
 from sessions.queries.session_lines import PAGE, Person
 
@@ -34,26 +35,48 @@ class EntryLine(msgspec.Struct, frozen=True):
     data: dict[str, Any] | None
 
 
-def state_of(user: Person, session: UUID) -> SessionState:
+def state_of(user: Person, session: UUID, what: str = "state") -> SessionState:
     """The folded state. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
-    must_read(user, session)
+    must_read(user, session, what)
     return states.load(session).state
 
 
-def must_read(user: Person, session: UUID) -> UUID:
-    """The session's team. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
+def must_read(user: Person, session: UUID, what: str = "state") -> UUID:
+    """The session's team; that `user` reads it, as `access.READS` calls it, is noted.
+
+    Raises UnknownSession, or PermissionDenied to those who may see but not read.
+    """
+    team = may_read(user, session, what)
+    access.note(user, what, [Seen(session, team)])
+    return team
+
+
+def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
+    """The session's team, for what shows nothing personal. Raises as `must_read`."""
     team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
-    if team is None or not can(user, Permission.SEE, team):
+    if team is None:
         raise states.UnknownSession()
-    require(user, Permission.READ, team)
+    if not access.may(user, Permission.SEE, session, team):
+        access.refused(user, what, session)
+        raise states.UnknownSession()
+    if not access.may(user, Permission.READ, session, team):
+        access.refused(user, what, session)
+        needed = Permission.READ.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
     return team
 
 
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
-    must_read(user, session)
-    start = after + 1
-    return list(opened(ledger.read_rows(session, start, start + limit)))
+    team, start = may_read(user, session, "entries"), after + 1
+    lines = list(opened(ledger.read_rows(session, start, start + limit)))
+    _note(user, "entries", session, team, lines)
+    return lines
+
+
+def _note(user: Person, what: str, session: UUID, team: UUID, lines: list[EntryLine]) -> None:
+    if lines:
+        access.note(user, what, [Seen(session, team, lines[0].seq, lines[-1].seq)])
 
 
 def opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
@@ -78,16 +101,18 @@ class LedgerLine(msgspec.Struct, frozen=True):
 
 def ledger_head(user: Person, session: UUID) -> ledger.Head:
     """The head of the session's log. Raises as `state_of`."""
-    must_read(user, session)
+    may_read(user, session)
     return ledger.read_head(session)
 
 
 def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[LedgerLine]:
     """The entries from `start` up to `stop` with their leaf hashes, oldest first. Raises as `state_of`."""
-    must_read(user, session)
+    team = may_read(user, session, "entries")
     rows = list(ledger.read_rows(session, max(0, start), stop))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
-    return [LedgerLine(entry, leaf) for entry, leaf in zip(opened(iter(rows)), leaves, strict=True)]
+    lines = list(opened(iter(rows)))
+    _note(user, "entries", session, team, lines)
+    return [LedgerLine(entry, leaf) for entry, leaf in zip(lines, leaves, strict=True)]
 
 
 def tail_start(size: int) -> int:

@@ -58,7 +58,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 def memory_of(user: Person, session: UUID) -> Memory:
     """What is remembered now. Raises UnknownSession, PermissionDenied."""
-    state = state_of(user, session)
+    state = state_of(user, session, "memory")
     assert state.opened is not None
     agent = find(state.opened.agent)
     scene = scene_of(state, given_for(agent.name, now()), state.memory.asked_model)

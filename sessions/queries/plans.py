@@ -100,7 +100,7 @@ class UnknownVersion(NotFound):
 
 def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
     """Raises UnknownSession, PermissionDenied (it needs `read`), UnknownInstance."""
-    team = must_read(user, session)
+    team = must_read(user, session, "plan")
     state = states.load(session).state
     held = state.plans
     shown = instance or next(iter(held.members), "")
@@ -208,7 +208,7 @@ def _versions(session: UUID, seqs: tuple[int, ...]) -> list[VersionLine]:
 
 def plan_difference(user: Person, session: UUID, before: int, after: int) -> tuple[Difference, tuple[str, ...]]:
     """How two versions of a session's plan differ, as data and in words. Raises UnknownVersion."""
-    must_read(user, session)
+    must_read(user, session, "plan")
     kept = {line.version: line for line in _versions(session, states.load(session).state.plans.committed)}
     for version in (before, after):
         if version not in kept:
@@ -228,7 +228,7 @@ class Checked(msgspec.Struct, frozen=True):
 
 def check_plan(user: Person, session: UUID, calls: list[Any], inputs: dict[str, Any], fates: dict[str, Any]) -> Checked:
     """Check a plan against this session, and work through it with its effects simulated. Raises BadPlan."""
-    must_read(user, session)
+    must_read(user, session, "plan")
     state = states.load(session).state
     plan = model.read(calls)
     facts = plans.facts_of(session, plan, inputs)
@@ -275,7 +275,7 @@ class GoalsLine(msgspec.Struct, frozen=True):
 
 def goals_of(user: Person, session: UUID) -> GoalsLine:
     """Raises UnknownSession, PermissionDenied (it needs `read`)."""
-    must_read(user, session)
+    must_read(user, session, "plan")
     state = states.load(session).state
     tree = state.goals.tree
     if tree is None:

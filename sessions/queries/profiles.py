@@ -16,6 +16,7 @@ from agentstate.engine.profile.changes import FEEDBACK
 from agentstate.engine.profile.declared import PreferenceKind
 from agentstate.engine.profile.state import Learned
 from audit import ledger
+from sessions import access
 from sessions.models import AgentSession
 from sessions.profiles import logs
 from sessions.profiles.access import Known, known, may_keep
@@ -104,7 +105,7 @@ class ProfileLine(msgspec.Struct, frozen=True):
 
 def profile(user: Person, customer: UUID) -> ProfileLine:
     """The profile. Raises UnknownCustomer, NoProfile, keys.Erased."""
-    found = known(user, customer)
+    found = _known(user, customer)
     state, at = logs.read(found.subject), stamp(now())
     declared = found.declared
     return ProfileLine(
@@ -123,9 +124,15 @@ def profile(user: Person, customer: UUID) -> ProfileLine:
 
 def profile_entries(user: Person, customer: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries of the profile's log with seq above `after`, opened, oldest first. Raises as `profile`."""
-    found = known(user, customer)
+    found = _known(user, customer)
     start = after + 1
     return list(opened(ledger.read_rows(found.subject.log, start, start + limit)))
+
+
+def _known(user: Person, customer: UUID) -> Known:
+    found = known(user, customer)
+    access.note(user, "profile", [access.Seen(customer, team) for team in sorted(found.teams)])
+    return found
 
 
 def _name(found: Known) -> str:

@@ -59,14 +59,14 @@ def replayed(
     """The session gone through again under `policy` (its document; None: the one in force today). Raises BadPolicy,
     BadInput, TooLongToReplay, and as `state_of`.
     """
-    team = must_read(user, session)
+    team = must_read(user, session, "replay")
     loaded = states.load(session)
     if loaded.head.size > MOST_ENTRIES:
         raise TooLongToReplay(f"{loaded.head.size} entries, {MOST_ENTRIES} at most")
     agent = loaded.state.opened.agent if loaded.state.opened else ""
     other = None if policy is None else pol.load(_encoder.encode(policy))
     found = replay(history(session, loaded.head.size), given_under(agent, other), inputs, assume)
-    was, would = (shown_state(user, team, state) for state in (found.recorded, found.state))
+    was, would = (shown_state(user, session, team, state) for state in (found.recorded, found.state))
     changes = difference(_seen(was), _seen(would))
     told = [said_of(call) for call in found.calls if call.differs]
     named = (other or given_for(agent, parse(loaded.state.last_at)).policy).reference

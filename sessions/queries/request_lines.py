@@ -17,7 +17,8 @@ from agentstate.engine.decide import UnknownRequest
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
-from sessions import projections, states
+from sessions import access, projections, states
+from sessions.access import Seen
 from sessions.models import ApprovalRequest
 from sessions.queries.paging import behind
 from sessions.queries.session_lines import ERASED_NAME, PAGE, Person
@@ -49,8 +50,8 @@ class RequestLine(msgspec.Struct, frozen=True):
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
-    """The requests of the teams in which `user` may read."""
-    return ApprovalRequest.objects.filter(team__in=teams_with(user, Permission.READ)).select_related("session")
+    """The requests of the sessions that `user` may read."""
+    return ApprovalRequest.objects.filter(access.within(user, Permission.READ, "session__")).select_related("session")
 
 
 def decidable(user: Person) -> QuerySet[ApprovalRequest]:
@@ -77,25 +78,27 @@ def requests(
     if state == "pending":
         rows = rows.filter(expires_at__gt=Now())
     order = ("-tier", "expires_at", "pk") if mine or state == "pending" else ("-asked_at", "-pk")
-    return _request_lines(user, behind(rows, visible_requests(user), after, order)[:limit])
+    found = behind(rows, visible_requests(user), after, order)[:limit]
+    return _request_lines(user, found, "requests", state=state, after=str(after or ""))
 
 
 def decided(user: Person, limit: int = PAGE) -> list[RequestLine]:
     """Requests that have ended in any way but expiry, newest first."""
     rows = visible_requests(user).exclude(state__in=["pending", "expired"])
-    return _request_lines(user, rows.order_by("-ended_at")[:limit])
+    return _request_lines(user, rows.order_by("-ended_at")[:limit], "requests", state="decided")
 
 
 def request_line(user: Person, request: UUID) -> RequestLine:
     """One request. Raises UnknownRequest to those who may not read its session."""
-    lines = _request_lines(user, visible_requests(user).filter(pk=request))
+    lines = _request_lines(user, visible_requests(user).filter(pk=request), "request", request=str(request))
     if not lines:
         raise UnknownRequest()
     return lines[0]
 
 
-def _request_lines(user: Person, rows: QuerySet[ApprovalRequest]) -> list[RequestLine]:
+def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **facts: object) -> list[RequestLine]:
     found = list(rows)
+    access.note(user, what, [Seen(row.session_id, row.team_id) for row in found], **facts)
     keys.warm({row.kid or row.session.kid for row in found})
     mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
     return [_request_line(row, row.pk in mine) for row in found]

@@ -22,7 +22,7 @@ from agentstate.engine.three_states import ThreeStates, three_states
 from agentstate.errors import NotFound
 from agentstate.people.permissions import Permission, PermissionDenied, can, teams_with
 from audit import keys
-from sessions import states
+from sessions import access, states
 from sessions.agents import registry
 from sessions.models import AgentSession
 from sessions.queries.entry_lines import must_read
@@ -108,7 +108,9 @@ def kinds_of(user: Person, session: UUID) -> KindsLine:
         raise states.UnknownSession()
     given = registry.given_for(state.opened.agent, now())
     declared = in_force(state, given)
-    hidden = None if can(user, Permission.UNMASK, team) else HIDDEN
+    hidden = None if access.may(user, Permission.UNMASK, session, team) else HIDDEN
+    if hidden is None:
+        access.note(user, "private", [access.Seen(session, team)])
     pending, blocked = _ahead(given.schemas, state)
     return KindsLine(
         seq=state.seq,

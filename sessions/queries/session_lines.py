@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
-from django.contrib.auth.models import AnonymousUser
-from django.db.models import CharField, Func, Q, QuerySet, Value
+from django.db.models import Case, CharField, Func, Q, QuerySet, Value, When
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys
-from sessions import projections, states
+from sessions import access, projections, states
+from sessions.access import Seen
 from sessions.models import AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
 
 if TYPE_CHECKING:
     from sessions.commit import Committed
 
-Person = User | AnonymousUser
+Person = access.Person
 PAGE = 100
 ERASED_NAME = "Erased"
 Deadline = tuple[datetime, datetime]  # asked at, expires at
@@ -71,8 +71,8 @@ class SessionLine(msgspec.Struct, frozen=True):
 
 
 def visible_sessions(user: Person) -> QuerySet[AgentSession]:
-    """The sessions of the teams in which `user` may see."""
-    return AgentSession.objects.filter(team__in=teams_with(user, Permission.SEE))
+    """The sessions that `user` may see: of their teams, and what a grant opens to them."""
+    return AgentSession.objects.filter(access.within(user, Permission.SEE))
 
 
 def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
@@ -81,7 +81,7 @@ def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[Sess
     rows = rows.exclude(status=SessionStatus.EXPIRED)
     if only is not None:
         rows = rows.filter(pk__in=only)
-    lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE])
+    lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE], "wall")
     return sorted(lines, key=worst_first)
 
 
@@ -110,14 +110,18 @@ def sessions(
     """Sessions, newest first, from before an instant or behind the row `after`. A reference is the end of an id, or an
     alias. Raises Invalid when there is no such row to go on from.
     """
-    rows = visible_sessions(user)
+    rows, what = visible_sessions(user), "sessions"
+    facts: dict[str, object] = {"status": status, "after": str(after or ""), "limit": limit}
     if status:
         rows = rows.filter(status=status)
     if reference:
-        rows = _referred(rows, reference)
+        rows, what = _referred(rows, reference), "search"
+        facts["search"] = access.searched(user, reference) if isinstance(user, User) else ""
     if before is not None:
         rows = rows.filter(opened_at__lt=before)
-    return _lines(user, behind(rows, visible_sessions(user), after, ("-opened_at", "-pk"))[:limit])
+        facts["before"] = before.isoformat()
+    found = behind(rows, visible_sessions(user), after, ("-opened_at", "-pk"))[:limit]
+    return _lines(user, found, what, **facts)
 
 
 def _referred(rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
@@ -130,7 +134,7 @@ def _referred(rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSes
 
 def session_line(user: Person, session: UUID) -> SessionLine:
     """One session. Raises UnknownSession to those who may not see it."""
-    lines = _lines(user, visible_sessions(user).filter(pk=session))
+    lines = _lines(user, visible_sessions(user).filter(pk=session), "line")
     if not lines:
         raise states.UnknownSession()
     return lines[0]
@@ -157,12 +161,13 @@ def opening(committed: Committed) -> SessionLine:
     )
 
 
-def _lines(user: Person, rows: QuerySet[AgentSession]) -> list[SessionLine]:
-    readable = set(teams_with(user, Permission.READ))
-    found = list(rows)
-    keys.warm({row.kid for row in found if row.team_id in readable})
+def _lines(user: Person, rows: QuerySet[AgentSession], what: str, **facts: object) -> list[SessionLine]:
+    readable = access.within(user, Permission.READ)
+    found = list(rows.annotate(readable=Case(When(readable, then=Value(True)), default=Value(False))))
+    keys.warm({row.kid for row in found if row.readable})
+    access.note(user, what, [Seen(row.pk, row.team_id) for row in found if row.readable], **facts)
     deadlines = _deadlines([row.pk for row in found if row.open_requests])
-    return [_line(row, row.team_id in readable, deadlines.get(row.pk, (None, None))) for row in found]
+    return [_line(row, row.readable, deadlines.get(row.pk, (None, None))) for row in found]
 
 
 def _deadlines(ids: list[UUID]) -> dict[UUID, Deadline]:

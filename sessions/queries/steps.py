@@ -76,7 +76,7 @@ def step_request(user: Person, session: UUID, step: str = "") -> StepRequest:
 
     Raises UnknownStep, NotRebuilt, UnknownDefinition, audit.keys.Erased, and as `state_of`.
     """
-    must_read(user, session)
+    must_read(user, session, "step")
     size = ledger.read_head(session).size
     seq, at, event = _found(session, size, step)
     state = states.as_of(session, seq)

@@ -63,7 +63,7 @@ class TalkLines(msgspec.Struct, frozen=True):
 
 def talk_of(user: Person, session: UUID) -> TalkLines:
     """What the conversation is about now. Raises UnknownSession, PermissionDenied."""
-    return talk_lines(state_of(user, session))
+    return talk_lines(state_of(user, session, "talk"))
 
 
 def talk_lines(state: SessionState) -> TalkLines:
@@ -111,4 +111,4 @@ def entity_lines(talk: Talk) -> tuple[EntityLine, ...]:
 
 def resolve_in(user: Person, session: UUID, text: str) -> tuple[Resolution, ...]:
     """What `text` would refer to if the customer said it now. Nothing is recorded. Raises as `talk_of`."""
-    return resolve(state_of(user, session).talk, text, now())
+    return resolve(state_of(user, session, "talk").talk, text, now())

@@ -43,7 +43,7 @@ class StateDifference(msgspec.Struct, frozen=True):
 
 def versions_of(user: Person, session: UUID) -> VersionsLine:
     """Raises UnknownSession, PermissionDenied (it needs `read`)."""
-    team = must_read(user, session)
+    team = must_read(user, session, "versions")
     state = states.load(session).state
     kept: Versions = state.versions
     return VersionsLine(
@@ -63,7 +63,7 @@ def versions_of(user: Person, session: UUID) -> VersionsLine:
 
 def rollback_preview(user: Person, session: UUID, to: int) -> Consequences:
     """What going back to `to` would do if it were done now. Raises NoSuchPoint, SessionOver."""
-    require(user, Permission.CHANGE_STATE, must_read(user, session))
+    require(user, Permission.CHANGE_STATE, must_read(user, session, "versions"))
     older = states.as_of(session, to)
     return versions.looked_at(states.load(session), older)
 
@@ -72,15 +72,19 @@ def state_difference(user: Person, session: UUID, start: int, end: int, other: U
     """How this session's state after `start` entries differs from the one after `end` (-1: now), of this session or of
     `other`. Both must be readable. Raises NoSuchPoint, BreaksSchema.
     """
-    before = shown_state(user, must_read(user, session), _state(session, start))
-    after = shown_state(user, must_read(user, other or session), _state(other or session, end))
+    before = _readable(user, session, start)
+    after = _readable(user, other or session, end)
     found = difference(view(before), view(after))
     return StateDifference(found, sentences(found, voice(before, after)))
 
 
-def shown_state(user: Person, team: UUID, state: SessionState) -> SessionState:
+def _readable(user: Person, session: UUID, seq: int) -> SessionState:
+    return shown_state(user, session, must_read(user, session, "difference"), _state(session, seq))
+
+
+def shown_state(user: Person, session: UUID, team: UUID, state: SessionState) -> SessionState:
     """The state, private values hidden from those who may not unmask."""
-    return msgspec.structs.replace(state, pad=shown_pad(user, team, state))
+    return msgspec.structs.replace(state, pad=shown_pad(user, session, team, state))
 
 
 def _state(session: UUID, seq: int) -> SessionState:

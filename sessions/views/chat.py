@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied
-from sessions import commands, queries, transcript
+from sessions import access, commands, queries, transcript
 from sessions.agents import registry
 from sessions.views.frame import Shell, console
 
@@ -50,6 +50,7 @@ def _door(request: HttpRequest, typed: dict[str, str], refusal: Refused | None =
 @require_safe
 def chat_with(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """The conversation as the customer has it."""
+    access.live("chat", f"session:{session_id}", goes_on=False)
     return render(request, "agent_sessions/chat.html", _talk(request, session_id))
 
 
@@ -57,6 +58,7 @@ def chat_with(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @require_safe
 def chat_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """What was said, as it stands now."""
+    access.live("chat", f"session:{session_id}", goes_on=True)
     return render(request, "agent_sessions/chat_changes.html", _talk(request, session_id))
 
 

@@ -17,7 +17,7 @@ from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import commands, forms, money, queries, transcript, words
+from sessions import access, commands, forms, money, queries, transcript, words
 from sessions.tools import registry as tools
 from sessions.views.frame import as_id, console
 
@@ -93,6 +93,7 @@ class Card:
 @require_safe
 def decisions(request: HttpRequest) -> HttpResponse:
     """A list: what is open (with the first of it beside), what was decided, what expired."""
+    access.live("decisions", "wall", goes_on=False)
     view = request.GET.get("view", "open")
     if view == "open":
         mine = queries.requests(request.user, mine=True, limit=1)
@@ -107,6 +108,7 @@ def decision(request: HttpRequest, request_id: UUID) -> HttpResponse:
     """One request beside the list; POST decides it."""
     if request.method == "POST":
         return _decide(request, request_id)
+    access.live("decisions", "wall", goes_on=False)
     return _card_page(request, _card(request, request_id), request.GET.get("view", "open"))
 
 
@@ -114,6 +116,7 @@ def decision(request: HttpRequest, request_id: UUID) -> HttpResponse:
 @require_safe
 def decision_changes(request: HttpRequest) -> HttpResponse:
     """The list as it stands now, and of the request on the page (`r`) what may change while somebody reads it."""
+    access.live("decisions", "wall", goes_on=True)
     context = _queue(request, request.GET.get("view", "open"))
     if shown := request.GET.get("r"):
         context["card"] = _card(request, as_id(shown, "r"))

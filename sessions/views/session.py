@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
-from sessions import queries, transcript, words
+from sessions import access, queries, transcript, words
 from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
@@ -50,8 +50,11 @@ LINES = 30  # of the timeline
 def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """The newest part of a session, or with `before` an earlier part of its conversation."""
     line = queries.session_line(request.user, session_id)
+    before = request.GET.get("before", "")
+    if not before:
+        access.live("session", f"session:{session_id}", goes_on=False)
     try:
-        context = _context(request, line, request.GET.get("before", ""))
+        context = _context(request, line, before)
     except PermissionDenied:
         return render(request, "agent_sessions/session_closed.html", {"here": "sessions", "line": line})
     return render(request, "agent_sessions/session.html", context)
@@ -62,6 +65,7 @@ def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def session_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Every part of the page that may change, as it stands now."""
     line = queries.session_line(request.user, session_id)
+    access.live("session", f"session:{session_id}", goes_on=True)
     return render(request, "agent_sessions/session_changes.html", _context(request, line, ""))
 
 
@@ -78,7 +82,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "line": line,
         "state": state,
         "items": items,
-        "pad": words.rows(shown_pad(request.user, line.team, state)),
+        "pad": words.rows(shown_pad(request.user, line.id, line.team, state)),
         "timeline": timeline,
         "talk": talk_lines(state),
         "names": names,

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from sessions import queries
+from sessions import access, queries
 from sessions.views.frame import as_id, console
 
 MAX_CHANGES = 200  # rows in one answer
@@ -16,6 +16,7 @@ MAX_CHANGES = 200  # rows in one answer
 @require_safe
 def wall(request: HttpRequest) -> HttpResponse:
     """The whole page."""
+    access.live("wall", "wall", goes_on=False)
     lines = queries.live_sessions(request.user)
     groups = {
         "need": [line for line in lines if line.needs_person],
@@ -29,6 +30,7 @@ def wall(request: HttpRequest) -> HttpResponse:
 @require_safe
 def wall_changes(request: HttpRequest) -> HttpResponse:
     """The rows of the sessions named by `s` as they stand now, which of them left the wall, and the counts."""
+    access.live("wall", "wall", goes_on=True)
     asked = [as_id(text, "s") for text in request.GET.getlist("s")[:MAX_CHANGES]]
     lines = queries.live_sessions(request.user, only=asked) if asked else []
     shown = {line.id for line in lines}
