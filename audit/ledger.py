@@ -74,6 +74,7 @@ class Head:
     tenant: UUID
     size: int
     frontier: bytes
+    sealed: bool = False
 
     @property
     def root(self) -> bytes:
@@ -138,12 +139,19 @@ class Batch:
     digest: bytes = b""
     guard: Fragment | None = None  # a SELECT that must find a row, or nothing is written
     also: Sequence[Fragment] = ()
+    seals: bool = False  # nothing may follow but another batch that seals
 
 
 class UnknownLog(NotFound):
     """There is no such log."""
 
     code = "unknown_log"
+
+
+class Pruned(keys.Erased):
+    """What was said here was deleted when the term of its retention class was over."""
+
+    code = "pruned"
 
 
 class SameKeyOtherCommand(Refused):
@@ -186,8 +194,9 @@ head AS (INSERT INTO audit_head (log, tenant, size, frontier, dirty_since)
   ON CONFLICT (log) DO NOTHING RETURNING log)"""
 
 _MOVE_HEAD = """
-head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_since = coalesce(dirty_since, now())
-  WHERE log = %(log)s AND size = %(base)s {and_guard} RETURNING log)"""
+head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_since = coalesce(dirty_since, now()),
+   sealed = %(seals)s
+  WHERE log = %(log)s AND size = %(base)s AND (NOT sealed OR %(seals)s) {and_guard} RETURNING log)"""
 
 _ENTRIES = """
 entry AS (INSERT INTO audit_entry (log, seq, envelope)
@@ -213,6 +222,7 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
         "base": base.size,
         "size": size,
         "frontier": frontier,
+        "seals": batch.seals,
         "envelopes": Blobs(envelopes),
         "ciphertexts": Blobs(ciphertexts),
     }
@@ -223,7 +233,7 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
     guard = batch.guard.sql if batch.guard else ""
     statement = _statement(head_sql, guard, bool(batch.key), tuple(fragment.sql for fragment in batch.also))
     won = run(statement, params)
-    return Head(base.log, base.tenant, size, frontier) if won else None
+    return Head(base.log, base.tenant, size, frontier, batch.seals) if won else None
 
 
 @lru_cache(maxsize=256)
@@ -291,13 +301,13 @@ def run(sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
 def read_head(log: UUID, *, lock: bool = False) -> Head:
     """The head as it stands; with `lock` inside a transaction nobody else appends until it ends. Raises UnknownLog."""
     rows = run(
-        f"SELECT tenant, size, frontier FROM audit_head WHERE log = %(log)s {'FOR UPDATE' if lock else ''}",
+        f"SELECT tenant, size, frontier, sealed FROM audit_head WHERE log = %(log)s {'FOR UPDATE' if lock else ''}",
         {"log": log},
     )
     if not rows:
         raise UnknownLog(str(log))
-    tenant, size, frontier = rows[0]
-    return Head(log, tenant, size, bytes(frontier))
+    tenant, size, frontier, sealed = rows[0]
+    return Head(log, tenant, size, bytes(frontier), sealed)
 
 
 def read_rows(log: UUID, start: int = 0, stop: int | None = None) -> Iterator[Row]:
@@ -358,7 +368,8 @@ def open_row(row: Row) -> tuple[Envelope, bytes]:
 
 def _opened(envelope: Envelope, row: Row) -> bytes:
     if row.ciphertext is None:
-        raise keys.Erased(f"entry {row.seq}")
+        keys.subject_key(UUID(envelope.kid))  # who was erased was not pruned
+        raise Pruned(f"entry {row.seq}")
     okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
     return keys.decrypt(okm, row.ciphertext, associated_data(envelope))
 

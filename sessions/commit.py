@@ -24,7 +24,7 @@ from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
-from audit import keys, ledger
+from audit import erasure, keys, ledger
 from sessions import live, plans, projections, states
 from sessions.agents.registry import given_for
 from sessions.states import Loaded
@@ -282,6 +282,7 @@ def _append(
         digest=digest,
         guard=guard,
         also=projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
+        seals=isinstance(events[-1], ev.SessionSealed),
     )
     head = ledger.append(loaded.head, batch)
     if head is None:
@@ -341,7 +342,9 @@ def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEv
 
 
 def open_session(place: projections.Place, command: Command, author: Author) -> Committed | None:
-    """The first commit of a session; None when a session of that id exists."""
+    """The first commit of a session; None when a session of that id exists. Raises keys.Erased when the erasure of its
+    customer has begun: who asks again gets a new key.
+    """
     given = given_for(getattr(command, "agent", ""), now())
     at = stamp(given.at)
     state, events, drafts = _decided(SessionState(), [step(command)], given, at)
@@ -352,10 +355,12 @@ def open_session(place: projections.Place, command: Command, author: Author) -> 
         at=at,
         command=new_id(),
         also=projections.fragments(place, state, events),
+        guard=erasure.living([place.kid]),
     )
     with transaction.atomic(durable=True):
         head = ledger.create(place.id, place.tenant, batch)
     if head is None:
+        erasure.must_live(place.kid)
         return None
     committed = _kept(Loaded(place, head, state), batch, 0, events)
     live.announce(committed, wake=True)

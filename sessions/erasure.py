@@ -1,28 +1,36 @@
-"""What a session does when a data subject of some of its instances is about to be erased.
+"""Erasing a data subject from all that sessions keep: the logs' tombstones, then every store in `STORES`.
 
-`recorded` comes first and the destruction of the key after it: an entry under that key says that what is under it was
-erased on purpose, and in the same commit the subject's instances, requests and what waits for them go. A key that was
-destroyed without it costs nothing but that proof: folding passes over what nobody can read.
+`carry_out` does what an approved request asks, and may be killed anywhere: whoever runs it again goes on. First each
+log with an entry under the subject's key gets its tombstone. The subject's own sessions end with it, sealed, whatever
+they were doing; in a session of somebody else the subject's instances go and the session lives on; a profile is
+sealed. Then the key is destroyed and the stores are swept; once no other process can remember the key, they are swept
+again, and the request is done.
 """
 
 from __future__ import annotations
 
+import logging
+from datetime import timedelta
 from uuid import UUID
 
-from agentstate.engine.decide import EraseSubject
-from audit import ledger
+from agentstate.clock import now
+from agentstate.engine.decide import EraseCustomer, EraseSubject
+from audit import erasure, keys, ledger
+from audit.models import ErasureRequest
 from sessions import states
 from sessions.commit import Author, Committed, person_command
+from sessions.models import AgentSession, CustomerProfile
+from sessions.runtime import crash
+from sessions.stores import STORES
+
+log = logging.getLogger(__name__)
 
 
 def sessions_of(kid: UUID) -> list[UUID]:
-    """The sessions with entries of instances under this key. It looks through the whole ledger: erasure is rare."""
-    rows = ledger.run(
-        "SELECT DISTINCT e.log FROM audit_entry e JOIN agent_sessions_agentsession s ON s.id = e.log"
-        " WHERE s.kid <> %(kid)s AND position(convert_to(%(named)s, 'UTF8') IN e.envelope) > 0 ORDER BY 1",
-        {"kid": kid, "named": f'"kid":"{kid}"'},
-    )
-    return [row[0] for row in rows]
+    """The sessions of others with entries of instances under this key."""
+    logs = [log for log, _ in erasure.logs_of(kid)]
+    found = AgentSession.objects.filter(pk__in=logs).exclude(kid=kid).order_by("pk")
+    return list(found.values_list("pk", flat=True))
 
 
 def recorded(session: UUID, kid: UUID) -> Committed:
@@ -32,3 +40,89 @@ def recorded(session: UUID, kid: UUID) -> Committed:
     committed = person_command(session, EraseSubject(str(kid)), Author(ledger.SYSTEM))
     states.forget(session)  # in this process at once, in others with the key
     return committed
+
+
+def closed(session: UUID, kid: UUID, request: str) -> Committed:
+    """End the subject's own session, whatever it is doing, with its tombstone and its seal in one commit."""
+    committed = person_command(session, EraseCustomer(str(kid), f"erasure:{request}"), Author(ledger.SYSTEM))
+    states.forget(session)
+    return committed
+
+
+def carry_out_due() -> int:
+    """Go on with every approved request. Gives how many were finished."""
+    return sum(_went_on(request) for request in erasure.due())
+
+
+def _went_on(request: UUID) -> bool:
+    """`carry_out`, with what goes wrong told to the log: the next run tries again, and the others are not held up."""
+    try:
+        return carry_out(request)
+    except erasure.StillWritten:
+        log.info("erasure %s waits for an older transaction", request)
+    except Exception as error:
+        log.error("erasure %s could not go on: %s", request, type(error).__name__)
+    return False
+
+
+def carry_out(request: UUID) -> bool:
+    """Go on with one approved request as far as it goes now; whether it is done. Raises erasure.StillWritten."""
+    with erasure.alone(request) as mine:
+        asked = ErasureRequest.objects.filter(pk=request, state=erasure.State.APPROVED).first()
+        if not mine or asked is None:
+            return False
+        if asked.destroyed_at is None and not _destroyed(asked):
+            return False
+        return _swept(asked)
+
+
+def _destroyed(asked: ErasureRequest) -> bool:
+    """Tombstones in all logs, then the end of the key; False while a legal hold blocks it."""
+    if not erasure.is_destroyed(asked.kid):
+        if not erasure.close(asked):
+            return False
+        crash.point("after_closing")
+        erasure.must_be_settled(asked.kid)
+        for number, (each, stone) in enumerate(erasure.logs_of(asked.kid)):
+            if not stone:
+                _tombstone(each, asked)
+                crash.point("after_tombstone", str(number))
+    erasure.destroy(asked)
+    crash.point("after_destroying")
+    _sweep(asked)
+    return True
+
+
+def _tombstone(each: UUID, asked: ErasureRequest) -> None:
+    """The last entry under the key in one log. Where no state can be folded any more it is appended as it is."""
+    own = AgentSession.objects.filter(pk=each).values_list("kid", flat=True).first()
+    try:
+        if own is not None:
+            closed(each, asked.kid, str(asked.pk)) if own == asked.kid else recorded(each, asked.kid)
+    except keys.Erased:
+        pass
+    if not dict(erasure.logs_of(asked.kid))[each]:
+        erasure.tombstone(each, asked.kid, seals=CustomerProfile.objects.filter(log=each).exists())
+
+
+def _sweep(asked: ErasureRequest) -> None:
+    counts = {}
+    for store in STORES:
+        counts[store.name] = store.sweep(asked.kid)
+        crash.point("after_sweeping", store.name)
+    erasure.keep_counts(asked, counts)
+
+
+def _swept(asked: ErasureRequest) -> bool:
+    """The second sweep, once nobody can have the key in memory: what was written meanwhile goes too."""
+    assert asked.destroyed_at is not None
+    if now() < asked.destroyed_at + timedelta(seconds=keys.CACHE_SECONDS):
+        return False
+    counts = {store.name: store.sweep(asked.kid) for store in STORES}
+    erasure.finish(asked, counts)
+    return True
+
+
+def preview(kid: UUID) -> dict[str, int]:
+    """What an erasure would delete, by store."""
+    return {store.name: store.count(kid) for store in STORES}

@@ -153,13 +153,20 @@ def sealed(kid: UUID, row_id: UUID, card: SessionCard | RequestCard) -> bytes:
 
 
 def open_session_card(kid: UUID, row_id: UUID, card: bytes) -> SessionCard:
-    """The inverse of `sealed`. Raises audit.keys.Erased."""
+    """The inverse of `sealed`. Raises audit.keys.Erased, also for a card that went with its payloads."""
+    _must_be_there(card)
     return msgspec.json.decode(keys.unseal(kid, f"{CARD}/{row_id}", card), type=SessionCard)
 
 
 def open_request_card(kid: UUID, row_id: UUID, card: bytes) -> RequestCard:
-    """The inverse of `sealed`. Raises audit.keys.Erased."""
+    """The inverse of `sealed`. Raises audit.keys.Erased, also for a card that went with its payloads."""
+    _must_be_there(card)
     return _request_card.decode(keys.unseal(kid, f"{CARD}/{row_id}", card))
+
+
+def _must_be_there(card: bytes) -> None:
+    if not card:
+        raise keys.Erased("its words were deleted")
 
 
 _OPEN = """INSERT INTO agent_sessions_agentsession

@@ -112,7 +112,7 @@ def forget(session: UUID) -> None:
 def load(session: UUID, *, lock: bool = False) -> Loaded:
     """The session up to its head. With `lock`, inside a transaction, nobody appends until it ends.
 
-    Raises UnknownSession; keys.Erased; Broken when the entries do not amount to the head.
+    Raises UnknownSession; keys.Erased, ledger.Pruned; Broken when the entries do not amount to the head.
     """
     held = recall(session)
     if lock:  # lock first, read in the next statement: one statement would return the old entries
@@ -130,6 +130,9 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
     if held.head.size < head.size:
         held = Loaded(held.place, head, _caught_up(held.place, held.state, head.size))
         remember(held)
+    if held.state.sealed == "pruned":
+        _hot.drop(session)
+        raise ledger.Pruned(str(session))
     return held
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from celery import shared_task
 from celery.signals import worker_ready
 
-from sessions import access, live
+from agentstate.people.models import Tenant
+from sessions import access, erasure, live, pruning
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, sweeper
 
@@ -29,6 +30,19 @@ def sweep() -> None:
     live.drain_outbox(older_than=2.0, first=learning.teach_all)
     if sweeper.something_is_due():
         advance.advance_ready()
+
+
+@shared_task(ignore_result=True)
+def erase() -> None:
+    """Every five seconds: go on with the erasures that were approved."""
+    erasure.carry_out_due()
+
+
+@shared_task(ignore_result=True)
+def prune() -> None:
+    """Every day: delete the words whose retention term is over."""
+    for tenant in Tenant.objects.values_list("pk", flat=True):
+        pruning.prune_due(tenant)
 
 
 @worker_ready.connect

@@ -73,6 +73,11 @@ STANDS = {
     SessionStatus.FAILED: "The agent cannot go on by itself.",
     SessionStatus.CANCELLED: "A person stopped it for good.",
 }
+SEALED = {
+    "asked": "nothing follows any more",
+    "erased": "its customer was erased",
+    "pruned": "its words were deleted",
+}
 OUTCOMES = {
     "pending": ("decide", "Needs a decision", ""),
     "approved": ("check", "Approved", ""),
@@ -236,7 +241,7 @@ def _rows(given: object, path: str) -> Iterator[tuple[str, str]]:
 def entry(kind: str, data: Data | None, tool: str = "") -> Sentence:
     """What an entry says. `tool` is the tool of the call that it is about, when the entry itself does not name it."""
     if data is None:
-        return Sentence(plain(kind), "erased with its subject")
+        return Sentence(plain(kind), "erased with its subject, or pruned")
     tell = _TELL.get(kind)
     return tell(data, plain(tool) if tool else "Step") if tell else Sentence(kind)
 
@@ -434,12 +439,12 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "plan.round_ended": _round_ended,
     "call.delegated": lambda data, tool: Sentence(f"{tool} handed over", f"to session {data['session']}"),
     "task.taken": lambda data, tool: Sentence("Does the task of another session", data["parent"]),
+    "data.added": lambda data, tool: Sentence(f"{plain(data['of'])} added", value(data["data"]), "p"),
     "goals.set": lambda data, tool: Sentence("Goal taken apart", str(data["tree"].get("title", "")), _by(data)),
     "checkpoint.named": _named,
     "chart.moved": _moved_chart,
     "state.changed": _changed,
     "conflict.opened": _contested,
-    "data.added": lambda data, tool: Sentence(f"{plain(data['of'])} added", value(data["data"]), "p"),
     "value.proposed": lambda data, tool: Sentence("Proposed", _proposal(data["proposal"]), "p"),
     "vote.cast": lambda data, tool: Sentence("Voted", data.get("reason", ""), "p"),
     "conflict.ended": _settled,
@@ -455,6 +460,8 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "summary.made": lambda data, tool: Sentence("Summarised", f"{_range(data)}, {data['count']} in all"),
     "session.expired": lambda data, tool: Sentence("Expired", f"nothing happened for {_long(data['idle'])}"),
     "session.reopened": lambda data, tool: Sentence("Reopened", "somebody spoke again"),
+    "payload.pruned": lambda data, tool: Sentence("Words deleted", f"the term of {data['retention']} was over"),
+    "session.sealed": lambda data, tool: Sentence("Sealed", SEALED[data["why"]], "p" if data["by"] else ""),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
     "user.adapted": _adapted,
     "talk.declared": lambda data, tool: Sentence("What the talk is about was declared anew"),

@@ -39,6 +39,12 @@ class Permission(StrEnum):
     SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
     CHANGE_STATE = "change_state"  # a session's state and versions: change, name, put back, fork, promote
     KEEP_PROFILE = "keep_profile"  # change, on a customer's behalf, what is known of them and what they agree to
+    SEAL = "seal"  # let nothing follow in a session that has ended
+    ERASE_REQUEST = "erase_request"  # ask that a data subject be erased
+    ERASE_APPROVE = "erase_approve"  # approve what somebody else asked for
+    HOLD = "hold"  # set and lift legal holds
+    RETENTION = "retention"  # for how long words are kept
+    SUBJECT_REPORT = "subject_report"  # everything held about one data subject, in clear
 
 
 class Role(StrEnum):
@@ -48,6 +54,7 @@ class Role(StrEnum):
     SUPERVISOR = "supervisor"  # decides, guides, takes over, exports
     AUDITOR = "auditor"  # by itself nothing: reads and exports what a grant covers, while it lasts; changes nothing
     ADMIN = "admin"  # sets up people and policies; decides nothing about customers
+    PRIVACY = "privacy"  # answers data subjects: reports, erasures, legal holds, retention
     CALLER = "caller"  # an API client on the customer's side
 
 
@@ -66,10 +73,13 @@ ROLES: dict[Role, frozenset[Permission]] = {
             P.EXPORT,
             P.KEEP_PROFILE,
             P.CHANGE_STATE,
+            P.SEAL,
+            P.ERASE_REQUEST,
         }
     ),
     Role.AUDITOR: frozenset(),
-    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT}),
+    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT, P.RETENTION}),
+    Role.PRIVACY: frozenset({P.SEE, P.SEAL, P.ERASE_REQUEST, P.ERASE_APPROVE, P.HOLD, P.RETENTION, P.SUBJECT_REPORT}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
 }
 

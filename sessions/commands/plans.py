@@ -18,11 +18,11 @@ from agentstate.engine.plan import library, model
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.model import BadPlan
 from agentstate.engine.state.rounds import MAX_INSTANCES
-from agentstate.errors import Invalid
+from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, teams_with
-from audit import keys
+from audit import erasure, keys
 from sessions import plans, states
 from sessions.agents.registry import BATCH
 from sessions.commands.conversation import KEYS
@@ -33,6 +33,13 @@ from sessions.states import Loaded
 
 MAX_BATCH = 100_000  # instances of one plan, over all sessions
 MAX_TEXT = 200  # characters of a data subject's reference
+
+
+class SubjectLeaves(Refused):
+    """The data subject of an instance is being erased."""
+
+    code = "subject_leaves"
+    remedy = "Ask again: the subject then counts as a new one."
 
 
 def propose_plan(
@@ -55,7 +62,10 @@ def propose_plan(
     members = _members(session, instances)
     command = _proposal(session, calls, saved, inputs or {}, follow, author)
     if len(members) <= MAX_INSTANCES:
-        return person_command(session, msgspec.structs.replace(command, instances=members), author)
+        kids = {UUID(each.kid) for each in members if each.kid}
+        guard = erasure.living(kids) if kids else None
+        wish = msgspec.structs.replace(command, instances=members)
+        return person_command(session, wish, author, guard=guard, refused=SubjectLeaves())
     return _shared_out(session, command, members, author)
 
 

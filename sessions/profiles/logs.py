@@ -23,7 +23,7 @@ from agentstate.engine.profile import events as ev
 from agentstate.engine.profile.commands import ProfileCommand
 from agentstate.errors import Broken
 from agentstate.ids import new_id
-from audit import keys, ledger
+from audit import erasure, keys, ledger
 from sessions.commit import Author
 
 LOGS = UUID("2f1a6c0e-8b1d-5d57-9a41-6a1d0c7be3f4")  # namespace of the logs' ids
@@ -130,7 +130,10 @@ def _locked(subject: Subject) -> tuple[ledger.Head | None, ProfileState]:
     try:
         head = ledger.read_head(subject.log, lock=True)
     except ledger.UnknownLog:
+        erasure.must_live(subject.kid)
         return None, ProfileState()
+    if head.sealed:
+        raise keys.Erased(f"profile {subject.log}")
     state = read(subject)
     return head, state if state.seq == head.size else folded(subject, head.size)
 
@@ -156,6 +159,7 @@ def _batch(
         key=key,
         digest=token,
         also=[ledger.Fragment(_ROW, columns), *also],
+        guard=erasure.living([subject.kid]),
     )
 
 

@@ -32,6 +32,7 @@ from agentstate.engine.decide import (
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
+from audit import keys
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
@@ -60,6 +61,9 @@ def advance(lease: Lease) -> None:
             _advance(lease)
         except LeaseLost:
             log.info("session %s was taken over", lease.session)
+        except keys.Erased:
+            log.info("session %s was erased", lease.session)
+            leases.drop(lease)
         except Exception:  # one session that cannot go on must not stop the others
             log.exception("session %s could not be advanced", lease.session)
             leases.give_up(lease, PAUSE_AFTER_ERROR)

@@ -61,6 +61,15 @@ def give_up(lease: Lease, pause: float) -> None:
     )
 
 
+def drop(lease: Lease) -> None:
+    """Let go of a session that nobody can advance any more: its words are gone."""
+    ledger.run(
+        "UPDATE agent_sessions_agentsession SET lease_until = NULL, ready_at = NULL"
+        " WHERE id = %(session)s AND fence = %(fence)s",
+        {"session": lease.session, "fence": lease.fence},
+    )
+
+
 class _Heartbeat:
     """Renews the leases that this process holds while their tools and models take their time. One thread a process."""
 

@@ -32,6 +32,7 @@ from agentstate.engine.decide.commands import (
     Delegated,
     EditPlan,
     End,
+    EraseCustomer,
     EraseSubject,
     Expire,
     ExpireSession,
@@ -49,11 +50,13 @@ from agentstate.engine.decide.commands import (
     Propose,
     ProposePlan,
     Prune,
+    PrunePayloads,
     Rate,
     Rest,
     Return,
     Rollback,
     Say,
+    Seal,
     SetGoals,
     SetTopic,
     Signal,
@@ -69,7 +72,14 @@ from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import permit_digest
-from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, SessionOver, UnknownRequest
+from agentstate.engine.decide.refusals import (
+    AlreadyDecided,
+    DecisionNotAllowed,
+    Outdated,
+    SessionOver,
+    SessionSealed,
+    UnknownRequest,
+)
 from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
 from agentstate.engine.decide.talk import reference_corrected, topic_set
 from agentstate.engine.decide.versions import named, rolled_back
@@ -85,6 +95,7 @@ __all__ = [
     "MODEL_ATTEMPTS",
     "REQUEST_SCHEMA",
     "Adapt",
+    "AddData",
     "AlreadyDecided",
     "Answer",
     "Arbitrate",
@@ -95,11 +106,11 @@ __all__ = [
     "Command",
     "CorrectReference",
     "Decide",
-    "AddData",
     "DecisionNotAllowed",
     "Delegated",
     "EditPlan",
     "End",
+    "EraseCustomer",
     "EraseSubject",
     "Expire",
     "ExpireSession",
@@ -120,12 +131,15 @@ __all__ = [
     "Propose",
     "ProposePlan",
     "Prune",
+    "PrunePayloads",
     "Rate",
     "Rest",
     "Return",
     "Rollback",
     "Say",
+    "Seal",
     "SessionOver",
+    "SessionSealed",
     "SetGoals",
     "SetTopic",
     "Signal",
@@ -147,6 +161,9 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Say: conversation.said,
     End: conversation.ended,
     ExpireSession: conversation.expired,
+    Seal: sealing.sealed,
+    EraseCustomer: sealing.customer_erased,
+    PrunePayloads: sealing.payloads_pruned,
     SetTopic: topic_set,
     CorrectReference: reference_corrected,
     Ask: runs.asked,
@@ -165,6 +182,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     TakeTask: plans.task_taken,
     SetGoals: goals.goals_set,
     ChangeGoals: goals.goals_changed,
+    AddData: data.added,
     Name: named,
     ChangeState: changed,
     Propose: proposed,
@@ -182,7 +200,6 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Pin: memory.pinned,
     Unpin: memory.unpinned,
     Rate: memory.rated,
-    AddData: data.added,
     Fit: memory.fitted,
     Summarise: memory.summarised,
     GiveUp: memory.given_up,
@@ -199,6 +216,8 @@ def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent
     rule = _RULES.get(type(command))
     if rule is None:
         raise Broken(f"no one decides {type(command).__name__}")
+    if state.sealed and not isinstance(command, sealing.TOMBSTONES):
+        raise SessionSealed()
     first = schema.upgrade(command, state, given)
     state = schema.after(first, state, given)
     return [*first, *memory.attended(plans.followed_up(rule(command, state, given), state, given), state, given)]

@@ -101,7 +101,7 @@ def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -
     then = state
     for event in events:
         then = foresee(then, event, at)
-    if state.opened is None or (then.ended and state.ended):
+    if state.opened is None or (then.ended and state.ended) or then.sealed:
         return list(events)  # the opening is an entry of its own: the chart begins with what comes next
     return [*events, *_moves(_since_put_back(events), then, given)]
 

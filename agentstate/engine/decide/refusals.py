@@ -12,6 +12,12 @@ class SessionOver(Refused):
     remedy = "Open a new session."
 
 
+class SessionSealed(SessionOver):
+    """The session is sealed: nothing follows in it any more."""
+
+    code = "session_sealed"
+
+
 class AlreadyDecided(Refused):
     """This request is no longer open."""
 

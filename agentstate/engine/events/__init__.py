@@ -54,11 +54,14 @@ from agentstate.engine.events.runs import (
 from agentstate.engine.events.schema import StateMigrated, StatePruned
 from agentstate.engine.events.session import (
     MessageAdded,
+    PayloadPruned,
     SessionEnded,
     SessionExpired,
     SessionFailed,
     SessionOpened,
     SessionReopened,
+    SessionSealed,
+    Span,
 )
 from agentstate.engine.events.talk import (
     ReferenceCorrected,
@@ -112,11 +115,13 @@ AnyEvent = (
     | CallDelegated
     | TaskTaken
     | GoalsSet
+    | DataAdded
     | SessionEnded
     | SessionFailed
-    | DataAdded
     | SessionExpired
     | SessionReopened
+    | PayloadPruned
+    | SessionSealed
     | TalkDeclared
     | TopicOpened
     | TopicSwitched
@@ -174,11 +179,11 @@ __all__ = [
     "CheckpointNamed",
     "ConflictEnded",
     "ConflictOpened",
+    "DataAdded",
     "DecisionKind",
     "DecisionMade",
     "Dropped",
     "Event",
-    "DataAdded",
     "Evidence",
     "ForkPromoted",
     "GoalSource",
@@ -195,6 +200,7 @@ __all__ = [
     "ModelFailed",
     "ModelRequested",
     "Outcome",
+    "PayloadPruned",
     "PlanCommitted",
     "PlanProposed",
     "PlanSource",
@@ -212,9 +218,11 @@ __all__ = [
     "SessionOpened",
     "SessionReopened",
     "SessionRolledBack",
+    "SessionSealed",
     "SessionSuperseded",
     "Shift",
     "Shown",
+    "Span",
     "StateChanged",
     "StateMigrated",
     "StatePruned",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import msgspec
+
 from agentstate.engine.events.base import Event, Role
 from agentstate.engine.talk.ontology import Ontology
 
@@ -56,4 +60,30 @@ class SessionFailed(Event, frozen=True, tag="session.failed"):
     """The agent cannot go on by itself, for a named reason; a new message of the customer lets it try again."""
 
     reason: str
+    v: int = 1
+
+
+class Span(msgspec.Struct, frozen=True):
+    """Entries `first` to `last`, both meant."""
+
+    first: int
+    last: int
+
+
+class PayloadPruned(Event, frozen=True, tag="payload.pruned"):
+    """The term of retention class `retention` was over at `due`: the payloads of the entries in `ranges` are
+    deleted next.
+    """
+
+    ranges: tuple[Span, ...]
+    retention: str
+    due: str
+    v: int = 1
+
+
+class SessionSealed(Event, frozen=True, tag="session.sealed"):
+    """Nothing follows any more. Only a tombstone may (`subject.erased`, `payload.pruned`), and seals again."""
+
+    why: Literal["asked", "erased", "pruned"]
+    by: str
     v: int = 1

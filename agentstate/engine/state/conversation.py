@@ -39,6 +39,14 @@ def session_ended(state: SessionState, event: ev.SessionEnded, at: str) -> Sessi
     return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="")
 
 
+def payload_pruned(state: SessionState, event: ev.PayloadPruned, at: str) -> SessionState:
+    return state  # who loads the session sees by its seal that its words are gone
+
+
+def session_sealed(state: SessionState, event: ev.SessionSealed, at: str) -> SessionState:
+    return replace(state, sealed=event.why)
+
+
 def session_expired(state: SessionState, event: ev.SessionExpired, at: str) -> SessionState:
     return replace(state, expired_at=at)
 

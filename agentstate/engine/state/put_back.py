@@ -40,6 +40,7 @@ STAYS: Mapping[str, str] = {
     "opened_at": "a fact",
     "last_at": "a fact",
     "ended_reason": "a fact",
+    "sealed": "a fact",
     "expired_at": "a fact, and what is said next reopens it",
     "messages": "they were heard",
     "memory": "it is of what was heard",

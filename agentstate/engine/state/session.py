@@ -102,6 +102,7 @@ class SessionState(msgspec.Struct, frozen=True):
     chart: Standing = Standing()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
     schema: InForce = InForce()  # of the scratchpad
+    sealed: str = ""  # why nothing follows any more: asked, erased, pruned; empty: it goes on
 
     @property
     def ended(self) -> bool:

@@ -20,6 +20,7 @@ from agentstate.engine.decide.commands.plans import (
 )
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
+from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
 from agentstate.engine.decide.commands.session import End, ExpireSession, Open, Say
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.commands.user import Adapt
@@ -27,8 +28,8 @@ from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Roll
 
 __all__ = [
     "Adapt",
-    "Answer",
     "AddData",
+    "Answer",
     "Arbitrate",
     "Ask",
     "Begin",
@@ -40,6 +41,7 @@ __all__ = [
     "Delegated",
     "EditPlan",
     "End",
+    "EraseCustomer",
     "EraseSubject",
     "Expire",
     "ExpireSession",
@@ -57,11 +59,13 @@ __all__ = [
     "Propose",
     "ProposePlan",
     "Prune",
+    "PrunePayloads",
     "Rate",
     "Rest",
     "Return",
     "Rollback",
     "Say",
+    "Seal",
     "SetGoals",
     "SetTopic",
     "Signal",

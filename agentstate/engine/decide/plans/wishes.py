@@ -20,6 +20,7 @@ from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.plans.force import after, end_of, gated
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, TooManyInstances
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.sealing import sealed_again
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, pending
 from agentstate.engine.state.rounds import MAX_INSTANCES, Plans
@@ -135,7 +136,7 @@ def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> 
     then = after(state, found, given)
     if then.plans.is_open and then.plans.left == 0 and not then.ended:
         found.append(end_of(then, ""))
-    return found
+    return [*found, *sealed_again(state)]
 
 
 def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:

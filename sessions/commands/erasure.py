@@ -1,0 +1,190 @@
+"""What can be asked about a data subject: to be erased, to be kept, and for how long words are kept at all.
+
+Whoever serves the subject may ask: the permission counts in a team that has a session with them or about them, and for
+a subject of whom no session knows, in any team. To anybody else there is no such subject.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine.decide import Seal
+from agentstate.engine.instants import parse
+from agentstate.errors import Invalid, NotFound
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, PermissionDenied, require, teams_with
+from audit import erasure, holds, retention
+from audit.erasure import State, UnknownErasure, UnknownSubject
+from audit.models import ErasureRequest, LegalHold
+from sessions import states
+from sessions.commands.person import Person, author_of, bounded, must_may, team_of
+from sessions.commit import Committed, person_command
+from sessions.models import AgentSession
+from sessions.stores import teams_of
+
+
+def seal(user: Person, session: UUID, *, key: str = "") -> Committed:
+    """Let nothing follow in a session that has ended. Raises NotEnded, SessionSealed."""
+    must_may(user, session, Permission.SEAL)
+    author = author_of(user, key)
+    return person_command(session, Seal(author.actor), author)
+
+
+def subject(user: Person, permission: Permission, *, customer: str = "", session: UUID | None = None) -> UUID:
+    """The key of a data subject, named by reference or by a session of theirs. Raises Invalid, UnknownSubject,
+    UnknownSession, PermissionDenied.
+    """
+    if bool(customer) == (session is not None):
+        raise Invalid("name the customer, or a session of theirs", field="customer")
+    if session is not None:
+        team_of(user, session)
+        kid = AgentSession.objects.values_list("kid", flat=True).get(pk=session)
+    else:
+        bounded("customer", customer)
+        kid = erasure.find(_staff(user).tenant_id, customer)
+    must_serve(user, permission, kid)
+    return kid
+
+
+def must_serve(user: Person, permission: Permission, kid: UUID, unknown: type[NotFound] = UnknownSubject) -> None:
+    """Raises `unknown` to those who see no team that serves the subject; PermissionDenied."""
+    serving = teams_of(kid)
+    if serving and not serving & set(teams_with(user, Permission.SEE)):
+        raise unknown()
+    held = set(teams_with(user, permission))
+    if not (held & serving if serving else held):
+        raise PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
+
+
+def ask_erasure(
+    user: Person, *, basis: str, reason: str, customer: str = "", session: UUID | None = None
+) -> ErasureRequest:
+    """Ask that a subject be erased. Raises UnknownSubject, AskedAlready, Invalid, keys.Erased."""
+    kid = subject(user, Permission.ERASE_REQUEST, customer=customer, session=session)
+    if basis not in erasure.BASES:
+        raise Invalid(f"want one of {', '.join(erasure.BASES)}", field="basis")
+    _reasoned(reason)
+    by = _staff(user)
+    return erasure.ask(by.tenant_id, kid, basis, reason, by.actor)
+
+
+def rule_erasure(user: Person, request: UUID, wanted: State) -> ErasureRequest:
+    """Approve or refuse what somebody else asked for, or withdraw one's own request. Raises UnknownErasure, FourEyes,
+    NotOpen, PermissionDenied.
+    """
+    asked = erasure_request(user, request)
+    by = _staff(user)
+    if wanted is State.WITHDRAWN and by.actor == asked.asked_by:
+        must_serve(user, Permission.ERASE_REQUEST, asked.kid, UnknownErasure)
+    else:
+        must_serve(user, Permission.ERASE_APPROVE, asked.kid, UnknownErasure)
+    return erasure.rule(request, wanted, by.actor)
+
+
+PRIVACY = (Permission.ERASE_REQUEST, Permission.ERASE_APPROVE, Permission.HOLD, Permission.SUBJECT_REPORT)
+
+
+def erasure_request(user: Person, request: UUID) -> ErasureRequest:
+    """A request, to those who deal with its subject. Raises UnknownErasure."""
+    asked = ErasureRequest.objects.filter(pk=request).first()
+    if asked is None or not _deals_with(user, asked.kid):
+        raise UnknownErasure()
+    return asked
+
+
+def _deals_with(user: Person, kid: UUID) -> bool:
+    serving = teams_of(kid)
+    held = {team for permission in PRIVACY for team in teams_with(user, permission)}
+    return bool(held & serving if serving else held)
+
+
+def set_hold(
+    user: Person,
+    *,
+    reason: str,
+    customer: str = "",
+    session: UUID | None = None,
+    whole: bool = True,
+    until: datetime | None = None,
+) -> LegalHold:
+    """Keep a subject, or (not `whole`) only the session that was named, from erasure and pruning. Raises
+    UnknownSubject, TooLate, Invalid, keys.Erased.
+    """
+    kid = subject(user, Permission.HOLD, customer=customer, session=session)
+    if not whole and session is None:
+        raise Invalid("which session is to be held?", field="session")
+    _reasoned(reason)
+    if session is not None and not whole:
+        states.load(session)  # what was pruned or erased cannot be kept
+    by = _staff(user)
+    return holds.put(by.tenant_id, kid, None if whole else session, reason, until, by.actor)
+
+
+def lift_hold(user: Person, hold: UUID) -> LegalHold:
+    """End a hold. Raises UnknownHold, AlreadyLifted, PermissionDenied."""
+    found = LegalHold.objects.filter(pk=hold).first()
+    if found is None or not _deals_with(user, found.kid):
+        raise holds.UnknownHold()
+    must_serve(user, Permission.HOLD, found.kid, holds.UnknownHold)
+    return holds.lift(hold, _staff(user).actor)
+
+
+def set_retention(user: Person, wanted: retention.Schedule) -> retention.Schedule:
+    """Set classes and rules anew. It needs the permission in each team that a rule names, and in one team for rules
+    that name none. Raises PermissionDenied, Invalid.
+    """
+    teams = {rule.team for rule in wanted.rules if rule.team}
+    held = teams_with(user, Permission.RETENTION)
+    if not held:
+        _denied(Permission.RETENTION)
+    by = _staff(user)
+    retention.check(wanted)
+    for team in sorted(teams):
+        require(user, Permission.RETENTION, UUID(team))
+    retention.put(by.tenant_id, wanted, by.actor)
+    return wanted
+
+
+def retention_schedule(user: Person) -> retention.Schedule:
+    """What is in force. Raises PermissionDenied."""
+    if not teams_with(user, Permission.RETENTION):
+        _denied(Permission.RETENTION)
+    return retention.schedule(_staff(user).tenant_id)
+
+
+def _denied(permission: Permission) -> None:
+    raise PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
+
+
+def _staff(user: Person) -> User:
+    if not isinstance(user, User):
+        raise PermissionDenied("Sign in first.")
+    return user
+
+
+def _reasoned(reason: str) -> None:
+    if not reason.strip():
+        raise Invalid("must not be empty", field="reason")
+    if len(reason) > erasure.MAX_REASON:
+        raise Invalid(f"got {len(reason)} characters, at most {erasure.MAX_REASON}", field="reason")
+
+
+def schedule_of(data: object) -> retention.Schedule:
+    """A schedule as JSON has it. Raises Invalid."""
+    try:
+        return msgspec.convert(data, retention.Schedule)
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error)[:300], field="rules") from None
+
+
+def instant_of(text: str, field: str) -> datetime | None:
+    """An instant as a form sends it; None for an empty one. Raises Invalid."""
+    if not text:
+        return None
+    try:
+        return parse(text)
+    except ValueError:
+        raise Invalid(f"got {text[:40]!r}, want an instant such as 2027-01-31T00:00:00Z", field=field) from None

@@ -1,0 +1,181 @@
+"""What there is to see about erasures, legal holds and retention: for pages and API alike."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from audit import erasure, holds
+from audit.erasure import BASES, State
+from audit.models import ErasureRequest, LegalHold
+from sessions import erasure as erasing
+from sessions import pruning
+from sessions.commands.erasure import PRIVACY, erasure_request, retention_schedule
+from sessions.commands.person import Person
+from sessions.models import AgentSession
+from sessions.stores import STORES, teams_of
+
+MOST = 500
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """A legal hold as it is shown. `session` is None where the whole subject is held."""
+
+    id: UUID
+    subject: UUID
+    session: UUID | None
+    reason: str
+    until: datetime | None
+    set_by: str
+    set_at: datetime
+    lifted_by: str
+    lifted_at: datetime | None
+    in_force: bool
+
+
+class Erasure(msgspec.Struct, frozen=True):
+    """An erasure request as it is shown. `state` is what people read: blocked and running are found out for it."""
+
+    id: UUID
+    subject: UUID
+    state: str
+    basis: str
+    reason: str
+    asked_by: str
+    asked_at: datetime
+    ruled_by: str
+    ruled_at: datetime | None
+    destroyed_at: datetime | None
+    done_at: datetime | None
+    erased: dict[str, int]
+
+    @property
+    def basis_words(self) -> str:
+        """The legal basis in words."""
+        return BASES.get(self.basis, self.basis)
+
+
+class Detail(msgspec.Struct, frozen=True):
+    """An erasure request with what would be erased (by store, before) or what was, its holds and its sessions."""
+
+    erasure: Erasure
+    stores: list[tuple[str, int]]
+    sessions: list[tuple[UUID, bool]]  # and whether it is the subject's own
+    holds: list[Hold]
+    may_approve: bool
+    may_withdraw: bool
+
+
+def may_open(user: Person) -> bool:
+    """Whether the pages about data subjects have anything for `user`."""
+    return any(teams_with(user, permission) for permission in (*PRIVACY, Permission.RETENTION))
+
+
+def must_open(user: Person) -> None:
+    """Raises PermissionDenied."""
+    if not may_open(user):
+        needed = Permission.ERASE_REQUEST.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
+
+
+def erasures(user: Person) -> list[Erasure]:
+    """The erasure requests that `user` deals with: those that wait for approval first, then newest first."""
+    must_open(user)
+    rows = ErasureRequest.objects.order_by("-asked_at")[:MOST]
+    mine = [line(row) for row in rows if _deals(user, row.kid)]
+    order = {"asked": 0, "blocked": 1, "running": 2}
+    return sorted(mine, key=lambda each: order.get(each.state, 3))
+
+
+def _deals(user: Person, kid: UUID) -> bool:
+    serving = teams_of(kid)
+    held = {team for permission in PRIVACY for team in teams_with(user, permission)}
+    return bool(held & serving if serving else held)
+
+
+def line(row: ErasureRequest) -> Erasure:
+    """One request as it is shown."""
+    return Erasure(
+        row.pk,
+        row.kid,
+        _shown_state(row),
+        row.basis,
+        erasure.reason_of(row),
+        row.asked_by,
+        row.asked_at,
+        row.ruled_by,
+        row.ruled_at,
+        row.destroyed_at,
+        row.done_at,
+        row.counts,
+    )
+
+
+def _shown_state(row: ErasureRequest) -> str:
+    if row.state != State.APPROVED:
+        return str(row.state)
+    if erasure.begun(row.kid) or not holds.blocking(row.kid, (log for log, _ in erasure.logs_of(row.kid))):
+        return "running"
+    return "blocked"
+
+
+def detail(user: Person, request: UUID) -> Detail:
+    """One request with all that is needed to approve it. Raises UnknownErasure."""
+    row = erasure_request(user, request)
+    shown = line(row)
+    before = row.destroyed_at is None and row.state in (State.ASKED, State.APPROVED)
+    counts = erasing.preview(row.kid) if before else row.counts
+    logs = [log for log, _ in erasure.logs_of(row.kid)]
+    own = AgentSession.objects.filter(pk__in=logs).order_by("opened_at").values_list("pk", "kid")
+    actor = getattr(user, "actor", "")
+    serving = teams_of(row.kid)
+    approving = set(teams_with(user, Permission.ERASE_APPROVE))
+    may = bool(approving & serving if serving else approving)
+    return Detail(
+        shown,
+        [(store.words, counts.get(store.name, 0)) for store in STORES],
+        [(session, kid == row.kid) for session, kid in own],
+        [hold_line(hold) for hold in holds.blocking(row.kid, logs)],
+        may_approve=row.state == State.ASKED and may and actor != row.asked_by,
+        may_withdraw=row.state == State.ASKED and actor == row.asked_by,
+    )
+
+
+def all_holds(user: Person) -> list[Hold]:
+    """The holds that `user` deals with, newest first."""
+    must_open(user)
+    rows = LegalHold.objects.order_by("-set_at")[:MOST]
+    return [hold_line(row) for row in rows if _deals(user, row.kid)]
+
+
+def hold_line(row: LegalHold) -> Hold:
+    """One hold as it is shown."""
+    return Hold(
+        row.pk,
+        row.kid,
+        row.log,
+        holds.reason_of(row),
+        row.until,
+        row.set_by,
+        row.set_at,
+        row.lifted_by,
+        row.lifted_at,
+        holds.in_force().filter(pk=row.pk).exists(),
+    )
+
+
+def pruning_due(user: Person) -> list[pruning.Due]:
+    """What the next run would prune, in the teams in which `user` sets retention. Raises PermissionDenied."""
+    retention_schedule(user)
+    teams = set(teams_with(user, Permission.RETENTION))
+    tenant = getattr(user, "tenant_id", None)
+    return [each for each in pruning.due(tenant) if each.team in teams] if tenant else []
+
+
+def held(session: UUID) -> list[Hold]:
+    """The holds on a session, or on its customer, that are in force."""
+    kid = AgentSession.objects.filter(pk=session).values_list("kid", flat=True).first()
+    return [hold_line(row) for row in holds.blocking(kid, [session])] if kid else []

@@ -1,0 +1,136 @@
+"""Every place that holds something of a data subject, and how it is swept: one list, which the tests walk.
+
+A new table, cache or folder that holds anything derived from a payload gets a line in `STORES`. A sweep deletes what is
+under a key that was destroyed, gives how much, and may run twice; the count tells beforehand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from uuid import UUID
+
+import redis
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from audit import erasure, keys
+from audit.models import ErasureRequest, LegalHold
+from sessions import states
+from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, Snapshot, SnapshotPart, Taught
+
+
+class Store(NamedTuple):
+    """One place: its name, what it holds in words, how much is there under a key, and its sweep."""
+
+    name: str
+    words: str
+    count: Callable[[UUID], int]
+    sweep: Callable[[UUID], int]
+
+
+def own_sessions(kid: UUID) -> list[UUID]:
+    """The sessions whose customer has this key."""
+    return list(AgentSession.objects.filter(kid=kid).values_list("pk", flat=True))
+
+
+def teams_of(kid: UUID) -> set[UUID]:
+    """The teams that have a session with the subject, else with an instance of theirs."""
+    own = set(AgentSession.objects.filter(kid=kid).values_list("team_id", flat=True))
+    if own:
+        return own
+    logs = [log for log, _ in erasure.logs_of(kid)]
+    return set(AgentSession.objects.filter(pk__in=logs).values_list("team_id", flat=True))
+
+
+def _sessions(kid: UUID) -> QuerySet[AgentSession]:
+    return AgentSession.objects.filter(kid=kid).exclude(card=b"", alias="")
+
+
+def _sweep_sessions(kid: UUID) -> int:
+    """The rows stay, for lists and figures, without a word; nothing is due in them any more."""
+    found = _sessions(kid).update(card=b"", alias="")
+    AgentSession.objects.filter(kid=kid).update(ready_at=None, lease_until=None)
+    return found
+
+
+def _requests(kid: UUID) -> QuerySet[ApprovalRequest]:
+    theirs = Q(kid=kid) | Q(kid__isnull=True, session__in=own_sessions(kid))
+    return ApprovalRequest.objects.filter(theirs).exclude(card=b"")
+
+
+def _snapshots(kid: UUID) -> QuerySet[Snapshot]:
+    return Snapshot.objects.filter(session__in=own_sessions(kid))
+
+
+def _parts(kid: UUID) -> QuerySet[SnapshotPart]:
+    return SnapshotPart.objects.filter(Q(kid=kid) | Q(kid__isnull=True, session__in=own_sessions(kid)))
+
+
+def _profiles(kid: UUID) -> QuerySet[CustomerProfile]:
+    return CustomerProfile.objects.filter(kid=kid)
+
+
+def _taught(kid: UUID) -> QuerySet[Taught]:
+    return Taught.objects.filter(session__in=own_sessions(kid))
+
+
+def _reasons(kid: UUID) -> int:
+    requests = ErasureRequest.objects.filter(kid=kid).exclude(reason=b"")
+    return requests.count() + LegalHold.objects.filter(kid=kid).exclude(reason=b"").count()
+
+
+def _sweep_reasons(kid: UUID) -> int:
+    requests = ErasureRequest.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
+    return requests + LegalHold.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
+
+
+def _keys_in_valkey(client: redis.Redis, kid: UUID) -> Iterator[bytes]:
+    for named in (kid, *own_sessions(kid)):
+        yield from client.scan_iter(match=f"*{named}*", count=1000)
+
+
+def _in_valkey(kid: UUID) -> int:
+    with redis.Redis.from_url(settings.STACK.cache_url) as client:
+        return len(set(_keys_in_valkey(client, kid)))
+
+
+def _sweep_valkey(kid: UUID) -> int:
+    with redis.Redis.from_url(settings.STACK.cache_url) as client:
+        found = set(_keys_in_valkey(client, kid))
+        return int(client.delete(*found)) if found else 0
+
+
+def _in_memory(kid: UUID) -> int:
+    return sum(states.recall(session) is not None for session in own_sessions(kid))
+
+
+def _sweep_memory(kid: UUID) -> int:
+    """Of this process, at once; others forget what they have not looked at for as long as keys are remembered."""
+    found = _in_memory(kid)
+    keys.forget_all()
+    states.forget_all()
+    return found
+
+
+def _deleted(rows: Callable[[UUID], QuerySet]) -> Callable[[UUID], int]:  # type: ignore[type-arg]
+    return lambda kid: rows(kid).delete()[0]
+
+
+STORES: tuple[Store, ...] = (
+    Store("payloads", "Encrypted words of entries", erasure.count_payloads, erasure.delete_payloads),
+    Store("snapshots", "Folded states", lambda kid: _snapshots(kid).count(), _deleted(_snapshots)),
+    Store("snapshot_parts", "Folded states of instances", lambda kid: _parts(kid).count(), _deleted(_parts)),
+    Store("sessions", "Rows of sessions with words", lambda kid: _sessions(kid).count(), _sweep_sessions),
+    Store(
+        "requests",
+        "Rows of requests with words",
+        lambda kid: _requests(kid).count(),
+        lambda kid: _requests(kid).update(card=b""),
+    ),
+    Store("profiles", "What is known of the customer", lambda kid: _profiles(kid).count(), _deleted(_profiles)),
+    Store("taught", "How far sessions have taught the profile", lambda kid: _taught(kid).count(), _deleted(_taught)),
+    Store("reasons", "Words of erasure requests and legal holds", _reasons, _sweep_reasons),
+    Store("valkey", "Caches", _in_valkey, _sweep_valkey),
+    Store("memory", "Memory of the process that erases", _in_memory, _sweep_memory),
+)

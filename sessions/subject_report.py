@@ -1,0 +1,95 @@
+"""The report of everything held about one data subject: the mirror image of erasing them.
+
+It opens what is encrypted under the subject's key, wherever it lies, and nothing else: what concerns others in the same
+logs is under their keys and stays shut. People of the house appear as "staff", not by their ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.clock import now
+from agentstate.engine.instants import stamp
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission
+from audit import erasure, keys, ledger, staff
+from audit.models import ErasureRequest, LegalHold
+from sessions import erasure as erasing
+from sessions.commands.erasure import subject
+from sessions.commands.person import Person
+from sessions.models import AgentSession, CustomerProfile
+from sessions.queries import privacy
+
+_STAFF = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def made(user: Person, *, customer: str = "", session: UUID | None = None) -> dict[str, Any]:
+    """The report, as JSON has it; that it was made is an entry of the staff log, without which it is not given.
+
+    Raises UnknownSubject, UnknownSession, PermissionDenied, keys.Erased.
+    """
+    kid = subject(user, Permission.SUBJECT_REPORT, customer=customer, session=session)
+    keys.subject_key(kid)
+    found = {
+        "subject": str(kid),
+        "made_at": stamp(now()),
+        "logs": [_log(log, kid) for log, _ in erasure.logs_of(kid)],
+        "stores": erasing.preview(kid),
+        "holds": [_plain(privacy.hold_line(row)) for row in LegalHold.objects.filter(kid=kid).order_by("set_at")],
+        "erasures": [_plain(privacy.line(row)) for row in ErasureRequest.objects.filter(kid=kid).order_by("asked_at")],
+    }
+    assert isinstance(user, User)
+    facts = {"subject_key": str(kid), "logs": len(found["logs"])}
+    staff.record(user.tenant_id, now(), "subject.reported", user.actor, "", facts)
+    return found
+
+
+def _log(log: UUID, kid: UUID) -> dict[str, Any]:
+    entries = list(_entries(log, kid))
+    others = ledger.read_head(log).size - len(entries)
+    return {"log": str(log), "what": _what(log, kid), "entries": entries, "entries_of_others": others}
+
+
+def _what(log: UUID, kid: UUID) -> str:
+    own = AgentSession.objects.filter(pk=log).values_list("kid", flat=True).first()
+    if own is not None:
+        return "session" if own == kid else "part of somebody else's session"
+    return "profile" if CustomerProfile.objects.filter(log=log).exists() else "record of staff"
+
+
+def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
+    for row in ledger.read_rows(log):
+        envelope = ledger.parse_envelope(row.envelope)
+        if envelope.kid != str(kid):
+            continue
+        try:
+            data = masked(msgspec.json.decode(ledger.open_row(row)[1]))
+        except ledger.Pruned:
+            data = None
+        yield {
+            "seq": envelope.seq,
+            "at": envelope.at,
+            "kind": envelope.kind,
+            "by": masked(envelope.actor),
+            "data": data,
+        }
+
+
+def masked(value: Any) -> Any:
+    """`value` with "staff" for the ids of the people of the house."""
+    if isinstance(value, str):
+        return _STAFF.sub("staff", value)
+    if isinstance(value, list):
+        return [masked(each) for each in value]
+    if isinstance(value, dict):
+        return {masked(name): masked(each) for name, each in value.items()}
+    return value
+
+
+def _plain(line: Any) -> dict[str, Any]:
+    return masked(msgspec.to_builtins(line))  # type: ignore[no-any-return]
