@@ -42,8 +42,10 @@ class BadReference(Invalid):
         self.reference, self.rule = shown, rule
 
 
-class Path(msgspec.Struct, frozen=True, order=True):
-    """A place: what kind of message, and the names below it. As text `state.customer.name`."""
+class Path(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A place: what kind of message, and the names below it. As text `state.customer.name`. Texts only, so that the
+    collector need not look at the thousands in a plan.
+    """
 
     kind: str
     names: tuple[str, ...] = ()

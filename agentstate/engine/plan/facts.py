@@ -5,6 +5,7 @@ something. The outside hands it in; nothing here looks anything up.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ DELEGATED: dict[str, Any] = {
 }
 
 
-class ToolCard(msgspec.Struct, frozen=True):
+class ToolCard(msgspec.Struct, frozen=True, dict=True):
     """A tool as plans know it. `arguments` is the schema of its parameters, and fixes (`const`) or restricts (`enum`)
     meta-properties where it names them; `result` that of what it gives, or None where it is not declared;
     `example` stands for its result in a dry run. A tool without an `activity` is answered by the model.
@@ -44,18 +45,18 @@ class ToolCard(msgspec.Struct, frozen=True):
     effect: str = "pure"
     activity: bool = True
 
-    @property
+    @cached_property
     def properties(self) -> Mapping[str, schemas.Schema]:
         """What the tool says of meta-properties."""
         found = self.arguments.get("properties", {}) if isinstance(self.arguments, dict) else {}
         return {name: schema for name, schema in found.items() if name in META}
 
-    @property
+    @cached_property
     def required(self) -> tuple[str, ...]:
         """The meta-properties that a call must give."""
         return tuple(name for name in _required(self.arguments) if name in META)
 
-    @property
+    @cached_property
     def parameters(self) -> schemas.Schema:
         """The schema of the parameters alone."""
         if not isinstance(self.arguments, dict) or not self.properties:
@@ -103,6 +104,8 @@ def _completed(call: Call, card: ToolCard | None) -> Call:
     if card is None or not isinstance(card.arguments, dict):
         return call
     fixed = _fixed(card)
+    if not fixed:
+        return call
     given = written(call)
     missing = {name: value for name, value in fixed.items() if name not in given}
     if not missing:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -41,6 +42,7 @@ _TEXTS = {  # meta-property -> field
     "_when": "when",
 }
 META = (*_TEXTS, "_scopes")
+_texts_of = attrgetter(*_TEXTS.values())
 
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -195,34 +197,39 @@ def _must_be_data(parameters: dict[str, Any], at: str) -> None:
         bounds.check(parameters, "parameters", MAX_PARAMETERS)
     except BreaksSchema as broken:
         raise BadPlan(at, broken.rule, f"{broken.path}: {broken.detail}") from None
-    for node in _nodes(parameters):
-        if isinstance(node, dict) and "currency" in node and isinstance(node.get("minor"), Decimal | bool):
-            raise BadPlan(at, "money", "an amount is an integer of minor units and a currency")
 
 
 def _must_be_bounded(calls: Sequence[Call]) -> None:
-    """What the calls amount to together: whatever is done with a plan is done to each of its references."""
+    """What the calls amount to together: whatever is done with a plan is done to each of its references. Money is
+    looked at on the way.
+    """
     nodes = text = 0
-    for call in calls:
-        text += sum(len(getattr(call, field)) for field in _TEXTS.values()) + sum(map(len, call.scopes or ()))
-        for node in _nodes(call.parameters):
-            nodes += 1
-            text += len(node) if isinstance(node, str) else 0
+    for number, call in enumerate(calls, 1):
+        text += sum(map(len, _texts_of(call))) + sum(map(len, call.scopes or ()))
+        found = _nodes(call.parameters)
+        nodes += len(found)
+        for node in found:
+            kind = type(node)
+            if kind is str:
+                text += len(node)
+            elif kind is dict and "currency" in node and isinstance(node.get("minor"), Decimal | bool):
+                at = call.id or f"call {number}"
+                raise BadPlan(at, "money", "an amount is an integer of minor units and a currency")
         if nodes > MAX_NODES:
             raise BadPlan("", "max_nodes", f"at most {MAX_NODES} values in the parameters of all calls")
         if text > MAX_CHARACTERS:
             raise BadPlan("", "max_text", f"at most {MAX_CHARACTERS} characters in all calls")
 
 
-def _nodes(value: Any) -> Iterator[Any]:
-    waiting = [value]
-    while waiting:
-        node = waiting.pop()
-        yield node
+def _nodes(value: Any) -> list[Any]:
+    """Every value in a structure: the list grows while it is walked."""
+    found = [value]
+    for node in found:
         if isinstance(node, dict):
-            waiting += node.values()
+            found += node.values()
         elif isinstance(node, list):
-            waiting += node
+            found += node
+    return found
 
 
 def _named(calls: Sequence[Call]) -> tuple[Call, ...]:

@@ -75,6 +75,8 @@ def _names(call: Call, facts: Facts) -> Iterator[Finding]:
 
 
 def _properties(call: Call, card: ToolCard) -> Iterator[Finding]:
+    if not card.required and not card.properties:
+        return
     given = written(call)
     for name in card.required:
         if name not in given:
