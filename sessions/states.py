@@ -53,7 +53,7 @@ class _Memory:
 
     def put(self, loaded: Loaded) -> None:
         """Keep `loaded` unless a newer state is kept: a slow thread must not bring back the past."""
-        weight = STATE_BYTES + 2 * sum(len(item.text) for item in loaded.state.items)
+        weight = STATE_BYTES + 3 * sum(len(item.text) for item in loaded.state.items)
         weight += INSTANCE_BYTES * len(loaded.state.plans.instances)
         with self._lock:
             held = self._held.get(loaded.place.id)

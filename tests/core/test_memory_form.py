@@ -34,6 +34,13 @@ def test_a_stored_history_gives_the_bytes_that_a_model_was_given():
     assert chat_messages(request) == vector["chat"]
 
 
+def test_a_request_has_the_same_bytes_made_at_once_and_message_by_message():
+    state = fold((ev.decode(_encoder.encode(event)), at) for event, at in stored()["events"])
+    request = context.rebuilt(from_bytes(stored()["definition"].encode()), stored()["model"], state)
+    at_once = msgspec.json.Encoder(decimal_format="number", order="sorted").encode([request])
+    assert at_once == request_bytes(request) == request_bytes(request)
+
+
 def test_the_stored_history_has_all_that_the_form_is_about():
     request = stored()["request"]
     for part in ("Summary of entries", "Never more than", '\\"status\\":\\"waiting\\"', "Be brief."):

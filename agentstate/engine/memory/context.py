@@ -11,6 +11,7 @@ became of it after somebody spoke again is told at the place where it became kno
 from __future__ import annotations
 
 from operator import itemgetter
+from typing import NamedTuple
 
 from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.memory.shown import ContextMessage, ProposedCall
@@ -20,6 +21,7 @@ from agentstate.engine.memory.summaries import Summary, headline
 FORM = "1"
 WAITING = '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
 Cluster = tuple[int, tuple[ContextMessage, ...]]  # the entry where it stands, messages that nothing comes between
+FEW = 16  # items that are assembled anew each time: fewer than it takes to look for what is kept
 _place = itemgetter(0)
 
 
@@ -27,9 +29,54 @@ def messages(
     items: tuple[Item, ...], summaries: tuple[Summary, ...] = (), private: tuple[str, ...] = ()
 ) -> tuple[ContextMessage, ...]:
     """The messages that stand for the conversation, oldest first: a summary stands where its range begins."""
-    clusters = [*_clusters(items, private), *map(_summary, summaries)]
+    anchor = _last_said(items, len(items)) if len(items) > FEW else 0
+    if not anchor or any(each.first >= items[anchor].seq for each in summaries):
+        return _in_order([*_clusters(items, private, 0, set()), *map(_summary, summaries)])
+    before = _before(items, anchor, summaries, private)
+    return (*before.messages, *_in_order(_clusters(items, private, anchor, set(before.told))))
+
+
+def _in_order(clusters: list[Cluster]) -> tuple[ContextMessage, ...]:
     clusters.sort(key=_place)
     return tuple([message for _, told in clusters for message in told])
+
+
+class _Before(NamedTuple):
+    """What stands before words of the customer, and will as long as these items, summaries and private paths are held:
+    nothing that comes later changes it. `told` are the calls whose results are among it.
+    """
+
+    items: tuple[Item, ...]
+    summaries: tuple[Summary, ...]
+    private: tuple[str, ...]
+    messages: tuple[ContextMessage, ...]
+    told: frozenset[str]
+
+
+def _last_said(items: tuple[Item, ...], end: int) -> int:
+    """The place of the customer's last words before `end`; 0 where there are none, or nothing before them."""
+    for place in range(end - 1, 0, -1):
+        if items[place].role == "customer":
+            return place
+    return 0
+
+
+def _before(items: tuple[Item, ...], anchor: int, summaries: tuple[Summary, ...], private: tuple[str, ...]) -> _Before:
+    """Kept with the customer's words, and taken over by their next: so a turn assembles what it brought, not all."""
+    held = items[:anchor]
+    kept: _Before | None = items[anchor].__dict__.get("before")
+    if kept is not None and kept[:3] == (held, summaries, private):
+        return kept
+    start = _last_said(items, anchor)
+    earlier: _Before | None = items[start].__dict__.pop("before", None) if start else None
+    if earlier is not None and earlier[:3] == (items[:start], summaries, private):
+        told = set(earlier.told)
+        messages = (*earlier.messages, *_in_order(_clusters(held, private, start, told)))
+    else:
+        told = set()
+        messages = _in_order([*_clusters(held, private, 0, told), *map(_summary, summaries)])
+    made = items[anchor].__dict__["before"] = _Before(held, summaries, private, messages, frozenset(told))
+    return made
 
 
 def _summary(summary: Summary) -> Cluster:
@@ -42,11 +89,12 @@ def _summary(summary: Summary) -> Cluster:
     return kept
 
 
-def _clusters(items: tuple[Item, ...], private: tuple[str, ...]) -> list[Cluster]:
+def _clusters(items: tuple[Item, ...], private: tuple[str, ...], start: int, told: set[str]) -> list[Cluster]:
+    """Those of `items` from the place `start` on; `told` takes up the calls whose results are told with them."""
     clusters: list[Cluster] = []
-    told: set[str] = set()
     paths = {call.id: call.output_path for item in items for call in item.calls} if private else {}
-    for index, item in enumerate(items):
+    for index in range(start, len(items)):
+        item = items[index]
         if item.role == "tool":
             if item.call not in told:
                 text = result_without(item.text, paths.get(item.call), private)

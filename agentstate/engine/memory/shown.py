@@ -27,7 +27,8 @@ class ProposedCall(msgspec.Struct, frozen=True):
 
 class ContextMessage(msgspec.Struct, frozen=True, dict=True):
     """One message of the bounded context. A `tool` message answers `call_id`; a `note` the customer never sees; a
-    `summary` stands for older messages. Its tokens are counted once and kept with it, outside its fields.
+    `summary` stands for older messages. Its tokens are counted once and its bytes made once, and both are kept with it,
+    outside its fields.
     """
 
     role: Role
@@ -58,9 +59,28 @@ class ModelRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     parameters: dict[str, int] = {}
 
 
+class _Rendered(msgspec.Struct, omit_defaults=True):
+    """A ModelRequest whose messages are bytes already."""
+
+    model: str
+    instructions: str
+    messages: list[msgspec.Raw]
+    tools: tuple[ToolSpec, ...]
+    state: dict[str, Any]
+    parameters: dict[str, int] = {}
+
+
 def request_bytes(request: ModelRequest) -> bytes:
     """The exact bytes of a request: JSON with sorted keys, in a list of one."""
-    return _sorted.encode((request,))
+    told = [message.__dict__.get("bytes") or _rendered(message) for message in request.messages]
+    return _sorted.encode(
+        (_Rendered(request.model, request.instructions, told, request.tools, request.state, request.parameters),)
+    )
+
+
+def _rendered(message: ContextMessage) -> msgspec.Raw:
+    made = message.__dict__["bytes"] = msgspec.Raw(_sorted.encode(message))
+    return made
 
 
 def request_digest(request: ModelRequest) -> str:
