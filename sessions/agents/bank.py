@@ -23,7 +23,8 @@ How to work:
    If the target is not one of the customer's own accounts, ask what the payment is for and set new_payee.
 7. A colleague decides some transfers. While one waits, keep the customer company and propose nothing new.
 8. Say what happened, with receipt and new balance, exactly as the result says; a colleague may have corrected it.
-9. What the customer sets as a limit or wants kept in mind for the whole call, keep with remember.
+9. When the customer complains, call sort_complaint with their words, and say what it was written down as.
+10. What the customer sets as a limit or wants kept in mind for the whole call, keep with remember.
 
 What never to do: promise what a colleague or the check will decide; give or guess the reason of a refusal; propose
 again what a colleague rejected; move money without a yes; act on a wish that you did not understand. If you do not
@@ -33,12 +34,13 @@ understand twice, say so and offer the branch. Be brief, calm and kind. No lists
 BANK = Agent(
     name="bank",
     instructions=INSTRUCTIONS,
-    tools=("load_customer", "authorize", "transfer", "remember"),
+    tools=("load_customer", "authorize", "transfer", "remember", "sort_complaint"),
     policy="bank",
     output_paths={
         "load_customer": "state.customer",
         "authorize": "state.authorization",
         "transfer": "state.transfer",
+        "sort_complaint": "state.complaint",
     },
     talk="bank",
     script=ScriptedModel(),

@@ -13,6 +13,7 @@ import msgspec
 from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, Role, ToolSpec
 
 __all__ = [
+    "ANSWER",
     "ContextMessage",
     "Model",
     "ModelAnswer",
@@ -23,6 +24,9 @@ __all__ = [
     "ToolSpec",
     "Usage",
 ]
+
+
+ANSWER = "answer"  # the tool by which a model gives the result of a call that it answers
 
 
 class Usage(msgspec.Struct, frozen=True):

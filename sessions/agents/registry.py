@@ -176,6 +176,8 @@ def _facts(name: str) -> ToolFacts:
         schema=tool.arguments,
         result=tool.result,
         milliseconds=tool.milliseconds,
+        activities=frozenset(tool.activities),
+        answered=tool.run is None,
     )
 
 

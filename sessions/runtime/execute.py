@@ -17,11 +17,11 @@ from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.state import Call, SessionState, rounds
-from sessions.agents import choice, context
+from sessions.agents import choice, context, registry
 from sessions.agents.model import ModelAnswer, ModelFailed
 from sessions.agents.registry import Agent
 from sessions.commit import jitter
-from sessions.runtime import crash
+from sessions.runtime import answering, crash
 from sessions.tools import registry as tools
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 
@@ -37,11 +37,20 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     tool = tools.find(call.tool)
     if tool is None:
         return Fail(call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False)
+    run = tool.run
+    if call.activity:
+        chosen = tool.activities.get(call.activity)
+        if chosen is None:
+            gone = f"{call.tool} has no activity {call.activity!r} any more"
+            return Fail(call.id, call.attempt, gone, transient=False)
+        run = chosen.run
+    if run is None:
+        return _asked(state, call, tool)
     customer = state.opened.customer if state.opened else ""
     view = view_of(state, call, tool)
     handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt, view)
     try:
-        result = tool.run(deepcopy(call.arguments), handed)  # the state's own stay as they are
+        result = run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:
         return Fail(call.id, call.attempt, str(error)[:500], error.transient, _pause(tool, call))
     except Exception as error:
@@ -51,6 +60,20 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     if isinstance(result, Chosen):
         return _recorded(call, result.result, result.outcome)
     return _recorded(call, result)
+
+
+def _asked(state: SessionState, call: Call, tool: Tool) -> Return | Fail:
+    """What the model answers to a call of a tool without a function."""
+    assert state.opened is not None
+    agent = registry.find(state.opened.agent)
+    model = choice.model_for(agent)
+    try:
+        return answering.answered(agent, tool, state, call, model)
+    except ModelFailed as error:
+        return Fail(call.id, call.attempt, str(error)[:500], error.transient, _pause(tool, call))
+    except Exception as error:
+        _told("model", model.name, error)
+        return Fail(call.id, call.attempt, f"the model's adapter broke: {type(error).__name__}", transient=False)
 
 
 def view_of(state: SessionState, call: Call, tool: Tool | None) -> dict[str, Any]:

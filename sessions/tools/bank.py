@@ -1,4 +1,4 @@
-"""The bank's three tools: read a customer's records, ask the authorization service, move money.
+"""The bank's tools: read a customer's records, ask the authorization service, move money, sort a complaint.
 
 They reach into systems that are not ours: a legacy PostgreSQL database (BANK_DSN) and a service behind HTTP
 (BANK_AUTHORIZATION_URL). Each trusts the session, not the model, about whose accounts these are, and hands on
@@ -19,7 +19,15 @@ from django.conf import settings
 from psycopg.rows import dict_row
 
 from agentstate.engine.talk.ontology import Source
-from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
+from sessions.tools.registry import (
+    Arguments,
+    Retry,
+    ToolContext,
+    ToolFailed,
+    activity,
+    answered_by_model,
+    tool,
+)
 
 CONNECT_SECONDS = 3
 STATEMENT_MS = 6_000
@@ -94,6 +102,10 @@ def preview_transfer(arguments: Arguments, state: dict[str, Any]) -> str:
 )
 def load_customer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{name, number, accounts, interactions}; fails for anybody but the session's own customer."""
+    return _loaded(arguments, context, CONTACTS)
+
+
+def _loaded(arguments: Arguments, context: ToolContext, contacts: int) -> dict[str, Any]:
     customer = _own(arguments["customer"], context)
     with _bank() as connection:
         person = connection.execute("select name, number from core.customers where id = %s", [customer]).fetchone()
@@ -104,17 +116,44 @@ def load_customer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
             " order by kind desc, id",
             [customer],
         ).fetchall()
-        contacts = connection.execute(
+        found = connection.execute(
             "select at, summary from core.interactions where customer_id = %s order by at desc limit %s",
-            [customer, CONTACTS],
+            [customer, contacts],
         ).fetchall()
     return {
         **person,
         "accounts": [_account(row) for row in accounts],
-        "interactions": [
-            {"at": row["at"].isoformat(timespec="minutes"), "summary": row["summary"]} for row in contacts
-        ],
+        "interactions": [{"at": row["at"].isoformat(timespec="minutes"), "summary": row["summary"]} for row in found],
     }
+
+
+@activity(
+    of="load_customer",
+    name="without_contacts",
+    description="Read name, number and accounts, and leave the contacts where they are.",
+)
+def load_without_contacts(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """What load_customer gives, with no contacts: for a task that has no need of them."""
+    return _loaded(arguments, context, contacts=0)
+
+
+answered_by_model(
+    name="sort_complaint",
+    version=1,
+    description="Sort a complaint: what it is about, whether it is urgent, and what it says, in one sentence.",
+    arguments=_object({"text": {"type": "string", "minLength": 1, "maxLength": 2_000}}),
+    result={
+        "type": "object",
+        "properties": {
+            "topic": {"enum": ["card", "charge", "transfer", "service", "other"]},
+            "urgent": {"type": "boolean"},
+            "summary": {"type": "string", "maxLength": 200},
+        },
+        "required": ["topic", "urgent", "summary"],
+        "additionalProperties": False,
+    },
+    milliseconds=2_000,
+)
 
 
 @tool(

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import jsonschema
 import msgspec
 
+from agentstate.engine import schemas
 from agentstate.engine.plan.facts import ToolCard
 from agentstate.engine.talk.ontology import Source
 from agentstate.errors import Invalid
@@ -51,6 +52,7 @@ class Retry(msgspec.Struct, frozen=True):
 
 USUAL_RETRY = Retry()
 USUAL_TIMEOUT = 10.0  # seconds
+ANSWER_TIMEOUT = 60.0  # of a call that the model answers, sent back once included
 
 
 class ToolFailed(Exception):
@@ -61,19 +63,32 @@ class ToolFailed(Exception):
         self.transient = transient
 
 
+Run = Callable[[Arguments, ToolContext], Result]
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """Another function that may execute a tool's calls, with the same arguments, effect and result."""
+
+    name: str
+    description: str
+    run: Run
+
+
 def _no_preview(arguments: Arguments, state: dict[str, Any]) -> str:
     return ""
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One registered tool. `effect` decides what happens to an intent whose result is unknown."""
+    """One registered tool. `effect` decides what happens to an intent whose result is unknown. Without a function of
+    its own (`run`) the model answers its calls, unless they name one of its `activities`.
+    """
 
     name: str
     version: int
     description: str
     effect: Effect
     arguments: dict[str, Any]
-    run: Callable[[Arguments, ToolContext], Result]
+    run: Run | None
     validator: jsonschema.Draft202012Validator  # of `arguments` without meta-properties
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
     timeout: float = USUAL_TIMEOUT
@@ -83,6 +98,7 @@ class Tool(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] | None = None  # the only part of state and input that it may see; None: nothing
     result: dict[str, Any] | None = None  # schema of its result
     milliseconds: int = 0  # how long it usually takes
+    activities: dict[str, Activity] = {}
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
@@ -113,32 +129,96 @@ def tool(
     entities: tuple[Source, ...] = (),
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
-    jsonschema.Draft202012Validator.check_schema(arguments)
 
     def register(run: Callable[[Arguments, ToolContext], Any]) -> Callable[..., Any]:
-        if name in _registry:
-            raise ValueError(f"a tool called {name!r} is registered already")
-        validator = jsonschema.Draft202012Validator(ToolCard(name, arguments).parameters)
-        _registry[name] = Tool(
-            name,
-            version,
-            description,
-            effect,
-            arguments,
-            run,
-            validator,
-            preview=preview,
-            timeout=timeout,
-            retry=retry,
-            compensation=compensation,
-            entities=entities,
-            scopes=scopes,
-            result=result,
-            milliseconds=milliseconds,
+        _add(
+            Tool(
+                name,
+                version,
+                description,
+                effect,
+                arguments,
+                run,
+                _validator(name, arguments),
+                preview=preview,
+                timeout=timeout,
+                retry=retry,
+                compensation=compensation,
+                entities=entities,
+                scopes=scopes,
+                result=result,
+                milliseconds=milliseconds,
+            )
         )
         return run
 
     return register
+
+
+def activity(
+    *, of: str, name: str, description: str
+) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
+    """Register the decorated function as another way to execute calls of the tool `of`, which is there already. A name
+    is taken once for each tool.
+    """
+
+    def register(run: Callable[[Arguments, ToolContext], Any]) -> Callable[..., Any]:
+        held = _registry[of]
+        if name in held.activities:
+            raise ValueError(f"{of!r} has an activity called {name!r} already")
+        activities = {**held.activities, name: Activity(name, description, run)}
+        _registry[of] = msgspec.structs.replace(held, activities=activities)
+        return run
+
+    return register
+
+
+def answered_by_model(
+    *,
+    name: str,
+    version: int,
+    description: str,
+    arguments: dict[str, Any],
+    result: dict[str, Any],
+    scopes: tuple[str, ...] | None = None,
+    timeout: float = ANSWER_TIMEOUT,
+    retry: Retry = USUAL_RETRY,
+    milliseconds: int = 0,
+) -> None:
+    """Register a tool without a function: the model answers its calls. It is told `description` and must give what
+    `result`, the schema of an object, allows. Its effect is pure: it may be asked again.
+    """
+    schemas.check_schema(result)
+    if result.get("type") != "object":
+        raise ValueError(f"{name!r}: the result of a call that the model answers is an object")
+    validator = _validator(name, arguments)
+    _add(
+        Tool(
+            name,
+            version,
+            description,
+            "pure",
+            arguments,
+            None,
+            validator,
+            timeout=timeout,
+            retry=retry,
+            scopes=scopes,
+            result=result,
+            milliseconds=milliseconds,
+        )
+    )
+
+
+def _validator(name: str, arguments: dict[str, Any]) -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(arguments)
+    return jsonschema.Draft202012Validator(ToolCard(name, arguments).parameters)
+
+
+def _add(tool: Tool) -> None:
+    if tool.name in _registry:
+        raise ValueError(f"a tool called {tool.name!r} is registered already")
+    _registry[tool.name] = tool
 
 
 def find(name: str) -> Tool | None:

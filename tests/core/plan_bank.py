@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine.plan import model
 from agentstate.engine.plan.facts import Facts, ToolCard
+from agentstate.engine.references import Path
 from tests.core.made import values
 
 MONEY = {
@@ -60,16 +61,17 @@ TOOLS = {
                 _activity={"enum": ["keep"]},
                 _scopes={"maxItems": 1},
             ),
+            activities=frozenset({"keep", "burn"}),
         ),
     )
 }
 INPUT = {"customer": "C-1001", "amount": {"minor": 430000, "currency": "USD"}, "to": "1000000002"}
 FACTS = Facts(
     TOOLS,
-    views={"state": {"open": {"since": "today"}}, "input": INPUT},
+    views={"state": {"open": {"since": "today", "pin": "1234"}}, "input": INPUT},
+    private=(Path("state", ("open", "pin")),),
     instances={"ann": {"state": {"id": "7"}, "input": INPUT}},
     delegates=frozenset({"fraud-check"}),
-    activities=frozenset({"keep"}),
 )
 TRANSFER: list[dict[str, Any]] = [
     {"_tool": "load_customer", "customer": "†input.customer", "_outputPath": "†state.customer"},

@@ -55,7 +55,9 @@ def _approve(command: Decide, state: SessionState, request: Request, seen: str, 
     bound = seen  # what may execute is what was seen, and nothing else
     if command.decision == "edit":
         arguments = _edited(command, arguments, facts)
-        bound = permit_digest(asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis)
+        bound = permit_digest(
+            asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis, asked.activity
+        )
     elif command.by in request.approvals:
         raise DecisionNotAllowed("you have approved it already; another person must")
     call = msgspec.structs.replace(state.calls[asked.call], arguments=arguments)

@@ -9,7 +9,7 @@ from agentstate.engine.decide import plans
 from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
-from agentstate.engine.decide.gates import approval_request, gate
+from agentstate.engine.decide.gates import approval_request, gate, without_activity
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import changed_since
 from agentstate.engine.decide.refusals import Outdated, SessionOver
@@ -40,6 +40,8 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
         return [_gone(call)]
     if call.status is CallStatus.RUNNING and _must_not_run_again(state, call, facts):
         return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
+    if call.status is CallStatus.READY and (gone := without_activity(call, facts)):
+        return [gone]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
     if call.status is CallStatus.READY and misplaced is not None:
         return [misplaced]
@@ -92,6 +94,7 @@ def _intent(
         request=request,
         digest=digest,
         adapted=verdict.adapted,
+        activity=call.activity,
     )
 
 
@@ -118,7 +121,7 @@ def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyE
     if broken := misfit(state, call, command.result, given):
         reason = f"it ran, but its result does not fit the state: {broken}"
         return [ev.ToolFailed(call.id, command.attempt, reason, False, "", "breaks_schema", command.result)]
-    return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path)]
+    return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path, answered=command.answered)]
 
 
 def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent]:

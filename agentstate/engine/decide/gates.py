@@ -37,7 +37,7 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
     facts = given.tools.get(call.tool)
     if facts is None:
         return ev.CallRefused(call.id, "unknown_tool", f"there is no tool called {call.tool!r}")
-    if misplaced := not_in_this_state(state, call):
+    if misplaced := without_activity(call, facts) or not_in_this_state(state, call):
         return misplaced
     try:
         facts.check(call.arguments)
@@ -54,6 +54,13 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
     if verdict.gate == "allow":
         return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
     return approval_request(state, call, facts, verdict, given)
+
+
+def without_activity(call: Call, facts: ToolFacts) -> ev.CallRefused | None:
+    """The refusal of a call whose activity the tool does not have, or not any more."""
+    if not call.activity or call.activity in facts.activities:
+        return None
+    return ev.CallRefused(call.id, "unknown_activity", f"{call.tool} has no activity {call.activity!r}")
 
 
 def approval_request(
@@ -83,9 +90,10 @@ def approval_request(
         basis=basis,
         response_schema=REQUEST_SCHEMA,
         expires_at=stamp(given.at + timedelta(seconds=verdict.expires_in)),
-        digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis),
+        digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity),
         supersedes=supersedes,
         adapted=verdict.adapted,
+        activity=call.activity,
     )
 
 

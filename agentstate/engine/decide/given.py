@@ -30,6 +30,8 @@ class ToolFacts(msgspec.Struct, frozen=True):
     schema: Any = True  # of its arguments, meta-properties included
     result: Any = None  # schema of its result; None: not declared
     milliseconds: int = 0  # how long it usually takes, as declared
+    activities: frozenset[str] = frozenset()  # functions beside its own that may execute a call of it
+    answered: bool = False  # it has no function of its own: the model answers a call that names no activity
     compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
 
 

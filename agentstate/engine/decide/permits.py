@@ -14,10 +14,18 @@ from agentstate.engine.state.rounds import data_instance, pad_of
 
 
 def permit_digest(
-    call: str, epoch: int, tool: str, tool_version: int, arguments: dict[str, Any], basis: tuple[ev.Evidence, ...]
+    call: str,
+    epoch: int,
+    tool: str,
+    tool_version: int,
+    arguments: dict[str, Any],
+    basis: tuple[ev.Evidence, ...],
+    activity: str = "",
 ) -> str:
-    """What an approval is bound to: call, epoch, tool and version, arguments, and the values that were shown."""
-    return ev.digest(call, epoch, tool, tool_version, arguments, basis)
+    """What an approval is bound to: call, epoch, tool and version, arguments, the values that were shown, and the
+    activity that executes it where that is not the tool's own.
+    """
+    return ev.digest(call, epoch, tool, tool_version, arguments, basis, *([activity] if activity else []))
 
 
 def basis_of(state: SessionState, call: str, paths: Iterable[str]) -> tuple[ev.Evidence, ...]:
@@ -34,7 +42,7 @@ def changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: Ve
         return "Policy asks for a person now." if verdict.gate == "approve" else ""
     passed = state.requests[call.request]
     basis = basis_of(state, call.id, (item.path for item in passed.asked.basis))
-    now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis)
+    now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity)
     if now != call.approved:
         return "What the approval rested on has changed since."
     stricter = verdict.tier > max(passed.asked.tier, call.tier) or verdict.quorum > len(passed.approvals)

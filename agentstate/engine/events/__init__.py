@@ -15,7 +15,7 @@ import msgspec
 
 from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
-from agentstate.engine.events.calls import CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
+from agentstate.engine.events.calls import Answered, CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
 from agentstate.engine.events.changes import (
     ConflictEnded,
     ConflictOpened,
@@ -166,6 +166,7 @@ __all__ = [
     "KINDS",
     "UPCASTERS",
     "Adaptation",
+    "Answered",
     "AnyEvent",
     "ApprovalRequested",
     "Arguments",

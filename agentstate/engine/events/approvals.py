@@ -37,6 +37,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     digest: str
     supersedes: str = ""
     adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made policy stricter here
+    activity: str = ""  # the function that is to execute it, when not the tool's own; the digest binds it too
     v: int = 1
 
 

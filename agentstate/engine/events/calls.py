@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from agentstate.engine.events.base import Arguments, Event
 
 
@@ -44,7 +46,20 @@ class ToolIntended(Event, frozen=True, tag="tool.intended"):
     request: str = ""
     digest: str = ""
     adapted: tuple[str, ...] = ()
+    activity: str = ""  # the function that executes it, when not the tool's own
     v: int = 1
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """How the model gave a result: which one, the digest of the exact request, the tokens, and whether it was sent back
+    once because its first answer broke the schema.
+    """
+
+    model: str
+    digest: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    repaired: bool = False
 
 
 class ToolReturned(Event, frozen=True, tag="tool.returned"):
@@ -55,6 +70,7 @@ class ToolReturned(Event, frozen=True, tag="tool.returned"):
     result: Any
     output_path: str | None = None
     outcome: int = 0  # which of the alternatives of its output path
+    answered: Answered | None = None  # where the model gave the result, and no function
     v: int = 1
 
 

@@ -79,6 +79,7 @@ class CallReadied(Event, frozen=True, tag="call.readied"):
     tool: str
     arguments: Arguments
     instance: str = ""
+    activity: str = ""  # the function that is to execute it, when not the tool's own
     v: int = 1
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import schemas
 from agentstate.engine.plan.model import META, Call, Plan, read, written
-from agentstate.engine.references import Views
+from agentstate.engine.references import Path, Views
 
 ANONYMOUS = "anonymous"  # a delegate without a saved request
 # What a delegate gives, whatever the tool of the call would have given: its session and what that came to.
@@ -34,7 +34,8 @@ DELEGATED: dict[str, Any] = {
 class ToolCard(msgspec.Struct, frozen=True, dict=True):
     """A tool as plans know it. `arguments` is the schema of its parameters, and fixes (`const`) or restricts (`enum`)
     meta-properties where it names them; `result` that of what it gives, or None where it is not declared;
-    `example` stands for its result in a dry run. A tool without an `activity` is answered by the model.
+    `example` stands for its result in a dry run. `activities` are the functions beside its own that may execute it; a
+    call of a tool without one of its own (`activity`) that names none of them is answered by the model.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ToolCard(msgspec.Struct, frozen=True, dict=True):
     milliseconds: int = 0  # how long it usually takes, as declared
     effect: str = "pure"
     activity: bool = True
+    activities: frozenset[str] = frozenset()
 
     @cached_property
     def properties(self) -> Mapping[str, schemas.Schema]:
@@ -79,13 +81,18 @@ class Facts(msgspec.Struct, frozen=True):
     data: Mapping[str, schemas.Schema] = {}
     instances: Mapping[str, Views] = {}
     delegates: frozenset[str] = frozenset()
-    activities: frozenset[str] = frozenset()
+    private: tuple[Path, ...] = ()  # what no model request may hold
     many: bool = False  # the plan is to be applied to many instances, so its calls may name none
 
     def card_of(self, call: Call) -> ToolCard | None:
         """The tool of a call as it acts there: who hands it over is given what the delegate gives."""
         card = self.tools.get(call.tool)
         return replace(card, result=DELEGATED, example=msgspec.UNSET) if card is not None and call.delegate else card
+
+    def is_answered(self, call: Call) -> bool:
+        """Whether a call is answered by the model: nobody else does it."""
+        card = self.tools.get(call.tool)
+        return card is not None and not card.activity and not call.activity and not call.delegate
 
     def of(self, instance: str) -> Views:
         """What calls of this instance may read."""

@@ -176,6 +176,7 @@ def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> Session
         instance=event.instance,
         round=state.plans.round,
         kid=kid_of_instance(state.plans, event.instance),
+        activity=event.activity,
     )
     plans = replace(state.plans, ready=_without(state.plans.ready, event.call))
     return replace(state, calls={**state.calls, event.call: call}, plans=plans)

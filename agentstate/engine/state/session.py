@@ -41,6 +41,7 @@ class Call(msgspec.Struct, frozen=True):
     round: str = ""  # the round of the plan that it belongs to
     delegate: str = ""  # the session that does it
     kid: str = ""  # key of its data subject; empty: the session's customer
+    activity: str = ""  # the function that executes it, when not the tool's own
 
 
 class Request(msgspec.Struct, frozen=True):

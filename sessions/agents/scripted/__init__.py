@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from sessions.agents.model import ModelAnswer, ModelFailed, ModelRequest, ProposedCall
-from sessions.agents.scripted.moves import Move, next_move
+from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
+from sessions.agents.scripted.complaints import sorted_complaint
+from sessions.agents.scripted.moves import COMPLAINT, Move, next_move
 from sessions.agents.scripted.talk import fold
 
 _encoder = msgspec.json.Encoder(order="sorted", decimal_format="number")
@@ -26,6 +27,8 @@ class ScriptedModel:
 
     def answer(self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
         """The script's next move. Raises ModelFailed when it would need a tool that is not offered."""
+        if any(tool.name == ANSWER for tool in request.tools):
+            return _done(request)
         digest = hashlib.sha256(_encoder.encode((request.messages, request.state))).hexdigest()
         move = next_move(fold(request.messages, request.state), request.state, variant=int(digest[:8], 16))
         calls = _calls(move, request, digest)
@@ -33,6 +36,15 @@ class ScriptedModel:
             for word in move.text.split(" ") if move.text else ():
                 on_text(f"{word} ")
         return ModelAnswer(move.text, calls, finish="tool_calls" if calls else "stop", model=request.model)
+
+
+def _done(request: ModelRequest) -> ModelAnswer:
+    """The answer to a call that the model is asked to do itself. Raises ModelFailed for a task it has no script for."""
+    task, parameters = request.state.get("task"), request.state.get("parameters", {})
+    if task != COMPLAINT:
+        raise ModelFailed(f"the script cannot do {task!r}", transient=False)
+    call = ProposedCall(f"call-{ANSWER}", ANSWER, sorted_complaint(str(parameters.get("text", ""))))
+    return ModelAnswer("", (call,), finish="tool_calls", model=request.model)
 
 
 def _calls(move: Move, request: ModelRequest, digest: str) -> tuple[ProposedCall, ...]:

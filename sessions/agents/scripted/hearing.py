@@ -30,6 +30,7 @@ _WORD = {
     r"|what do i have|what have i got)\b",
     "person": r"\b(?:human|real person|a person|somebody real|supervisor|manager|representative|operator"
     r"|(?:speak|talk) (?:to|with) (?:a|some))",
+    "complaint": r"\b(?:complain(?:t|ts|ing|ed)?|unacceptable|outrageous|disgraceful)\b",
     "hello": r"\b(?:hi|hello|hey|good (?:morning|afternoon|evening))\b",
     "thanks": r"\b(?:thanks|thank you|cheers)\b",
     "again": r"\b(?:try|again|wait|once more)\b",
@@ -62,6 +63,7 @@ class Said:
     transfer: bool = False
     balance: bool = False
     person: bool = False
+    complaint: bool = False
     hello: bool = False
     thanks: bool = False
     again: bool = False

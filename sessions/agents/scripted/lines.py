@@ -39,6 +39,9 @@ LINES: dict[str, tuple[str, ...]] = {
         "cannot tell you when one of them is free; at any branch you will be helped in person.",
     ),
     "balance": ("{accounts}",),
+    "complaint": ("I am sorry to hear that. One moment please, I write it down.",),
+    "complaint_noted": ("Thank you. I have written it down as a complaint about {about}.",),
+    "complaint_heard": ("Thank you for telling me. My colleagues can read this conversation.",),
     # A transfer
     "ask_amount": ("How much would you like to move?", "What amount would you like to move?"),
     "ask_digits": (

@@ -16,6 +16,8 @@ from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.talk import Outcome, Pad, Talk, accounts, own, settled
 
 CHECKED_ABOVE = 50_000  # minor units above which the agent says that a colleague checks; policy decides it
+COMPLAINT = "sort_complaint"  # the tool by which a complaint is sorted
+MOST_WORDS = 2_000  # characters of a complaint
 TRIES = 3  # of a tool that does not answer, before the agent gives up
 PUZZLED = 3  # turns not understood, before it stops guessing
 
@@ -45,7 +47,12 @@ def next_move(talk: Talk, pad: Pad, variant: int = 0) -> Move:
 def _told(talk: Talk, pad: Pad, variant: int) -> Move:
     """The latest result decides; an earlier one that was not told is about the same wish."""
     outcome = talk.outcomes[-1]
-    tell = {"load_customer": _after_load, "authorize": _after_check, "transfer": _after_transfer}
+    tell = {
+        "load_customer": _after_load,
+        "authorize": _after_check,
+        "transfer": _after_transfer,
+        COMPLAINT: _after_complaint,
+    }
     return tell.get(outcome.call.tool, _after_other)(talk, outcome, pad, variant)
 
 
@@ -78,6 +85,13 @@ def _after_transfer(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Mov
     if outcome.status == "responded":
         return Move(f"{say('responded')} {say('ask_digits')}")
     return Move(f"{say(_failure(outcome))} {say('ask_else', variant)}")
+
+
+def _after_complaint(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
+    topic = outcome.answer.get("result", {}).get("topic", "")
+    about = {"card": "your card", "charge": "a charge", "transfer": "a transfer", "service": "our service"}
+    noted = say("complaint_noted", about=about.get(topic, "us")) if topic else say("complaint_heard")
+    return _prefixed(noted, _go_on(talk, pad, variant))
 
 
 def _after_other(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
@@ -246,6 +260,11 @@ def _person(talk: Talk, pad: Pad, variant: int) -> Move:
     return _prefixed(say("person"), _repeated(talk, pad, variant))
 
 
+def _complaint(talk: Talk, pad: Pad, variant: int) -> Move:
+    arguments = {"text": talk.said.words[:MOST_WORDS]}
+    return Move(say("complaint"), COMPLAINT, arguments, "state.complaint")
+
+
 def _stopped(talk: Talk, pad: Pad, variant: int) -> Move:
     return Move(f"{say('stopped')} {say('ask_else', variant)}")
 
@@ -276,6 +295,7 @@ _CUES: dict[str, Callable[[Talk, Pad, int], Move]] = {
     "balance": _balance,
     "unclear": _unclear,
     "person": _person,
+    "complaint": _complaint,
     "stopped": _stopped,
     "closing": _closing,
     "need": _need,

@@ -145,6 +145,8 @@ def _customer(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
         return replace(talk, cue="person")
     if said.stop:
         return settled(talk, "stopped" if talk.wants else "closing")
+    if said.complaint and not talk.wants:
+        return replace(talk, cue="complaint", puzzled=0)
     answered = _answer(talk, said, pad)
     return answered if answered is not None else _wish(talk, said, pad)
 

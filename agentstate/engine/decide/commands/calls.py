@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
 
 
@@ -20,6 +21,7 @@ class Return(Command, frozen=True):
     attempt: int
     result: Any
     outcome: int = 0  # which of the alternatives of its output path
+    answered: ev.Answered | None = None  # where the model gave it
 
 
 class Fail(Command, frozen=True):

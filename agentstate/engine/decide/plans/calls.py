@@ -41,8 +41,18 @@ def next_call(state: SessionState, key: str) -> Call:
     found = ready.standing(round_of(plans, instance), views, name, others)
     if found.status != "ready" or found.arguments is None:
         raise Outdated(f"call {key} is {found.status}")
-    tool = plans.plan.by_id[name].tool
-    return Call(key, tool, found.arguments, None, CallStatus.PROPOSED, instance=instance, round=plans.round)
+    call = plans.plan.by_id[name]
+    activity = "" if call.delegate else call.activity
+    return Call(
+        key,
+        call.tool,
+        found.arguments,
+        None,
+        CallStatus.PROPOSED,
+        instance=instance,
+        round=plans.round,
+        activity=activity,
+    )
 
 
 def covering(plans: Plans, call: Call, asked: ev.ApprovalRequested) -> str:
@@ -65,13 +75,13 @@ def output(command: Return, call: Call, state: SessionState, given: Given) -> ev
     """The result of a call of a plan, or its failure when it fits nowhere: it ran all the same."""
     found = planned(state.plans, call.id)
     if found is None:  # the plan has moved on: the result is recorded, and written nowhere
-        return ev.ToolReturned(call.id, command.attempt, command.result)
+        return ev.ToolReturned(call.id, command.attempt, command.result, answered=command.answered)
     try:
         path = _fitting(state, call, found, command, given)
     except (Invalid, Refused) as error:
         reason = f"it ran, but its result was not taken: {error.detail}"
         return ev.ToolFailed(call.id, command.attempt, reason, False, "", error.code, command.result)
-    return ev.ToolReturned(call.id, command.attempt, command.result, path, command.outcome)
+    return ev.ToolReturned(call.id, command.attempt, command.result, path, command.outcome, command.answered)
 
 
 def _fitting(state: SessionState, call: Call, found: model.Call, command: Return, given: Given) -> str | None:
@@ -102,4 +112,4 @@ def _must_fit_data(state: SessionState, call: Call, path: Path, command: Return)
 
 def readied(call: Call) -> ev.CallReadied:
     """A call that does not go on by itself, with its resolved arguments."""
-    return ev.CallReadied(call.id, call.tool, call.arguments, call.instance)
+    return ev.CallReadied(call.id, call.tool, call.arguments, call.instance, call.activity)

@@ -13,7 +13,8 @@ from agentstate.engine.decide.schema import in_force
 from agentstate.engine.plan import check, model
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
-from agentstate.engine.scratchpad.messages import declared, values
+from agentstate.engine.references import path
+from agentstate.engine.scratchpad.messages import declared, private, values
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import MAX_PLAN, board_of, views_of
 
@@ -59,10 +60,19 @@ def facts_for(
             name: views_of(state.plans, state.pad, name) for name, part in state.plans.instances.items() if not part.kid
         },
         delegates=given.saved | {ANONYMOUS},
+        private=tuple(map(path, (*given.memory.private, *private(board_of(state.plans, ""))))),
         many=bool(instances),
     )
 
 
 def card_of(tool: ToolFacts) -> ToolCard:
     """A tool as plans know it."""
-    return ToolCard(tool.name, tool.schema, tool.result, milliseconds=tool.milliseconds, effect=tool.effect)
+    return ToolCard(
+        tool.name,
+        tool.schema,
+        tool.result,
+        milliseconds=tool.milliseconds,
+        effect=tool.effect,
+        activity=not tool.answered,
+        activities=tool.activities,
+    )

@@ -30,6 +30,8 @@ def findings(call: Call, facts: Facts, usable: bool) -> Iterator[Finding]:
     if card is None:
         yield Finding("unknown_tool", call.id, f"there is no tool called {call.tool!r}")
         return
+    if call.activity and call.activity not in card.activities:
+        yield Finding("unknown_activity", call.id, f"{call.tool} has no activity {call.activity!r}")
     if not usable:
         return
     yield from _properties(call, card)
@@ -66,8 +68,6 @@ def _names(call: Call, facts: Facts) -> Iterator[Finding]:
         )
     elif call.instance and call.instance not in facts.instances:
         yield Finding("unknown_instance", call.id, f"there is no instance {call.instance!r}")
-    if call.activity and call.activity not in facts.activities:
-        yield Finding("unknown_activity", call.id, f"there is no activity {call.activity!r}")
     if call.delegate and call.delegate != ANONYMOUS and call.delegate not in facts.delegates:
         yield Finding("unknown_delegate", call.id, f"there is no saved request {call.delegate!r}")
     if call.delegate and not call.scopes:

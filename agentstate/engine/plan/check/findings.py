@@ -32,7 +32,8 @@ ERRORS = {
     "unknown_instance": "no instance has this name",
     "names_instance": "a plan for many instances names one",
     "unknown_delegate": "no saved request has this name",
-    "unknown_activity": "no activity has this name",
+    "unknown_activity": "the tool has no activity of this name",
+    "private_parameter": "the model answers this call, and a parameter reads what is private",
     "bad_guard": "the guard is no yes-or-no question over the state and the arguments",
 }
 WARNINGS = {

@@ -30,9 +30,27 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
                 if allowed is not None and not scopes.allows(allowed, path):
                     reason = f"{place}: {path} is not within {', '.join(call.scopes or ()) or 'no scope at all'}"
                     yield Finding("outside_scopes", call.id, reason)
+        yield from _private(call, facts)
         for path in when.needs(call.when):
             if path.names and not _has_source(call, path, facts, wiring) and not _in_form(path, facts):
                 yield Finding("guard_without_source", call.id, f"there is no {path}, and nothing writes it")
+
+
+def _private(call: Call, facts: Facts) -> Iterator[Finding]:
+    """What a call that the model answers would show it though it is private: the place itself, above it or below."""
+    if not facts.private or not facts.is_answered(call):
+        return
+    for place, reference in call.refers:
+        for path in reference.paths:
+            hidden = next((each for each in facts.private if _meet(path, each)), None)
+            if hidden is not None:
+                yield Finding("private_parameter", call.id, f"{place}: {path} holds {hidden}, which no model may see")
+
+
+def _meet(one: Path, other: Path) -> bool:
+    """Whether one path leads to the other or through it; what is private in a list is private in each of its items."""
+    names = [name for name in one.names if not (name.isascii() and name.isdigit())]
+    return one.kind == other.kind and all(a == b for a, b in zip(names, other.names, strict=False))
 
 
 def _sources(call: Call, place: str, reference: Reference, facts: Facts, wiring: Graph) -> Iterator[Finding]:
