@@ -1,7 +1,8 @@
 """The people of all tests. Plain functions: calling one twice gives the same person.
 
-Team *retail* holds Alice (supervisor), Bob (a second supervisor), Vera (viewer), Anna (auditor), Adam (admin)
-and Cleo (the API client on the customers' side). Team *cards* is Charlie's, who supervises there and must see
+Team *retail* holds Alice (supervisor), Bob (a second supervisor), Vera (viewer), Anna (auditor), Adam (admin),
+Petra and Paul (privacy) and Cleo (the API client on the customers' side). Team *cards* is Charlie's, who supervises
+there and must see
 nothing of retail. They can sign in with a password only after `with_password`.
 """
 
@@ -65,6 +66,14 @@ def anna() -> User:
 
 def adam() -> User:
     return person("adam", Role.ADMIN, retail())
+
+
+def petra() -> User:
+    return person("petra", Role.PRIVACY, retail())
+
+
+def paul() -> User:
+    return person("paul", Role.PRIVACY, retail())
 
 
 def cleo() -> User:

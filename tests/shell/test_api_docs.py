@@ -39,6 +39,7 @@ def run(example: str, names: dict[str, str]) -> HttpResponse:
 @pytest.mark.django_db(transaction=True)
 def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
     names = {"HOST": "http://host", "CALLER": cast.token(cast.cleo()), "SUPERVISOR": cast.token(cast.alice())}
+    names["PRIVACY"] = cast.token(cast.petra())
     assert len(EXAMPLES) >= 11
     for status, example in EXAMPLES:
         answer = run(example, names)
@@ -49,6 +50,7 @@ def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
             names["SESSION"], names["CUSTOMER"] = body["id"], body["customer"]
         if body.get("requests"):
             names["REQUEST"] = body["requests"][0]["id"]
+        names |= {name: body["id"] for name, field in (("ERASURE", "basis"), ("HOLD", "set_by")) if field in body}
 
 
 def test_the_page_names_every_address_and_every_refusal() -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from agentstate.people.permissions import PermissionDenied, Role
+from agentstate.people.permissions import PermissionDenied
 from audit import erasure, keys, ledger
 from audit.erasure import State
 from audit.models import ErasureRequest
@@ -23,14 +23,6 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "eras
 WHY = "They asked by letter"
 
 
-def petra():
-    return cast.person("petra", Role.PRIVACY, cast.retail())
-
-
-def paul():
-    return cast.person("paul", Role.PRIVACY, cast.retail())
-
-
 def asked(customer: str = CUSTOMER, **wishes) -> ErasureRequest:
     wishes = {
         "basis": "objection",
@@ -38,11 +30,11 @@ def asked(customer: str = CUSTOMER, **wishes) -> ErasureRequest:
         **({"customer": customer} if "session" not in wishes else {}),
         **wishes,
     }
-    return commands.ask_erasure(petra(), **wishes)
+    return commands.ask_erasure(cast.petra(), **wishes)
 
 
 def approved(customer: str = CUSTOMER) -> ErasureRequest:
-    return commands.rule_erasure(paul(), asked(customer).pk, State.APPROVED)
+    return commands.rule_erasure(cast.paul(), asked(customer).pk, State.APPROVED)
 
 
 def kid_of(session: UUID) -> UUID:
@@ -59,10 +51,10 @@ def test_who_asks_for_an_erasure_cannot_approve_it():
     opened()
     request = asked()
     with pytest.raises(erasure.FourEyes):
-        commands.rule_erasure(petra(), request.pk, State.APPROVED)
+        commands.rule_erasure(cast.petra(), request.pk, State.APPROVED)
     with pytest.raises(PermissionDenied):
         commands.rule_erasure(cast.alice(), request.pk, State.APPROVED)
-    assert commands.rule_erasure(paul(), request.pk, State.APPROVED).ruled_by == paul().actor
+    assert commands.rule_erasure(cast.paul(), request.pk, State.APPROVED).ruled_by == cast.paul().actor
 
 
 def test_nothing_is_erased_before_it_is_approved(at_once):

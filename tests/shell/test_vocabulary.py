@@ -168,6 +168,7 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     disagree(people, session)
     child = go_back_and_fork(people, session)
     people.ask("cleo", "end_session", {"reason": "hung up"}, session=child)
+    people.ask("alice", "seal_session", {}, session=child)
     assert people.asked >= set(vocabulary.OPERATIONS.values())
     assert decided >= set(vocabulary.OPERATIONS)
     for each in (session, held, child):
