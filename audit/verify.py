@@ -52,6 +52,8 @@ MAX_FAILURES = 1_000  #: kept in full; further ones are counted
 CLOCK_TOLERANCE = timedelta(minutes=2)  #: writers on several machines may disagree by this much
 FUTURE_TOLERANCE = timedelta(days=1)  #: the auditor's own clock may be wrong by this much
 ERASED_BY = "subject.erased"  #: the kind of the entry that must stand behind every erased payload
+PRUNED_BY = "payload.pruned"  #: of the entry that names the payloads deleted when their retention term was over
+SEALED_BY = "session.sealed"  #: of the entry after which nothing stands but these three
 
 
 class Fault(Exception):
@@ -74,7 +76,7 @@ class Verdict:
 
     failures: list[Failure] = field(default_factory=list)
     counts: dict[str, int] = field(
-        default_factory=lambda: {"entries": 0, "disclosed": 0, "withheld": 0, "erased": 0, "failures": 0}
+        default_factory=lambda: {"entries": 0, "disclosed": 0, "withheld": 0, "erased": 0, "pruned": 0, "failures": 0}
     )
     head: dict[str, Any] | None = None
     key: dict[str, str] | None = None
@@ -764,6 +766,9 @@ class Verifier:
         self._latest = ""  # the latest time of a sound entry; text order is time order
         self._erased: dict[str, list[int]] = {}  # kid -> entries said to be erased
         self._erasures: set[str] = set()  # kids for which an entry records the erasure
+        self._pruned: list[int] = []  # entries said to be pruned
+        self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
+        self._sealed = False
 
     def run(self, expected_log: str = "") -> None:
         count = self._check_manifest()
@@ -772,6 +777,7 @@ class Verifier:
             self._check_chunk(index, width)
         self._check_tree()
         self._check_erasures()
+        self._check_prunings()
         self._verdict.finished = True
 
     def _check_manifest(self) -> int:
@@ -914,6 +920,9 @@ class Verifier:
             fail(f"the entry is of another log: {envelope['log']}")
         if self._head and seq >= self._head.size:
             fail(f"the entry lies beyond the signed head of {self._head.size} entries")
+        if self._sealed and envelope["kind"] not in (ERASED_BY, PRUNED_BY, SEALED_BY):
+            fail("it stands behind the seal of its session")
+        self._sealed |= envelope["kind"] == SEALED_BY
         if envelope["ref"] >= seq:
             fail(f"it refers to entry {envelope['ref']}, which does not come before it")
         self._check_time(envelope["at"], fail)
@@ -936,17 +945,25 @@ class Verifier:
         state, okm = read_disclosure(disclosure, seq)
         if envelope["kind"] == ERASED_BY:
             self._erasures.add(envelope["kid"])
+        if envelope["kind"] == PRUNED_BY and state != "disclosed":
+            self._prunings.append((0, seq))
         if ciphertext and hashlib.sha256(ciphertext).hexdigest() != envelope["ct"]:
             raise Fault("the payload is not the one whose hash the entry holds")
         self._verdict.counts[state] += 1
         if state == "erased":
             self._erased.setdefault(envelope["kid"], []).append(seq)
             return None
+        if state == "pruned":
+            self._pruned.append(seq)
+            return None
         if not ciphertext:
             raise Fault("the payload is missing")
         if state == "withheld":
             return None
-        return read_event(open_payload(envelope, ciphertext, okm), envelope["kind"])
+        event = read_event(open_payload(envelope, ciphertext, okm), envelope["kind"])
+        if envelope["kind"] == PRUNED_BY:
+            self._prunings += read_ranges(event, seq)
+        return event
 
     def _check_tree(self) -> None:
         self._tree.finish()
@@ -969,14 +986,34 @@ class Verifier:
                 for seq in entries:
                     self._verdict.fail("payload", "said to be erased, and no entry records the erasure", seq)
 
+    def _check_prunings(self) -> None:
+        for seq in self._pruned:
+            if not any(first <= seq <= last for first, last in self._prunings):
+                self._verdict.fail("payload", "said to be pruned, and no entry records that", seq)
+
+
+def read_ranges(event: dict[str, Any], seq: int) -> list[tuple[int, int]]:
+    """The ranges (first and last entry) that entry `seq` says were pruned; they lie before it. Fault otherwise."""
+    ranges = event.get("ranges")
+    if not isinstance(ranges, list) or not ranges:
+        raise Fault("it names no range of pruned entries")
+    found = []
+    for each in ranges:
+        if not isinstance(each, dict) or set(each) != {"first", "last"} or {type(at) for at in each.values()} != {int}:
+            raise Fault("a range of pruned entries is malformed")
+        if not 0 <= each["first"] <= each["last"] < seq:
+            raise Fault(f"entries {each['first']} to {each['last']} do not lie before it")
+        found.append((each["first"], each["last"]))
+    return found
+
 
 def read_disclosure(line: Any, seq: int) -> tuple[str, bytes]:
-    """("disclosed", okm), ("withheld", b"") or ("erased", b""); Fault on anything else."""
+    """("disclosed", okm), or "withheld", "erased" or "pruned" with b""; Fault on anything else."""
     if not isinstance(line, dict) or line.get("seq") != seq or type(line["seq"]) is not int:
         raise Fault("the line that discloses it is missing or of another entry")
     if set(line) == {"okm", "seq"} and re.fullmatch(r"[0-9a-f]{128}", str(line["okm"]), re.ASCII):
         return "disclosed", bytes.fromhex(line["okm"])
-    if set(line) == {"seq", "state"} and line["state"] in ("withheld", "erased"):
+    if set(line) == {"seq", "state"} and line["state"] in ("withheld", "erased", "pruned"):
         return str(line["state"]), b""
     if line.get("state") == "unreadable":
         raise Fault("its key could not be had at the export: the entry or the key's row was altered")
@@ -1057,7 +1094,9 @@ def in_words(verdict: Verdict) -> Iterator[str]:
         yield f"Session  {verdict.head['log']}"
         yield f"Head     {verdict.head['size']} entries, root {verdict.head['root']}"
     counts = verdict.counts
-    yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased".format(**counts)
+    yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased, {pruned} pruned".format(
+        **counts
+    )
     for failure in verdict.failures:
         place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.

@@ -2,8 +2,7 @@
 
 Team *retail* holds Alice (supervisor), Bob (a second supervisor), Vera (viewer), Anna (auditor), Adam (admin),
 Petra and Paul (privacy) and Cleo (the API client on the customers' side). Team *cards* is Charlie's, who supervises
-there and must see
-nothing of retail. They can sign in with a password only after `with_password`.
+there and must see nothing of retail. They can sign in with a password only after `with_password`.
 """
 
 from __future__ import annotations

@@ -178,19 +178,22 @@ class _Session:
             ciphertext = (row.ciphertext or b"") if row else b""
             entries += len(envelope).to_bytes(2, "big") + envelope
             payloads += len(ciphertext).to_bytes(4, "big") + ciphertext
-            lines += canonical.dumps({"seq": first + at} | self._disclosure(first + at, envelope)) + b"\n"
+            lines += canonical.dumps({"seq": first + at} | self._disclosure(first + at, envelope, ciphertext)) + b"\n"
             self._leaves.append(tree.leaf_hash(envelope))
         self._packer.add(f"session/tile/entries/{path}", bytes(entries))
         self._packer.add(f"session/payload/{path}", bytes(payloads))
         self._packer.add(f"session/disclosures/{path}", bytes(lines))
 
-    def _disclosure(self, seq: int, data: bytes) -> dict[str, str]:
+    def _disclosure(self, seq: int, data: bytes, ciphertext: bytes) -> dict[str, str]:
+        """How the payload stands in the bundle. One that is gone is said to be so even where it would be withheld."""
         try:
             envelope = verify.read_envelope(data)
-            if envelope["kind"] in self._withhold:
+            if ciphertext and envelope["kind"] in self._withhold:
                 return {"state": "withheld"}
             okm = self._source.okm(envelope)
-            return {"okm": okm.hex()} if okm is not None else {"state": "erased"}
+            if okm is None:
+                return {"state": "erased"}
+            return {"okm": okm.hex()} if ciphertext else {"state": "pruned"}
         except (verify.Fault, AgentStateError, ValueError, OverflowError):
             self._odd.setdefault("Entries that cannot be opened", []).append(seq)
             return {"state": "unreadable"}

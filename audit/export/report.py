@@ -23,7 +23,7 @@ class ReportEntry:
     at: str
     actor: str
     ref: int
-    state: str  #: disclosed, withheld, erased, unreadable, missing
+    state: str  #: disclosed, withheld, erased, pruned, unreadable, missing
     event: dict[str, Any] | None  #: numbers other than integers are text, as they were written
 
 

@@ -34,7 +34,14 @@ SIZES = [0, 1, 2, 3, 255, 256, 257, 511, 512, 513, 1000]
 def test_a_session_of_any_size_verifies(size, tmp_path):
     verdict = check(export(chatter(size)), tmp_path)
     assert verdict.ok, said(verdict)
-    assert verdict.counts == {"entries": size, "disclosed": size, "withheld": 0, "erased": 0, "failures": 0}
+    assert verdict.counts == {
+        "entries": size,
+        "disclosed": size,
+        "withheld": 0,
+        "erased": 0,
+        "pruned": 0,
+        "failures": 0,
+    }
 
 
 def test_the_head_that_is_reported_is_the_root_by_definition(tmp_path):
@@ -146,6 +153,55 @@ def test_an_erased_session_whose_erasure_is_recorded_verifies_without_its_cipher
     verdict = check(export(ledger), tmp_path)
     assert verdict.ok, said(verdict)
     assert verdict.counts["erased"] == 4
+
+
+def pruned(ranges, behind=()):
+    """Three entries without their payloads, and the tombstone that names some of them."""
+    ledger = chatter(3)
+    for row in ledger.stored:
+        row.ciphertext = None
+    ledger.append("payload.pruned", {"ranges": ranges, "retention": "short", "due": "", "v": 1})
+    for kind in behind:
+        ledger.append(kind, {"text": "", "v": 1})
+    return export(ledger)
+
+
+def test_pruned_payloads_are_counted_apart_from_erased_ones(tmp_path):
+    verdict = check(pruned([{"first": 0, "last": 2}], ["session.sealed"]), tmp_path)
+    assert verdict.ok, said(verdict)
+    assert (verdict.counts["pruned"], verdict.counts["erased"], verdict.counts["disclosed"]) == (3, 0, 2)
+
+
+def test_a_payload_that_no_entry_names_as_pruned_is_reported(tmp_path):
+    verdict = check(pruned([{"first": 0, "last": 1}]), tmp_path)
+    assert [(failure.entry, failure.check) for failure in verdict.failures] == [(2, "payload")]
+    assert "no entry records that" in said(verdict)
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        [],
+        None,
+        5,
+        [[0, 2]],
+        [{"first": 0}],
+        [{"first": 0, "last": 9}],
+        [{"first": 2, "last": 0}],
+        [{"first": True, "last": 2}],
+    ],
+)
+def test_ranges_that_cannot_be_are_reported(ranges, tmp_path):
+    verdict = check(pruned(ranges), tmp_path)
+    assert (3, "payload") in [(failure.entry, failure.check) for failure in verdict.failures]
+
+
+def test_what_stands_behind_a_seal_is_reported_unless_it_is_a_tombstone(tmp_path):
+    every = [{"first": 0, "last": 2}]
+    fine = check(pruned(every, ["session.sealed", "subject.erased", "session.sealed"]), tmp_path)
+    assert fine.ok, said(fine)
+    verdict = check(pruned(every, ["session.sealed", "message.added"]), tmp_path)
+    assert [(failure.entry, failure.check) for failure in verdict.failures] == [(5, "place")]
 
 
 def test_times_that_cannot_be_are_reported_with_the_entry(tmp_path):

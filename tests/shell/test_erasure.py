@@ -1,4 +1,4 @@
-"""Erasing a data subject: asked for by one, approved by another, carried out to the end whoever is killed on the way."""
+"""Erasing a data subject: asked for by one, approved by another, carried out to the end whoever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from uuid import UUID
 import pytest
 
 from agentstate.people.permissions import PermissionDenied
-from audit import erasure, keys, ledger
+from audit import erasure, keys
 from audit.erasure import State
 from audit.models import ErasureRequest
 from sessions import erasure as erasing
-from sessions import rebuild, states
+from sessions import states
 from sessions.commands import erasure as commands
-from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, Snapshot
+from sessions.models import AgentSession, ApprovalRequest
 from sessions.stores import STORES
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
