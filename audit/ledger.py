@@ -24,16 +24,19 @@ from django.db import connection
 from agentstate.errors import Broken, NotFound, Refused
 from audit import keys
 from audit.blobs import Blobs
-from audit.tlog import tree
+from audit.tlog import fields, tree
 
-ENVELOPE_VERSION = 1
+ENVELOPE_VERSION = 2  # 1: without `pc`
 READ_BATCH = 500  # rows
 SYSTEM = "system"
 COMMANDS = UUID("6a0e54d4-6d0c-5a55-b3f4-93d0f7b0a1c2")  # namespace of the ids of commands under idempotency keys
 
 
-class Envelope(msgspec.Struct, frozen=True):
-    """What the log hashes. Fields stand in sorted order, so that encoding them is already canonical (RFC 8785)."""
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the log hashes. Fields stand in sorted order, so that encoding them is already canonical (RFC 8785).
+
+    `ct` is the ciphertext's SHA-256, `kc` commits to its key, `pc` to the fields of its payload (audit.tlog.fields).
+    """
 
     actor: str
     at: str
@@ -44,13 +47,14 @@ class Envelope(msgspec.Struct, frozen=True):
     kid: str
     kind: str
     log: str
+    pc: str = ""  # in version 2
     ref: int
     salt: str
     seq: int
-    v: int = ENVELOPE_VERSION
+    v: int
 
 
-class Bound(msgspec.Struct, frozen=True):
+class Bound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a ciphertext is bound to: the envelope without the two fields that depend on the ciphertext."""
 
     actor: str
@@ -60,10 +64,11 @@ class Bound(msgspec.Struct, frozen=True):
     kid: str
     kind: str
     log: str
+    pc: str = ""
     ref: int
     salt: str
     seq: int
-    v: int = ENVELOPE_VERSION
+    v: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +178,9 @@ def keyed_command(key: bytes, digest: bytes) -> UUID:
 
 def associated_data(envelope: Envelope) -> bytes:
     """The canonical bytes that a ciphertext is authenticated with: one changed byte of them, and it does not open."""
-    fields = msgspec.structs.asdict(envelope)
-    del fields["ct"], fields["kc"]
-    return _encoder.encode(Bound(**fields))
+    bound = msgspec.structs.asdict(envelope)
+    del bound["ct"], bound["kc"]
+    return _encoder.encode(Bound(**bound))
 
 
 def create(log: UUID, tenant: UUID, batch: Batch) -> Head | None:
@@ -251,7 +256,9 @@ def _statement(head_sql: str, guard: str, keyed: bool, also: tuple[str, ...]) ->
 
 
 def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
-    """Envelopes and ciphertexts. Salts are fresh at every try: a lost try must never meet the same key again."""
+    """Envelopes and ciphertexts of payloads that are JSON objects. Salts are fresh at every try: a lost try must never
+    meet the same key again.
+    """
     salts = os.urandom(keys.SALT * len(batch.drafts))
     subject = keys.subject_key(batch.kid)
     log, kid, command = str(base.log), str(batch.kid), str(batch.command)
@@ -261,7 +268,7 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
         salt = salts[number * keys.SALT : (number + 1) * keys.SALT]
         key = subject if draft.kid is None else keys.subject_key(draft.kid)
         okm = keys.derive(key, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
-        fields: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "actor": batch.actor,
             "at": batch.at,
             "cmd": command,
@@ -269,12 +276,14 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
             "kid": kid if draft.kid is None else str(draft.kid),
             "kind": draft.kind,
             "log": log,
+            "pc": fields.commit(okm, draft.payload).hex(),
             "ref": draft.ref,
             "salt": salt.hex(),
             "seq": seq,
+            "v": ENVELOPE_VERSION,
         }
-        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(Bound(**fields)))
-        whole = Envelope(**fields, ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
+        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(Bound(**facts)))
+        whole = Envelope(**facts, ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
         envelopes.append(_encoder.encode(whole))
         ciphertexts.append(ciphertext)
     return envelopes, ciphertexts
@@ -355,9 +364,12 @@ def _vouched(key: bytes, command: UUID, first: int, size: int, digest: bytes, en
 def parse_envelope(data: bytes) -> Envelope:
     """The envelope of stored bytes. Raises Broken when they are none."""
     try:
-        return _decoder.decode(data)
+        envelope = _decoder.decode(data)
     except msgspec.MsgspecError as error:
         raise Broken(f"an envelope cannot be read: {error}") from None
+    if not 1 <= envelope.v <= ENVELOPE_VERSION or (envelope.v == 1) != (not envelope.pc):
+        raise Broken(f"an envelope of version {envelope.v} cannot be read")
+    return envelope
 
 
 def open_row(row: Row) -> tuple[Envelope, bytes]:
@@ -371,6 +383,8 @@ def _opened(envelope: Envelope, row: Row) -> bytes:
         keys.subject_key(UUID(envelope.kid))  # who was erased was not pruned
         raise Pruned(f"entry {row.seq}")
     okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
+    if okm[32:].hex() != envelope.kc:
+        raise keys.Unreadable(f"entry {row.seq}: its key is not the one that the envelope commits to")
     return keys.decrypt(okm, row.ciphertext, associated_data(envelope))
 
 

@@ -528,6 +528,7 @@ _ENVELOPE: dict[str, re.Pattern[str] | type[int]] = {
     "kid": _UUID,
     "kind": re.compile(r"[a-z][a-z_]*(?:\.[a-z][a-z_]*)+", re.ASCII),
     "log": _UUID,
+    "pc": re.compile(r"[0-9a-f]{64}", re.ASCII),  # not in version 1
     "ref": int,
     "salt": re.compile(r"[0-9a-f]{32}", re.ASCII),
     "seq": int,
@@ -536,27 +537,29 @@ _ENVELOPE: dict[str, re.Pattern[str] | type[int]] = {
 
 
 def read_envelope(data: bytes) -> dict[str, Any]:
-    """The envelope of an entry; Fault unless it has exactly the keys and forms of version 1."""
+    """The envelope of an entry; Fault unless it has exactly the keys and forms of its version."""
     envelope = canonical(data)
-    if not isinstance(envelope, dict) or set(envelope) != set(_ENVELOPE):
-        raise Fault("the envelope does not have exactly the fields of version 1")
-    for name, form in _ENVELOPE.items():
-        value = envelope[name]
+    version = envelope.get("v") if isinstance(envelope, dict) else None
+    if type(version) is not int or version not in (1, 2):
+        raise Fault(f"the envelope is of version {version!r}, want 1 or 2")
+    if set(envelope) != set(_ENVELOPE) - ({"pc"} if version == 1 else set()):
+        raise Fault(f"the envelope does not have exactly the fields of version {version}")
+    for name, value in envelope.items():
+        form = _ENVELOPE[name]
         if isinstance(form, re.Pattern):
             good = isinstance(value, str) and form.fullmatch(value) is not None
         else:
             good = type(value) is int and value >= (-1 if name == "ref" else 0)
         if not good:
             raise Fault(f"the envelope's field {name!r} is malformed")
-    if envelope["v"] != 1:
-        raise Fault(f"the envelope is of version {envelope['v']}, want 1")
     return envelope
 
 
 def open_payload(envelope: dict[str, Any], ciphertext: bytes, okm: bytes) -> bytes:
     """The event of an entry, decrypted under a disclosed key (32 bytes of key, 32 bytes of commitment).
 
-    The commitment is checked first: AES-GCM alone could be opened to two different texts under two keys.
+    The commitment is checked first: AES-GCM alone could be opened to two different texts under two keys. Last the
+    commitment to the event's fields, from which single ones are shown.
     """
     if okm[32:].hex() != envelope["kc"]:
         raise Fault("the disclosed key is not the one that the entry commits to")
@@ -565,11 +568,12 @@ def open_payload(envelope: dict[str, Any], ciphertext: bytes, okm: bytes) -> byt
         plain = AESGCM(okm[:32]).decrypt(bytes(12), ciphertext, sealed)
     except (InvalidTag, ValueError, OverflowError):
         raise Fault("the payload does not open: it or the envelope was altered") from None
-    if plain[:1] == b"\x00":
-        return plain[1:]
-    if plain[:1] == b"\x02":
-        return _unpack(plain[1:])
-    raise Fault("the payload is packed in an unknown way")
+    if plain[:1] not in (b"\x00", b"\x02"):
+        raise Fault("the payload is packed in an unknown way")
+    event = plain[1:] if plain[:1] == b"\x00" else _unpack(plain[1:])
+    if "pc" in envelope and fields_root(okm, event).hex() != envelope["pc"]:
+        raise Fault("the fields of the payload are not those that the entry commits to")
+    return event
 
 
 def _unpack(data: bytes) -> bytes:
@@ -581,6 +585,58 @@ def _unpack(data: bytes) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise Fault(f"the payload does not unpack into at most {MAX_PAYLOAD} bytes")
     return plain
+
+
+# Fields: the members of a payload in the order of their names, an object of up to 32 members replaced by its own down
+# to the fourth name; each hashed with a salt of its own, which follows from the entry's key.
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
+
+
+def fields_root(okm: bytes, payload: bytes) -> bytes:
+    """The RFC 6962 root over the salted fields of a payload."""
+    try:
+        texts = list(_fields(payload.decode("utf-8"), "/", 1))
+    except (ValueError, IndexError, RecursionError):
+        raise Fault("the payload has no fields that could be hashed") from None
+    salts = hashlib.shake_256(okm + b"agentstate/fields/v1").digest(16 * len(texts))
+    tree = Tree()
+    for at, text in enumerate(texts):
+        tree.add(salts[16 * at : 16 * at + 16] + text.encode("utf-8"))
+    return tree.root()
+
+
+def _fields(text: str, prefix: str, depth: int) -> Iterator[str]:
+    """`"pointer":value` of each field of the JSON object `text`."""
+    members = dict(_members(text))
+    for name in sorted(members):
+        value, pointer = members[name], prefix + name.replace("~", "~0").replace("/", "~1")
+        inner = list(_members(value)) if value[0] == "{" and depth <= 4 else []
+        if 1 <= len(inner) <= 32:
+            yield from _fields(value, pointer + "/", depth + 1)
+        else:
+            yield f"{_encode(pointer)}:{value}"
+
+
+def _members(text: str) -> Iterator[tuple[str, str]]:
+    """The names of a JSON object, and their values as they are written."""
+    at = _past_space(text, 0)
+    if text[at] != "{":
+        raise ValueError("no object")
+    at = _past_space(text, at + 1)
+    while text[at] != "}":
+        name, at = _scan(text, at)
+        start = _past_space(text, _past_space(text, at) + 1)
+        _, at = _scan(text, start)
+        yield name, text[start:at]
+        at = _past_space(text, at)
+        if text[at] == ",":
+            at = _past_space(text, at + 1)
+
+
+def _past_space(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
 
 
 def read_event(plain: bytes, kind: str) -> dict[str, Any]:

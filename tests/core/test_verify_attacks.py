@@ -31,10 +31,11 @@ CHANGES = {
     "kid": "018f0000-0000-7000-8000-0000000000ab",
     "kind": "message.changed",
     "log": str(OTHER_LOG),
+    "pc": "0" * 64,
     "ref": 0,
     "salt": "0" * 32,
     "seq": 3,
-    "v": 2,
+    "v": 1,
 }
 
 

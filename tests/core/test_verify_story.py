@@ -173,7 +173,7 @@ def test_an_intent_without_a_decision_is_found_even_when_everything_is_sealed(tm
 def test_a_damaged_entry_is_named_alone_not_the_entries_that_rest_on_it(tmp_path):
     for seq in range(7):
         ledger = transfer_story()
-        ledger.stored[seq].envelope = ledger.stored[seq].envelope.replace(b'"v":1', b'"v":9')
+        ledger.stored[seq].envelope = ledger.stored[seq].envelope.replace(b'"v":2}', b'"v":9}')
         verdict = check(export(ledger), tmp_path)
         assert named(verdict) == {None, seq}, said(verdict)
 

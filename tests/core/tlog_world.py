@@ -26,7 +26,7 @@ from audit.export import bundle
 from audit.export.archive import Packer
 from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
-from audit.tlog import note
+from audit.tlog import fields, note
 from audit.tlog.checkpoint import Checkpoint
 from tests.shared_data import shared_data
 
@@ -84,11 +84,14 @@ class MemoryLedger:
             "ref": ref,
             "salt": hashlib.sha256(f"salt{seq}".encode()).hexdigest()[:32],
             "seq": seq,
-            "v": 1,
+            "v": 2,
         } | changes
         okm = self.okm(bound)
         assert okm is not None
-        packed = _packed(plain({"kind": kind} | event))
+        payload = plain({"kind": kind} | event)
+        if bound["v"] == 2:
+            bound.setdefault("pc", fields.commit(okm, payload).hex())
+        packed = _packed(payload)
         ciphertext = AESGCM(okm[:32]).encrypt(bytes(12), packed, plain(bound))
         sealed = bound | {"ct": hashlib.sha256(ciphertext).hexdigest(), "kc": okm[32:].hex()}
         self.stored.append(StoredRow(seq, plain(sealed), ciphertext))

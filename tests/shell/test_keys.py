@@ -15,7 +15,7 @@ from audit import keys, ledger, staff
 from audit.keys import rotation, start
 from audit.keys.encryption import EnvironmentKeys, FileKeys, Ring, Wrapped, provider, ref_of
 from tests import cast
-from tests.shell.test_ledger import batch, new_log
+from tests.shell.test_ledger import batch, new_log, said
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
@@ -126,7 +126,7 @@ def test_a_service_that_never_hands_out_its_key_fits(settings, own_keys):
     settings.KEY_ENCRYPTION = f"{__name__}.Vault"
     head = new_log(b"words")
     keys.forget_all()
-    assert [text for _, text in ledger.open_rows(ledger.read_rows(head.log))] == [b"words"]
+    assert [text for _, text in ledger.open_rows(ledger.read_rows(head.log))] == [said(b"words")]
     assert not own_keys.exists()
 
 
@@ -140,7 +140,7 @@ def test_a_rotation_wraps_every_key_anew_and_leaves_entries_and_tokens(own_keys)
     assert {ref for ref, _ in wrapped().values()} == {provider().current()} != {former}
     assert not set(before.values()) & set(wrapped().values())
     assert list(ledger.read_rows(head.log)) == entries
-    assert [text for _, text in ledger.open_rows(entries)] == [b"one", b"two"]
+    assert [text for _, text in ledger.open_rows(entries)] == [said(b"one"), said(b"two")]
     assert keys.blind_token(TENANT, "account", "12-34") == token
 
 
@@ -191,10 +191,10 @@ def test_a_rotation_is_an_entry_of_the_staff_log():
     former = [keys.subject_kid(TENANT, "ada"), provider().current()][1]
     call_command("rotate_kek", verbosity=0)
     rows = ledger.read_rows(staff.log_of(cast.tenant().pk, now()))
-    said = [text for envelope, text in ledger.open_rows(rows) if envelope.kind == "kek.rotated"]
-    assert len(said) == 1
-    assert former.encode() in said[0]
-    assert provider().current().encode() in said[0]
+    told = [text for envelope, text in ledger.open_rows(rows) if envelope.kind == "kek.rotated"]
+    assert len(told) == 1
+    assert former.encode() in told[0]
+    assert provider().current().encode() in told[0]
 
 
 def test_the_application_can_neither_destroy_nor_exchange_a_key():

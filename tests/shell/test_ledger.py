@@ -17,9 +17,14 @@ from tests.shell.together import at_once
 TENANT = uuid4()
 
 
+def said(text: bytes) -> bytes:
+    """A payload: a JSON object, as all are."""
+    return b'{"text":"%s"}' % text
+
+
 def batch(*texts: bytes, **more: object) -> ledger.Batch:
     return ledger.Batch(
-        drafts=[ledger.Draft("test.said", text) for text in texts],
+        drafts=[ledger.Draft("test.said", said(text)) for text in texts],
         kid=keys.subject_kid(TENANT, "somebody"),
         actor="system",
         at=stamp(now()),
@@ -39,7 +44,7 @@ def test_what_is_appended_is_read_back_in_order():
     head = ledger.append(new_log(b"one"), batch(b"two", b"three" * 200))
     assert head is not None
     opened = [text for _, text in ledger.open_rows(ledger.read_rows(head.log))]
-    assert opened == [b"one", b"two", b"three" * 200]
+    assert opened == [said(b"one"), said(b"two"), said(b"three" * 200)]
     assert ledger.read_head(head.log) == head
 
 
