@@ -112,39 +112,55 @@ def consistency_proof(old: int, leaves: Sequence[bytes]) -> list[bytes]:
 def verify_consistency(old: int, size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
     """Whether the tree (size, new_root) extends (old, old_root); a malformed proof is False.
 
-    Every tree extends the empty one, with an empty proof; the empty tree's root is still compared.
+    Nothing is proven of an empty tree: with `old` 0 this is False, as in the public vectors. A signer or a witness that
+    starts from nothing asks `extends`.
     """
     if any(len(value) != HASH_SIZE for value in (old_root, new_root, *proof)):
         return False
-    if not 0 <= old <= size:
+    if not 0 < old <= size:
         return False
-    if old == size:
-        return not proof and old_root == new_root
-    if old == 0:
-        return not proof and old_root == EMPTY_ROOT
-    return _fold_consistency(old, size, old_root, proof) == (old_root, new_root)
+    return fold_consistency(0, old, size, old_root, proof) == (old_root, new_root)
 
 
-def _fold_consistency(old: int, size: int, old_root: bytes, proof: Sequence[bytes]) -> tuple[bytes, bytes] | None:
-    """Both roots as recomputed from the proof (RFC 9162 section 2.1.4.2), or None if its length is wrong."""
-    path = list(proof) if old & (old - 1) else [old_root, *proof]
-    node, last = old - 1, size - 1
-    while node & 1:
-        node, last = node >> 1, last >> 1
+def extends(old: int, size: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> bool:
+    """`verify_consistency` for whoever remembers the last head, and at first remembers none: every tree extends the
+    empty one (0, EMPTY_ROOT), with an empty proof.
+    """
+    if old != 0:
+        return verify_consistency(old, size, old_root, new_root, proof)
+    right = len(new_root) == HASH_SIZE if size > 0 else size == 0 and new_root == EMPTY_ROOT
+    return right and not proof and old_root == EMPTY_ROOT
+
+
+def fold_consistency(
+    start: int, end: int, size: int, part_root: bytes, proof: Sequence[bytes]
+) -> tuple[bytes, bytes] | None:
+    """The roots of leaves [start, end), a subtree, and of the tree of `size`, as recomputed from a proof that the
+    first is a part of the second; None if the proof's length is wrong. `part_root` is what the first should be.
+
+    RFC 9162 section 2.1.4.2 for a prefix (start 0); for any subtree draft-ietf-plants-merkle-tree-certs section 4.4.
+    """
+    first, last, edge = start, end - 1, size - 1
+    # Below this no hash is missing: the subtree is whole where it ends with the tree, or else up to its last full part.
+    while first != last and (last == edge or last & 1):
+        first, last, edge = first >> 1, last >> 1, edge >> 1
+    path = [part_root, *proof] if first == last else list(proof)
     if not path:
         return None
-    first = second = path[0]
+    part = whole = path[0]
     for value in path[1:]:
-        if last == 0:
+        if edge == 0:
             return None
-        if node & 1 or node == last:
-            first, second = node_hash(value, first), node_hash(value, second)
-            while node and not node & 1:
-                node, last = node >> 1, last >> 1
+        if last & 1 or last == edge:
+            if first < last:
+                part = node_hash(value, part)
+            whole = node_hash(value, whole)
+            while not last & 1:
+                first, last, edge = first >> 1, last >> 1, edge >> 1
         else:
-            second = node_hash(second, value)
-        node, last = node >> 1, last >> 1
-    return (first, second) if last == 0 else None
+            whole = node_hash(whole, value)
+        first, last, edge = first >> 1, last >> 1, edge >> 1
+    return (part, whole) if edge == 0 else None
 
 
 def _subproof(old: int, leaves: Sequence[bytes], whole: bool) -> list[bytes]:

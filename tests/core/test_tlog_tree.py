@@ -86,10 +86,30 @@ def test_a_consistency_proof_holds_for_no_other_sizes_or_roots(size):
 
 
 def test_every_tree_extends_the_empty_one_and_only_that_root():
-    assert tree.verify_consistency(0, 5, tree.EMPTY_ROOT, ROOTS[5], [])
-    assert tree.verify_consistency(0, 0, tree.EMPTY_ROOT, tree.EMPTY_ROOT, [])
-    assert not tree.verify_consistency(0, 5, ROOTS[1], ROOTS[5], [])
-    assert not tree.verify_consistency(0, 5, tree.EMPTY_ROOT, ROOTS[5], [ROOTS[1]])
+    empty, five = tree.EMPTY_ROOT, ROOTS[5]
+    assert tree.extends(0, 5, empty, five, [])
+    assert tree.extends(0, 0, empty, empty, [])
+    assert tree.extends(3, 5, ROOTS[3], five, tree.consistency_proof(3, LEAVES[:5]))
+    refused = [(0, 5, ROOTS[1], five, []), (0, 5, empty, five, [ROOTS[1]]), (0, 0, empty, five, [])]
+    refused += [(0, 5, empty, five[:-1], []), (0, -1, empty, five, []), (-1, 5, empty, five, []), (0, 0, b"", b"", [])]
+    refused += [(5, 5, five, ROOTS[4], []), (0, 0, five, five, []), (3, 5, ROOTS[3], five, [])]
+    assert not any(tree.extends(*each) for each in refused)
+
+
+def test_nothing_is_proven_of_an_empty_tree():
+    for old, size, new_root in ((0, 5, ROOTS[5]), (0, 0, tree.EMPTY_ROOT)):
+        assert not tree.verify_consistency(old, size, tree.EMPTY_ROOT, new_root, [])
+        assert not tree.verify_consistency(old, size, tree.EMPTY_ROOT, new_root, [new_root])
+    assert not tree.verify_consistency(0, 0, b"", b"", [])
+    assert not tree.verify_inclusion(0, 0, LEAVES[0], [], LEAVES[0])
+    assert not tree.verify_inclusion(0, 0, b"", [], tree.EMPTY_ROOT)
+
+
+@pytest.mark.parametrize("root", [b"", bytes(31), bytes(33), bytes(64)])
+def test_equal_roots_that_are_no_hashes_prove_nothing(root):
+    assert not tree.verify_consistency(1, 1, root, root, [])
+    assert not tree.verify_inclusion(0, 1, root, [], root)
+    assert not tree.verify_inclusion(0, 2, LEAVES[0], [root], ROOTS[2])
 
 
 @pytest.mark.parametrize(("frontier", "size"), [(b"", 1), (b"x" * 32, 0), (b"x" * 32, 3), (b"x" * 33, 1), (b"", -1)])
