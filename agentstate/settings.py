@@ -270,6 +270,13 @@ LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name u
 KEY_ENCRYPTION = env.str("KEY_ENCRYPTION", default="file")  # or `environment`, or a class's dotted path (docs/keys.md)
 KEY_ENCRYPTION_KEY = env.str("LEDGER_KEK", default="")
 KEY_ENCRYPTION_KEYS_BEFORE = env.list("LEDGER_KEK_OLD", default=[])
+SIGNER_SOCKET = env.str("SIGNER_SOCKET", default=str(STACK.socket_dir / "signer.sock"))
+LOG_KEY_OVERLAP_DAYS = env.float("LOG_KEY_OVERLAP_DAYS", default=30.0)  # an old log key signs beside the new for so long
+SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
+SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.05)  # and after a round that found some
+HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)
+REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's head is signed and witnessed anew
+GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools

@@ -1,178 +1,114 @@
-"""The signer: the only holder of the log key, with a memory of its own of every head it signed.
+"""Asks the signer's process (audit.signing), over its unix socket.
 
-The memory lies under the state directory, outside the database, and only ever grows. A head that is smaller
-than one signed before, or has another root at the same size, is refused: so a truncated or restored ledger
-shows at the next signature. Who can write both the database and this memory can still lie; against that help
-the heads that auditors hold.
-
-Several processes may sign: each head is decided under an exclusive lock on the file of its log.
+A connection for each question: it takes microseconds, and nothing is left to break when the signer is restarted.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
 from uuid import UUID
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+import msgspec
 from django.conf import settings
 
 from agentstate.errors import Broken
-from agentstate.files import sync_directory, write_once
-from audit.tlog import note
-from audit.tlog.checkpoint import Checkpoint
+from audit.signing import messages
+from audit.signing.errors import (
+    BY_CODE,
+    AlreadySigning,
+    BadLogKey,
+    BadMemory,
+    HeadRefused,
+    NotSigned,
+    SignerDown,
+)
+from audit.signing.messages import Answer, Behind, Known, Refusal, Request, Signed
+
+__all__ = ["AlreadySigning", "BadLogKey", "BadMemory", "HeadRefused", "Known", "NotSigned", "SignerDown"]
+
+SECONDS = 10.0  # for an answer
+TRIES = 10
+_answers = msgspec.json.Decoder(Answer)
 
 
-class HeadRefused(Broken):
-    """The signer refuses this head: it contradicts one that it signed before."""
-
-    code = "head_refused"
-    remedy = "The ledger was cut off, altered or restored from a backup. Compare it with the last export."
-
-
-class BadLogKey(Broken):
-    """The log key cannot be used."""
-
-    code = "bad_log_key"
-
-
-class BadMemory(Broken):
-    """The signer's memory cannot be read, so it signs nothing."""
-
-    code = "bad_signer_memory"
-    remedy: ClassVar[str] = "Restore the state directory's folder `signer` from its newest backup."
+def ask(request: Request, path: Path | None = None) -> Answer:
+    """The signer's answer. Raises SignerDown, or what it refuses with (HeadRefused, NotSigned, ...)."""
+    try:
+        answer = _answers.decode(_talk(path or Path(settings.SIGNER_SOCKET), msgspec.json.encode(request) + b"\n"))
+    except OSError as error:
+        raise SignerDown(f"{error.strerror or error}.") from None
+    except msgspec.MsgspecError as error:
+        raise Broken(f"the signer's answer cannot be read: {error}") from None
+    if isinstance(answer, Refusal):
+        raise BY_CODE.get(answer.code, Broken)(answer.detail)
+    return answer
 
 
-class Signer:
-    """Signs heads and manifests of the logs under `origin`, with key and memory under `state_dir`."""
-
-    def __init__(self, state_dir: Path, origin: str) -> None:
-        self.origin = origin
-        self._memory = state_dir / "signer"
-        self._key = _read_key(state_dir / "secrets" / "log.key", self._memory)
-        try:
-            self._public = note.verifier_key(origin, self._key)
-        except note.BadNote as error:
-            raise BadLogKey(f"The setting LOG_ORIGIN cannot name a key: {error}.") from None
-
-    def vkey(self) -> str:
-        """The public key, as verifiers take it."""
-        return str(self._public)
-
-    def origin_of(self, log: UUID) -> str:
-        """The name under which the heads of one session's log are signed."""
-        return f"{self.origin}/s/{log}"
-
-    def sign_head(self, log: UUID, size: int, root: bytes) -> bytes:
-        """The signed checkpoint of a log. Raises HeadRefused if it contradicts one signed before."""
-        body = Checkpoint(self.origin_of(log), size, root).body()
-        with self._remembered(log) as file:
-            last = _last_head(file)
-            _must_extend(last, size, root)
-            if last != (size, root):
-                _remember(file, size, root)
-            # A crash here: the head is remembered and was never given out. Signing it again is allowed.
-        return note.sign(body, self.origin, self._key)
-
-    def sign_text(self, text: str) -> bytes:
-        """A note over a text that is no head: its first line must hold a space, as no origin of ours does."""
-        if " " not in text.split("\n", 1)[0]:
-            raise Broken("only sign_head signs what could be read as a head")
-        return note.sign(text, self.origin, self._key)
-
-    @contextmanager
-    def _remembered(self, log: UUID) -> Iterator[int]:
-        """The file of one log's heads, locked against every other process and thread."""
-        self._memory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = self._memory / f"{log}.heads"
-        fresh = not path.exists()
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if fresh:
-                sync_directory(self._memory)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+def _talk(path: Path, line: bytes) -> bytes:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(SECONDS)
+        connection.connect(str(path))
+        connection.sendall(line)
+        with connection.makefile("rb") as answers:
+            answer = answers.readline()
+    if not answer.endswith(b"\n"):
+        raise ConnectionError("it went away before it answered")
+    return answer
 
 
-def local() -> Signer:
-    """The signer of this installation, as the settings name it."""
-    return Signer(Path(settings.STATE_DIR), settings.LOG_ORIGIN)
-
-
-def sign_head(log: UUID, size: int, root: bytes) -> bytes:
-    """`Signer.sign_head` of this installation."""
-    return local().sign_head(log, size, root)
+def known() -> Known:
+    """Keys and how they follow each other, the size of the last head it signed, its downtimes."""
+    answer = ask(messages.Status())
+    assert isinstance(answer, Known)
+    return answer
 
 
 def vkey() -> str:
-    """`Signer.vkey` of this installation."""
-    return local().vkey()
+    """The public key that signs now, as verifiers take it."""
+    return known().vkey
 
 
-def _must_extend(last: tuple[int, bytes] | None, size: int, root: bytes) -> None:
-    if last is None:
-        return
-    if size < last[0]:
-        raise HeadRefused(f"Got {size} entries; signed {last[0]} before.", got=size, signed=last[0])
-    if size == last[0] and root != last[1]:
-        raise HeadRefused(
-            f"Got root {root.hex()} at {size} entries; signed {last[1].hex()} before.", got=size, signed=size
-        )
+def sign_global(size: int, root: bytes, last: int, prove: Callable[[int, int], list[bytes]]) -> bytes:
+    """The signed head of the global log. `last`: of which size a head was signed before, as far as is known here;
+    `prove(old, size)` gives the consistency proof from the size that it was.
+
+    Raises HeadRefused when the log does not continue what was signed before.
+    """
+    for _ in range(TRIES):
+        proof = prove(last, size) if last <= size else []
+        answer = ask(messages.SignGlobal(size, root, last, proof))
+        if isinstance(answer, Signed):
+            return answer.note
+        assert isinstance(answer, Behind)
+        last = answer.size
+    raise SignerDown("Others were signed before us at every try.")
 
 
-def _last_head(file: int) -> tuple[int, bytes] | None:
-    """The last whole line of the memory. Sizes only grow, so it is the largest head that was signed."""
-    end = os.fstat(file).st_size
-    tail = os.pread(file, 512, max(0, end - 512))
-    whole, newline, torn = tail.rpartition(b"\n")
-    if torn:
-        # A crash while the line was written: that head was never signed. Else the next line would join it.
-        os.ftruncate(file, end - len(torn))
-    if not newline:
-        return None
-    line = whole.rpartition(b"\n")[2]
-    try:
-        size, root = line.decode("ascii").split(" ")
-        head = int(size), bytes.fromhex(root)
-    except ValueError:
-        raise BadMemory(f"Malformed line {line[:80]!r}.") from None
-    if head[0] < 0 or len(head[1]) != 32:
-        raise BadMemory(f"Malformed line {line[:80]!r}.")
-    return head
+def sign_head(log: UUID, size: int, root: bytes, index: int, proof: Sequence[bytes], head: bytes) -> bytes:
+    """The signed head of one log that is leaf `index` of the signed global `head` (a note). Raises HeadRefused."""
+    return _signed(messages.SignHead(log, size, root, index, list(proof), head))
 
 
-def _remember(file: int, size: int, root: bytes) -> None:
-    os.write(file, f"{size} {root.hex()}\n".encode("ascii"))
-    os.fsync(file)
+def sign_text(text: str) -> bytes:
+    """A note over a text that is no head and introduces no key. Raises NotSigned."""
+    return _signed(messages.SignText(text))
 
 
-def _read_key(path: Path, memory: Path) -> Ed25519PrivateKey:
-    if not path.exists():
-        if memory.is_dir() and any(memory.iterdir()):
-            raise BadLogKey(f"{path} is gone, but heads were signed with it: restore it from its backup.")
-        _make_key(path)
-    mode = stat.S_IMODE(path.stat().st_mode)
-    if mode & 0o077:
-        raise BadLogKey(f"{path} can be read by others (mode {mode:03o}): run chmod 600 on it.")
-    try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise BadLogKey(f"{path} is not a private key in PEM form.") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise BadLogKey(f"{path} is not an Ed25519 key.")
-    return key
+def announce() -> bytes:
+    """The note that introduces the next key, made now or before."""
+    return _signed(messages.Announce())
 
 
-def _make_key(path: Path) -> None:
-    key = Ed25519PrivateKey.generate()
-    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    write_once(path, key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+def activate(index: int, proof: Sequence[bytes], head: bytes) -> Known:
+    """Let the announced key sign: its note is leaf `index` of the signed global `head`. Raises NotSigned."""
+    answer = ask(messages.Activate(index, list(proof), head))
+    assert isinstance(answer, Known)
+    return answer
+
+
+def _signed(request: Request) -> bytes:
+    answer = ask(request)
+    assert isinstance(answer, Signed)
+    return answer.note

@@ -88,10 +88,12 @@ def django_db_setup(test_database) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered(request: pytest.FixtureRequest) -> Iterator[None]:
-    """A rolled-back test leaves nothing in Valkey either (throttles, caches)."""
+    """A rolled-back test leaves nothing in Valkey either (throttles, caches), nor in the signer's memory."""
     yield
     if request.node.get_closest_marker("django_db"):
-        request.getfixturevalue("test_database").empty_valkey()
+        database = request.getfixturevalue("test_database")
+        database.empty_valkey()
+        database.forget_heads()
 
 
 class ClaimsRan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
@@ -37,6 +38,21 @@ def beat(stack: Endpoints, env: dict[str, str]) -> Program:
         "--loglevel", "WARNING",
     )  # fmt: skip
     return _python(stack, "beat", arguments, schedule, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
+
+
+def signer(stack: Endpoints, origin: str, socket: str, overlap: float, gap: float) -> Program:
+    """The only holder of the log key. It needs no Django and no database, and stops after those who ask it."""
+    arguments = (
+        "audit.signing", "--state-dir", str(stack.state_dir), "--origin", origin, "--socket", socket,
+        "--overlap", str(overlap), "--gap", str(gap),
+    )  # fmt: skip
+    return replace(_python(stack, "signer", arguments, f"--socket {socket} ", {}), layer=1)
+
+
+def sequencer(stack: Endpoints, env: dict[str, str]) -> Program:
+    """Puts the heads of all logs into the global log."""
+    more = {**env, "AGENTSTATE_CONN_MAX_AGE": "60"}
+    return _python(stack, "sequencer", ("django", "sequence"), "django sequence", more)
 
 
 def authorization(stack: Endpoints, port: int, env: dict[str, str]) -> Program:

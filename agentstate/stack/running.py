@@ -16,12 +16,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
 from agentstate.files import write_once
 from agentstate.stack import ports, programs
-from agentstate.stack.children import last_line
+from agentstate.stack.children import Program, last_line
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart, KeysUnusable
 from agentstate.stack.servers import start_servers, supervisor_for
@@ -58,6 +59,8 @@ def _run(
         first = stack.embedded and start_servers(stack, supervisor)
         bank = _bank_env(stack) if demo else {}
         programs_of_ours = programs.web(stack, port, env | bank), programs.worker(stack, env | bank)
+        if "SIGNER_SOCKET" not in os.environ:  # else another machine's or user's signs for us
+            supervisor.start(_signer(stack))
         if first:  # nothing to serve or do yet: they may load while the tables are made
             supervisor.start_all(programs_of_ours)
         _migrate(stack)
@@ -65,6 +68,7 @@ def _run(
         held.open()
         if not first:
             supervisor.start_all(programs_of_ours)
+        supervisor.start(programs.sequencer(stack, env))
         accounts = _prepare_demo(stack, supervisor, bank) if demo else ""
         supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
         supervisor.start(programs.beat(stack, env))  # last: nothing waits for it, and starting costs a second
@@ -87,6 +91,11 @@ def healthy(url: str) -> bool:
             return bool(answer.status == 200)
     except (urllib.error.URLError, OSError):
         return False
+
+
+def _signer(stack: Endpoints) -> Program:
+    days, gap = settings.LOG_KEY_OVERLAP_DAYS, settings.GAP_SECONDS
+    return programs.signer(stack, settings.LOG_ORIGIN, settings.SIGNER_SOCKET, days, gap)
 
 
 def _migrate(stack: Endpoints) -> None:

@@ -28,7 +28,8 @@ from audit import verify
 from audit.export import report
 from audit.export.archive import Packer
 from audit.export.readme import README
-from audit.tlog import canonical, tree
+from audit.tlog import canonical, note, tree
+from audit.tlog.checkpoint import parse as read_head
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
@@ -65,7 +66,7 @@ class Source(Protocol):
 
 
 class Signs(Protocol):
-    """What the bundle needs of a signer (audit.signer.Signer)."""
+    """What the bundle needs of a signer (audit.export.signed.Installation). `sign_head` may sign a later head."""
 
     def vkey(self) -> str: ...
     def origin_of(self, log: UUID) -> str: ...
@@ -102,7 +103,10 @@ def write(
     if size > verify.MAX_ENTRIES:
         raise HeadMalformed(f"Got {size} entries, want at most {verify.MAX_ENTRIES}.")
     with Packer() as packer:
-        packer.add("session/checkpoint", signer.sign_head(log, size, root))
+        checkpoint = signer.sign_head(log, size, root)
+        packer.add("session/checkpoint", checkpoint)
+        signed = read_head(note.parse(checkpoint).text)
+        size, root = signed.size, signed.root  # somebody may have appended since
         session = _Session(packer, source, withhold)
         entries = session.write(size)
         summary = Summary(size, root.hex(), session.warnings(size, root))

@@ -12,8 +12,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agentstate.errors import AgentStateError
-from audit import signer
 from audit.export import bundle, record_export
+from audit.export.signed import Installation
 from audit.export.source import LedgerSource
 
 BY = "system"  # who may run commands on this machine holds its keys anyway
@@ -52,7 +52,7 @@ def export(session: UUID, out: Path, force: bool, withhold: frozenset[str]) -> b
     """Write `out` whole, or leave it as it was, and `out`.vkey. CommandError if `out` exists."""
     if out.exists() and not force:
         raise CommandError(f"{out} exists; --force replaces it")
-    own = signer.local()
+    own = Installation()
     record_export(session, BY)
     descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
     try:

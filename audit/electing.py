@@ -1,0 +1,143 @@
+"""Keeps one sequencer running: elected by an advisory lock, with a number by which a deposed one notices.
+
+The lock is held on a connection of its own and ends with it. Should two hold themselves elected all the same (one was
+stopped, its connection cut), the number decides: each election raises it in the log's row, and every round compares it.
+Rounds that others run on demand carry no number; the size that every round compares is what keeps them apart.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+
+from agentstate.errors import AgentStateError
+from audit import globallog, sequencer, signer
+from audit.ledger import run
+from audit.sequencer import Deposed
+from audit.tlog.downtime import Downtime
+
+LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
+HEARTBEAT = 2.0  # seconds between two signs of life
+REST = 2.0  # seconds after a round that was refused, or without a signer or a database
+log = logging.getLogger("audit.sequencer")
+
+
+def keep_sequencing(tenant_of: Callable[[], UUID | None], over: threading.Event) -> None:
+    """Run rounds whenever this process is the elected one, until `over`. What fails is said once and tried again."""
+    said = ""
+    while not over.is_set():
+        try:
+            tenant = tenant_of()
+            if tenant is not None:
+                with Term(tenant) as term:
+                    if term.elected:
+                        said = ""
+                        term.serve(over)
+        except (AgentStateError, OperationalError, InterfaceError, psycopg.Error) as error:
+            connection.close()
+            if str(error) != said:
+                log.warning("%s", error)
+            said = str(error)
+        over.wait(REST)
+
+
+class Term:
+    """One time in office, or the try to get it."""
+
+    def __init__(self, tenant: UUID) -> None:
+        self.tenant = tenant
+        self.elected = False
+        self._fence = 0
+        self._beaten = self._mapped = self._signed = time.monotonic()
+        self._asked_downtimes = False
+
+    def __enter__(self) -> Term:
+        params = connection.get_connection_params()
+        for of_django in ("cursor_factory", "context"):
+            params.pop(of_django, None)
+        self._lock = psycopg.connect(**params, autocommit=True)
+        self._lock.execute("SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3")
+        found = self._lock.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, str(self.tenant)]).fetchone()
+        self.elected = bool(found and found[0])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.close()
+
+    def serve(self, over: threading.Event) -> None:
+        """Run rounds until `over` or deposed. Raises what a round raises."""
+        self._begin()
+        while not over.is_set():
+            found = self._round()
+            over.wait(settings.SEQUENCE_BUSY if found else settings.SEQUENCE_EVERY)
+
+    def _begin(self) -> None:
+        sequencer.begin(self.tenant)
+        self._fence, last_alive, present = run(
+            "UPDATE audit_gstate g SET fence = g.fence + 1, alive_at = now() FROM audit_gstate before"
+            " WHERE g.tenant = %(tenant)s AND before.tenant = g.tenant RETURNING g.fence, before.alive_at, now()",
+            {"tenant": self.tenant},
+        )[0]
+        log.info("elected, number %d", self._fence)
+        if last_alive and (present - last_alive).total_seconds() > settings.GAP_SECONDS:
+            self._record([Downtime(settings.LOG_ORIGIN, "sequencer", last_alive, present)])
+
+    def _round(self) -> int:
+        """One look: a round if there is something to do. How many heads it sequenced."""
+        self._say_alive()
+        if not self._asked_downtimes:
+            self._record(unrecorded_downtimes(self.tenant))
+            self._asked_downtimes = True
+        with_map = self._is_due("_mapped", settings.HEADMAP_EVERY)
+        done = sequencer.run_once(self.tenant, with_map=with_map, fence=self._fence)
+        if done.size > done.first:
+            self._signed = time.monotonic()
+        elif self._is_due("_signed", settings.REPUBLISH_EVERY):
+            sequencer.sign(self.tenant, again=True)
+        return done.heads
+
+    def _record(self, downtimes: list[Downtime]) -> None:
+        if downtimes:
+            sequencer.run_once(self.tenant, extra=downtimes, fence=self._fence)
+
+    def _is_due(self, name: str, seconds: float) -> bool:
+        due = time.monotonic() - getattr(self, name) >= seconds
+        if due:
+            setattr(self, name, time.monotonic())
+        return bool(due)
+
+    def _say_alive(self) -> None:
+        """Raises Deposed when another was elected, psycopg.OperationalError when the lock's connection is gone."""
+        if time.monotonic() - self._beaten < HEARTBEAT:
+            return
+        self._beaten = time.monotonic()
+        self._lock.execute("SELECT 1")
+        if not run(
+            "UPDATE audit_gstate SET alive_at = now() WHERE tenant = %(tenant)s AND fence = %(fence)s RETURNING 1",
+            {"tenant": self.tenant, "fence": self._fence},
+        ):
+            raise Deposed()
+
+
+def unrecorded_downtimes(tenant: UUID) -> list[Downtime]:
+    """Those of the signer that are not in the global log yet. Raises signer.SignerDown."""
+    recorded = {gap.since for gap in globallog.gaps(tenant) if gap.part == "signer"}
+    return [
+        Downtime(settings.LOG_ORIGIN, "signer", each.since, each.until)
+        for each in signer.known().downtimes
+        if each.since not in recorded
+    ]
+
+
+def last_alive(tenant: UUID) -> datetime | None:
+    """When the elected sequencer last said that it runs."""
+    rows = run("SELECT alive_at FROM audit_gstate WHERE tenant = %(tenant)s", {"tenant": tenant})
+    return rows[0][0] if rows else None

@@ -1,0 +1,366 @@
+"""The only writer of the global log: rounds that put dirty heads into it, have it signed, and keep the head map.
+
+A round reads state, not a stream: which heads are dirty now, whoever committed them in whatever order. It reads
+without a lock, computes, and writes leaves, tiles, places and map in ONE statement that compares the log's size, so
+that two rounds at once, a sequencer that slept, and one killed anywhere leave nothing half done or twice. A head is
+marked clean afterwards, if it is still the one that was read and nobody holds its row: a stalled writer waits for no
+round and no round for it.
+
+Anybody may run a round, on demand; `audit.electing` keeps one sequencer running.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from agentstate.errors import Broken
+from audit import globallog, ledger, signer
+from audit.blobs import Blobs
+from audit.globallog import Place, State, origin_of
+from audit.ledger import run
+from audit.tlog import headmap, tiles, tree
+from audit.tlog.checkpoint import Checkpoint
+from audit.tlog.downtime import Downtime
+
+CAP = 10_000  # heads in one round
+CLEARED = 500  # heads marked clean in one statement: the longest that a writer may wait for one
+TRIES = 20
+
+log = logging.getLogger("audit.sequencer")
+
+
+class Deposed(Broken):
+    """Another sequencer was elected meanwhile."""
+
+    code = "deposed"
+
+
+class Unsettled(Broken):
+    """The global log moved on at every try."""
+
+    code = "unsettled"
+    status = 503
+    remedy = "Try again."
+
+
+@dataclass(frozen=True, slots=True)
+class Dirty:
+    """A head to be put into the global log. `since`: when it became dirty, as far as is known (PostgreSQL's clock)."""
+
+    log: UUID
+    size: int
+    root: bytes
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What a round did: leaves `first` to `size` are new; `mapped`: whether a head map is among them.
+
+    `lags` are seconds for each head, from when it became dirty to when it was signed. `altered` are logs whose head
+    row cannot be, or is smaller than what the global log has: they are left out.
+    """
+
+    first: int
+    size: int
+    heads: int = 0
+    mapped: bool = False
+    lags: tuple[float, ...] = ()
+    altered: tuple[UUID, ...] = ()
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Leaves to be, and what is written with them."""
+
+    state: State
+    heads: list[Dirty]
+    bodies: list[bytes]
+    altered: list[UUID] = field(default_factory=list)
+    downtimes: list[tuple[int, Downtime]] = field(default_factory=list)
+    mapped: headmap.Change | None = None
+
+
+def run_once(
+    tenant: UUID,
+    *,
+    with_map: bool = False,
+    extra: Sequence[bytes | Downtime] = (),
+    wanted: UUID | None = None,
+    fence: int | None = None,
+) -> Round:
+    """One round: append what is dirty (at most CAP heads, the log `wanted` first) and `extra` leaves, sign, mark clean.
+
+    What an earlier round left unsigned is signed first, and nothing is added to it. Raises signer.HeadRefused or
+    signer.SignerDown; with `fence`, a sequencer's number, Deposed once it is no longer the highest.
+    """
+    with transaction.atomic(durable=True):
+        pass  # what is signed must be committed: a round inside somebody's transaction could be rolled back after it
+    sign(tenant)
+    for _ in range(TRIES):
+        batch = _gather(tenant, with_map, extra, wanted)
+        if not batch.bodies:
+            break
+        if _append(batch, fence):
+            break
+        if fence is not None:
+            _must_be_highest(tenant, fence)
+    else:
+        raise Unsettled("Rounds of others came first.")
+    signed_at = sign(tenant)
+    _mark_clean(tenant)
+    return _done(batch, signed_at)
+
+
+def settle(log: UUID, with_map: bool = False) -> Place:
+    """Where the log's head stands in the global log, once the present one (or a later) is in a signed head of it.
+
+    `with_map`: and in a head map that stands in a signed head. Raises ledger.UnknownLog, signer.HeadRefused when the
+    log is smaller or another than what was sequenced before, signer.SignerDown.
+    """
+    head = ledger.read_head(log)
+    for _ in range(TRIES):
+        place = globallog.latest_place(log)
+        if place is not None and place.size >= head.size and _is_settled(head.tenant, place, with_map):
+            _compare(ledger.read_head(log), place)
+            return place
+        run_once(head.tenant, with_map=with_map, wanted=log)
+    _compare(head, globallog.latest_place(log))
+    raise Unsettled(str(log))
+
+
+def begin(tenant: UUID) -> None:
+    """Give a tenant's global log the row that rounds compare with, unless it has it."""
+    run(
+        "INSERT INTO audit_gstate (tenant, size, frontier, fence, mapped) VALUES (%(tenant)s, 0, '', 0, -1)"
+        " ON CONFLICT DO NOTHING",
+        {"tenant": tenant},
+    )
+
+
+def sign(tenant: UUID, *, again: bool = False) -> datetime | None:
+    """Have the present state signed unless it is (`again`: even then); when, or None when there is nothing to sign.
+
+    Raises signer.HeadRefused or signer.SignerDown.
+    """
+    while True:
+        state = globallog.state(tenant)
+        signed = globallog.signed_size(tenant)
+        if not state.size or (signed == state.size and not again):
+            return None
+        try:
+            note = signer.sign_global(state.size, state.root, signed, partial(globallog.consistency, tenant))
+        except signer.HeadRefused:
+            if globallog.state(tenant).size > state.size:
+                continue  # another round was signed before ours; only the log as it stands now can be refused
+            raise
+        return _store(tenant, state.size, note)
+
+
+def _store(tenant: UUID, size: int, note: bytes) -> datetime:
+    rows = run(
+        "INSERT INTO audit_signedhead (tenant, size, signed_at, note)"
+        " VALUES (%(tenant)s, %(size)s, clock_timestamp(), %(note)s) RETURNING signed_at",
+        {"tenant": tenant, "size": size, "note": note},
+    )
+    signed_at: datetime = rows[0][0]
+    return signed_at
+
+
+def _is_settled(tenant: UUID, place: Place, with_map: bool) -> bool:
+    signed = globallog.signed_size(tenant)
+    if not with_map:
+        return signed > place.index
+    return signed > globallog.state(tenant).mapped > place.index
+
+
+def _compare(head: ledger.Head, place: Place | None) -> None:
+    """Raises signer.HeadRefused when a log's head row contradicts what the global log has of it."""
+    if place is None:
+        return
+    if head.size < place.size:
+        raise signer.HeadRefused(f"Got {head.size} entries; signed {place.size} before.")
+    if head.size == place.size and globallog.head_body(head.tenant, place).root != head.root:
+        raise signer.HeadRefused(f"Got root {head.root.hex()} at {head.size} entries; signed another before.")
+
+
+_READ = """
+SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size
+  FROM audit_head h LEFT JOIN audit_place p ON p.log = h.log
+  WHERE h.tenant = %(tenant)s AND {which} AND h.size IS DISTINCT FROM p.size
+  ORDER BY h.dirty_since LIMIT %(cap)s"""
+
+
+def _gather(tenant: UUID, with_map: bool, extra: Sequence[bytes | Downtime], wanted: UUID | None) -> _Batch:
+    # The state is read first: a round that comes in between changes its size, and ours then writes nothing.
+    state = globallog.state(tenant)
+    if not state.size:
+        begin(tenant)
+    batch = _Batch(state, [], [])
+    for log, size, frontier, since, sequenced in _read(tenant, wanted):
+        try:
+            root = tree.root(bytes(frontier), size)
+        except tree.BadTree:
+            batch.altered.append(log)
+            continue
+        if sequenced is not None and size < sequenced:
+            batch.altered.append(log)
+            continue
+        batch.heads.append(Dirty(log, size, root, since or state.read_at))
+        batch.bodies.append(Checkpoint(origin_of(log), size, root).body().encode())
+    for leaf in extra:
+        if isinstance(leaf, Downtime):
+            batch.downtimes.append((state.size + len(batch.bodies), leaf))
+        batch.bodies.append(leaf.body() if isinstance(leaf, Downtime) else leaf)
+    if with_map:
+        _add_map(batch)
+    return batch
+
+
+def _read(tenant: UUID, wanted: UUID | None) -> list[tuple[Any, ...]]:
+    params = {"tenant": tenant, "cap": CAP}
+    rows = []
+    if wanted is not None:
+        rows = run(_READ.format(which="h.log = %(wanted)s"), {**params, "wanted": wanted})
+    rows += [row for row in run(_READ.format(which="h.dirty_since IS NOT NULL"), params) if row[0] != wanted]
+    return rows[:CAP]
+
+
+def _add_map(batch: _Batch) -> None:
+    """The head map over all leaves before it, as the last leaf; nothing when the present map says the same."""
+    state, prefix = batch.state, f"{settings.LOG_ORIGIN}/s/".encode()
+    latest: dict[bytes, bytes] = {}
+    for index, body in globallog.bodies(state.tenant, state.mapped + 1, state.size):
+        if body.startswith(prefix):
+            origin, size, _ = body.split(b"\n", 2)
+            latest[headmap.key_of(origin.decode())] = headmap.value_of(index, int(size))
+    for number, head in enumerate(batch.heads):
+        latest[headmap.key_of(origin_of(head.log))] = headmap.value_of(state.size + number, head.size)
+    if not latest:
+        return
+    before = headmap.parse_head(globallog.body(state.tenant, state.mapped)).count if state.mapped >= 0 else 0
+    batch.mapped = headmap.update(latest, globallog.StoredMap(state.tenant))
+    position = state.size + len(batch.bodies)
+    batch.bodies.append(
+        headmap.MapHead(settings.LOG_ORIGIN, position, before + batch.mapped.added, batch.mapped.root).body()
+    )
+
+
+_APPEND = """
+WITH moved AS (UPDATE audit_gstate SET size = %(size)s, frontier = %(frontier)s, mapped = %(mapped)s,
+  mapped_at = CASE WHEN mapped = %(mapped)s THEN mapped_at ELSE now() END,
+  alive_at = CASE WHEN %(fence)s::bigint IS NULL THEN alive_at ELSE now() END
+  WHERE tenant = %(tenant)s AND size = %(base)s AND (%(fence)s::bigint IS NULL OR fence = %(fence)s)
+  RETURNING tenant),
+leaf AS (INSERT INTO audit_glog (tenant, "index", body)
+  SELECT moved.tenant, %(base)s + leaf.number - 1, leaf.body
+  FROM moved, unnest(%(bodies)b) WITH ORDINALITY AS leaf(body, number)),
+place AS (INSERT INTO audit_place (log, tenant, "index", size, at)
+  SELECT place.log, moved.tenant, %(base)s + place.number - 1, place.size, %(read_at)s
+  FROM moved, unnest(%(logs)s::uuid[], %(sizes)s::bigint[]) WITH ORDINALITY AS place(log, size, number)
+  ON CONFLICT (log) DO UPDATE SET "index" = EXCLUDED."index", size = EXCLUDED.size, at = EXCLUDED.at),
+tile AS (INSERT INTO audit_tile (tenant, level, "index", data, root)
+  SELECT moved.tenant, tile.level, tile.number, tile.data, tile.root
+  FROM moved, unnest(%(levels)s::smallint[], %(numbers)s::bigint[], %(tiles)b, %(roots)b)
+    AS tile(level, number, data, root)){more}
+SELECT 1 FROM moved"""
+
+_DOWNTIMES = """,
+gap AS (INSERT INTO audit_gap (tenant, "index", part, since, until)
+  SELECT moved.tenant, gap.number, gap.part, gap.since, gap.until
+  FROM moved, unnest(%(gaps)s::bigint[], %(parts)s::text[], %(sinces)s::timestamptz[], %(untils)s::timestamptz[])
+    AS gap(number, part, since, until))"""
+
+_MAP = """,
+bucket AS (INSERT INTO audit_mapbucket (tenant, bucket, data)
+  SELECT moved.tenant, part.number, part.data
+  FROM moved, unnest(%(bucket_numbers)s::int[], %(buckets)b) AS part(number, data)
+  ON CONFLICT (tenant, bucket) DO UPDATE SET data = EXCLUDED.data),
+maptile AS (INSERT INTO audit_maptile (tenant, tile, data)
+  SELECT moved.tenant, part.number, part.data
+  FROM moved, unnest(%(maptile_numbers)s::smallint[], %(maptiles)b) AS part(number, data)
+  ON CONFLICT (tenant, tile) DO UPDATE SET data = EXCLUDED.data)"""
+
+
+def _append(batch: _Batch, fence: int | None) -> bool:
+    """Whether the batch was written: all of it, in one statement, or nothing because somebody else was faster."""
+    state = batch.state
+    leaves = [tree.leaf_hash(body) for body in batch.bodies]
+    grown = tiles.growth(state.size, leaves, globallog.StoredTiles(state.tenant))
+    full = [(tile, data) for tile, data in grown if tile.width == tiles.WIDTH]
+    size = state.size + len(leaves)
+    params: dict[str, Any] = {
+        "tenant": state.tenant,
+        "base": state.size,
+        "size": size,
+        "frontier": tree.append(state.frontier, state.size, leaves),
+        "mapped": size - 1 if batch.mapped else state.mapped,
+        "fence": fence,
+        "read_at": state.read_at,
+        "bodies": Blobs(batch.bodies),
+        "logs": [head.log for head in batch.heads],
+        "sizes": [head.size for head in batch.heads],
+        "levels": [tile.level for tile, _ in full],
+        "numbers": [tile.index for tile, _ in full],
+        "tiles": Blobs([data for _, data in full]),
+        "roots": Blobs([tiles.perfect_root(data) for _, data in full]),
+    }
+    more = ""
+    if batch.downtimes:
+        more += _DOWNTIMES
+        params |= {
+            "gaps": [index for index, _ in batch.downtimes],
+            "parts": [gap.part for _, gap in batch.downtimes],
+            "sinces": [gap.since for _, gap in batch.downtimes],
+            "untils": [gap.until for _, gap in batch.downtimes],
+        }
+    if batch.mapped is not None:
+        more += _MAP
+        params |= {
+            "bucket_numbers": list(batch.mapped.buckets),
+            "buckets": Blobs(batch.mapped.buckets.values()),
+            "maptile_numbers": list(batch.mapped.tiles),
+            "maptiles": Blobs(batch.mapped.tiles.values()),
+        }
+    return bool(run(_APPEND.format(more=more), params))
+
+
+# Losing this at a power cut costs nothing: the next round finds the place and marks the head again. So nobody waits
+# for the disk while the rows are locked.
+_CLEAN = """
+UPDATE audit_head SET dirty_since = NULL
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) AS unhurried
+  WHERE log IN (SELECT h.log FROM audit_head h JOIN audit_place p ON p.log = h.log
+    WHERE h.tenant = %(tenant)s AND h.dirty_since IS NOT NULL AND h.size = p.size
+    LIMIT %(many)s FOR UPDATE OF h SKIP LOCKED)
+  RETURNING 1"""
+
+
+def _mark_clean(tenant: UUID) -> None:
+    """No head whose row somebody holds, and none that moved on, is touched: the next round finds them."""
+    while len(run(_CLEAN, {"tenant": tenant, "many": CLEARED})) == CLEARED:
+        pass
+
+
+def _must_be_highest(tenant: UUID, fence: int) -> None:
+    rows = run("SELECT fence FROM audit_gstate WHERE tenant = %(tenant)s", {"tenant": tenant})
+    if rows and rows[0][0] != fence:
+        raise Deposed(f"fence {fence}, now {rows[0][0]}")
+
+
+def _done(batch: _Batch, signed_at: datetime | None) -> Round:
+    for each in batch.altered:
+        log.error("the head row of log %s was altered or cut off; it is not sequenced", each)
+    lags = tuple((signed_at - head.since).total_seconds() for head in batch.heads) if signed_at else ()
+    first = batch.state.size
+    size = first + len(batch.bodies)
+    return Round(first, size, len(batch.heads), batch.mapped is not None, lags, tuple(batch.altered))
