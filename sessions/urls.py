@@ -41,6 +41,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/plan/", plans.plan, name="plan"),
     path("sessions/<uuid:session_id>/plan/edit/", plans.plan_edit, name="plan_edit"),
     path("sessions/<uuid:session_id>/chart/", charts.session_chart, name="session_chart"),
+    path("sessions/<uuid:session_id>/plan/goals/", plans.goals_change, name="goals_change"),
     path("charts/", charts.chart_list, name="charts"),
     path("charts/<str:name>/", charts.chart, name="chart"),
     path("audit/", lists.audit, name="audit"),

@@ -77,6 +77,7 @@ class PlanLine(msgspec.Struct, frozen=True):
     drawing: Drawing
     progress: Progress
     children: dict[str, str]  # call -> the session that does it
+    answered: frozenset[str]  # calls that the model answers
     members: int
     ended: int
     percent: int
@@ -128,6 +129,7 @@ def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
         drawing=drawing(held.plan, found.standings),
         progress=found,
         children=_children(state),
+        answered=_answered(state),
         members=len(lines),
         ended=sum(sum(line.counts.get(status, 0) for status in ENDED) == len(held.plan.calls) for line in lines),
         percent=100 * ended // total if total else 0,
@@ -135,6 +137,16 @@ def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
         instances=(*_erased(held), *sorted(lines, key=_worst_first))[:MOST],
         versions=tuple(reversed(_versions(session, held.committed))),
         may_change=can(user, Permission.CHANGE_STATE, team),
+    )
+
+
+def _answered(state: SessionState) -> frozenset[str]:
+    """The calls of the plan that the model answers, by name."""
+    tools = facts_for(state.opened.agent) if state.opened else {}
+    return frozenset(
+        call.id
+        for call in state.plans.plan.calls
+        if call.tool in tools and tools[call.tool].answered and not (call.activity or call.delegate)
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.engine.plan import drawing
-from agentstate.errors import Refused
+from agentstate.errors import Invalid, Refused
 from agentstate.people.queries import display_names
 from sessions import commands, queries, words
 from sessions.api import strict_json
@@ -30,6 +33,14 @@ STATUSES = {
     "not begun": "Not begun",
     "dropped": "Dropped",
 }
+TASK_STATUSES = {
+    "open": "Open",
+    "running": "Under way",
+    "done": "Done",
+    "failed": "Failed",
+    "dropped": "Dropped",
+}
+MAX_VERSION = 2**31
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -55,6 +66,51 @@ def plan_edit(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return redirect("plan", session_id=session_id)
 
 
+@console
+@require_POST
+def goals_change(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The goal named, or one of its tasks added, changed or removed, as the form says."""
+    given = {name: request.POST.get(name, "").strip() for name in ("op", "task", "title", "status", "version")}
+    version = int(given["version"]) if given["version"].isascii() and given["version"].isdigit() else -1
+    try:
+        _change_goals(request, session_id, given, min(version, MAX_VERSION))
+    except Refused as refused:
+        context = {**_context(request, session_id), "refused": refused}
+        return render(request, "agent_sessions/plan.html", context, status=refused.status)
+    return redirect("plan", session_id=session_id)
+
+
+def _change_goals(request: HttpRequest, session_id: UUID, given: dict[str, str], version: int) -> None:
+    """Raises BadGoal, GoalsChanged, NotFound, Invalid, PermissionDenied."""
+    op, title = given["op"], given["title"]
+    if op == "set":
+        commands.set_goals(request.user, session_id, {"id": _named(title, ()), "title": title}, version=version)
+        return
+    if op not in ("add", "change", "remove"):
+        raise Invalid("want add, change or remove", field="op")
+    fields = {name: given[name] for name in ("title", "status") if given[name] and op == "change"}
+    if op == "change" and not fields:
+        raise Invalid("nothing was changed", field="title")
+    if op == "add":
+        taken = [each.task.id for each in queries.goals_of(request.user, session_id).tasks]
+        fields = {"id": _named(title, taken), "title": title}
+    commands.change_goals(
+        request.user,
+        session_id,
+        op=op,  # type: ignore[arg-type]  # it is one of them
+        task=given["task"],
+        version=version,
+        fields=fields,
+    )
+
+
+def _named(title: str, taken: Collection[str]) -> str:
+    """A task's id from its title, as nobody else is called."""
+    name = re.sub(r"[^a-z0-9]+", "-", title.lower())[:60].strip("-") or "task"
+    free = (f"{name}-{number}" if number > 1 else name for number in count(1))
+    return next(each for each in free if each not in taken)
+
+
 def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
     line = queries.session_line(request.user, session_id)
     found = queries.plan_of(request.user, session_id, request.GET.get("instance", ""))
@@ -65,14 +121,29 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
         "line": line,
         "plan": found,
         "calls": _calls(found),
+        "headline": _headline(found),
         "counts": [(STATUSES.get(status, status), count) for status, count in found.counts.items()],
         "instances": [(each.name, _told(each.counts)) for each in found.instances],
         "changes": changes,
         "drawing": drawing.text(found.drawing) if found.version else "",
         "goals": [(each, STATUSES.get(each.standing.status, "Open")) for each in goals.tasks],
+        "goals_version": goals.version,
+        "task_statuses": TASK_STATUSES,
         "names": display_names({each.by for each in found.versions}),
         "text": _json.encode(found.calls).decode() if found.version else "",
     }
+
+
+def _headline(found: queries.PlanLine) -> str:
+    """How far the plan has come, or how it ended: a plan of which nothing was done was not carried out."""
+    if found.is_open:
+        return f"{found.percent} % carried out"
+    done, total = found.counts.get("done", 0), sum(found.counts.values())
+    if not done:
+        return "Ended, nothing was done" if total else "Ended"
+    if all(status in ("done", "skipped") for status in found.counts):
+        return "Carried out"
+    return f"Ended, {done} of {total} calls done"
 
 
 def _told(counts: dict[str, int]) -> str:
@@ -93,6 +164,7 @@ def _calls(found: queries.PlanLine) -> list[dict[str, Any]]:
                 "reason": standing.reason,
                 "arguments": words.value(standing.arguments) if standing.arguments else "",
                 "critical": node.id in critical,
+                "answered": node.id in found.answered,
                 "session": found.children.get(node.id, ""),
             }
         )

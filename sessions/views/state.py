@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from agentstate.people.permissions import PermissionDenied
+from agentstate.people.queries import display_names
 from sessions import queries, words
 from sessions.queries import schemas
 from sessions.views.frame import console
@@ -36,12 +37,15 @@ def state(request: HttpRequest, session_id: UUID) -> HttpResponse:
     except PermissionDenied:
         return render(request, "agent_sessions/session_closed.html", {"here": "sessions", "line": line})
     values = dict(words.rows(kinds.kinds.task.data))
+    beside = queries.data_of(request.user, session_id)
     context = {
         "here": "sessions",
         "line": line,
         "kinds": kinds,
         "values": values,
         "places": [_row(place, kinds.kinds.task.data) for place in kinds.places],
+        "names": display_names({each.by for each in beside.objects}),
+        "beside": [(each, words.value(each.value)) for each in beside.objects],
         "preferences": words.rows(kinds.kinds.user.preferences),
         "history": words.rows(kinds.kinds.user.history),
     }

@@ -16,7 +16,8 @@ from tests.shell.pages import read
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
-    "home", "memory_mind", "versions_change", "plan_edit", "customer_change", "session_export", "session_vkey",
+    "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
+    "session_vkey",
     "chat", "chat_with", "chat_changes", "chat_say",
 }  # fmt: skip
 NONSENSE = [

@@ -24,6 +24,7 @@ class Node(msgspec.Struct, frozen=True):
     when: str = ""
     status: str = ""
     reason: str = ""
+    activity: str = ""  # the function that is named for it, when not the tool's own
 
 
 class Edge(msgspec.Struct, frozen=True, order=True):
@@ -89,7 +90,7 @@ def text(picture: Drawing) -> str:
 
 def _node(call: Call, wave: int, standing: Standing | None) -> Node:
     status, reason = (standing.status, standing.reason) if standing else ("", "")
-    return Node(call.id, call.tool, wave, call.output_path, call.when, status, reason)
+    return Node(call.id, call.tool, wave, call.output_path, call.when, status, reason, call.activity)
 
 
 def _label(node: Node) -> str:
@@ -100,6 +101,7 @@ def _label(node: Node) -> str:
 
 def _line(node: Node, before: tuple[str, ...]) -> str:
     parts = [node.id if node.id.startswith(node.tool) else f"{node.id} ({node.tool})"]
+    parts += [f"by {node.activity}"] if node.activity else []
     parts += [f"after {', '.join(before)}"] if before else []
     parts += [f"if {node.when}"] if node.when else []
     parts += [f"-> {node.output_path}"] if node.output_path else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict
@@ -25,11 +27,16 @@ class AddData(Strict):
     idempotency_key = Key()
 
 
+@extend_schema_field(OpenApiTypes.ANY)
+class Anything(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON value in an answer, null among them."""
+
+
 class DataObject(serializers.Serializer[Any]):
     kind = serializers.CharField()
     instance = serializers.CharField(help_text="empty: the session itself")
-    value = AnyValue(help_text="private values only for those who may unmask")
-    schema = AnyValue(help_text="null: anything may be written")
+    value = Anything(help_text="private values only for those who may unmask")
+    schema = Anything(help_text="null: anything may be written")
     by = serializers.CharField(help_text="who sent the newest message")
 
 
