@@ -6,8 +6,9 @@ Every tier is a cache. What is remembered is compared with the head's size when 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from sessions.projections import Place
 
 SNAPSHOT = "agent_sessions/snapshot"
 INSTANCE_BYTES = 4_000  # and each instance of its plan
+LOOK = 5.0  # seconds between two looks for what was remembered long enough
 STATE_BYTES = 20_000  # what a remembered state is reckoned at beside its texts, measured on demo sessions
 
 
@@ -76,6 +78,12 @@ class _Memory:
         with self._lock:
             self._drop(session)
 
+    def keep_only(self, fits: Callable[[Loaded], bool]) -> None:
+        """Drop what does not fit."""
+        with self._lock:
+            for session in [session for session, (_, held) in self._held.items() if not fits(held)]:
+                self._drop(session)
+
     def clear(self) -> None:
         with self._lock:
             self._held.clear()
@@ -89,8 +97,42 @@ class _Memory:
 _hot = _Memory()
 
 
+class _Forgetter:
+    """One daemon thread that lets go of what was remembered too long; started with the first state that is kept.
+
+    Keys go when they have been remembered for keys.CACHE_SECONDS, and with its key goes a state that was read under it:
+    whoever is erased is gone from the memory of every process by then, also where nobody asks for the session again.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="forgetter", daemon=True)
+                    self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(LOOK)
+            forget_stale()
+
+
+_forgetter = _Forgetter()
+
+
+def forget_stale() -> None:
+    """Drop the keys that were remembered long enough, and the states that were read under them."""
+    keys.forget_stale(early=LOOK)
+    _hot.keep_only(lambda held: keys.remembered((held.place.kid, *(UUID(kid) for kid in kids(held.state)))))
+
+
 def remember(loaded: Loaded) -> None:
     """Keep `loaded` as the hot state of its session, unless a newer one is kept."""
+    _forgetter.wake()
     _hot.put(loaded)
 
 

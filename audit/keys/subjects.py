@@ -114,6 +114,20 @@ def _keep(found: Mapping[UUID, bytes]) -> None:
         _cache.update({kid: (until, key) for kid, key in found.items()})
 
 
+def remembered(kids: Iterable[UUID]) -> bool:
+    """Whether this process remembers the keys of all of `kids`, without looking any up."""
+    now = time.monotonic()
+    return all((held := _cache.get(kid)) is not None and held[0] > now for kid in kids)
+
+
+def forget_stale(early: float = 0.0) -> None:
+    """Drop the keys that were remembered for CACHE_SECONDS, or will have been in `early` seconds."""
+    then = time.monotonic() + early
+    with _lock:
+        for kid in [kid for kid, (until, _) in _cache.items() if until <= then]:
+            del _cache[kid]
+
+
 def gone(kids: Iterable[UUID]) -> list[UUID]:
     """Those of `kids` that were destroyed, as far as this process knows: keys are remembered for CACHE_SECONDS."""
     every = list(kids)
