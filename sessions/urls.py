@@ -30,6 +30,7 @@ urlpatterns = [
     path("sessions/", lists.sessions, name="sessions"),
     path("sessions/<uuid:session_id>/", session.session, name="session"),
     path("sessions/<uuid:session_id>/changes/", session.session_changes, name="session_changes"),
+    path("sessions/<uuid:session_id>/stop/<str:act>/", session.session_stop, name="session_stop"),
     path("sessions/<uuid:session_id>/state/", state.state, name="session_state"),
     path("sessions/<uuid:session_id>/memory/", memory.memory, name="memory"),
     path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),

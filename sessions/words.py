@@ -95,9 +95,10 @@ _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note
 
 
 def doing(line: SessionLine) -> Doing:
-    """What a session does now. An open request comes first: it is what a person is needed for."""
-    status = SessionStatus.WAITING_FEEDBACK if line.open_requests else SessionStatus(line.status)
-    return DOING[status]
+    """What a session does now. An open request comes first: it is what a person is needed for, but for a pause."""
+    status = SessionStatus(line.status)
+    waits = line.open_requests and status is not SessionStatus.PAUSED
+    return DOING[SessionStatus.WAITING_FEEDBACK if waits else status]
 
 
 def stands(status: str) -> str:
@@ -405,6 +406,7 @@ _RESTS = {
     "decision": "until somebody decides",
     "retry": "until the next try",
     "nobody": "for good",
+    "resume": "until a person lets it go on",
     "delegate": "until another session has done its task",
 }
 RATINGS = {-2: "of no use", -1: "of little use", 0: "neither", 1: "of use", 2: "of much use"}
@@ -460,6 +462,9 @@ _TELL: dict[str, Callable[[Data, str], Sentence]] = {
     "summary.made": lambda data, tool: Sentence("Summarised", f"{_range(data)}, {data['count']} in all"),
     "session.expired": lambda data, tool: Sentence("Expired", f"nothing happened for {_long(data['idle'])}"),
     "session.reopened": lambda data, tool: Sentence("Reopened", "somebody spoke again"),
+    "session.paused": lambda data, tool: Sentence("Paused", data["reason"], "p"),
+    "session.resumed": lambda data, tool: Sentence("Goes on", "", "p"),
+    "session.cancelled": lambda data, tool: Sentence("Stopped for good", data["reason"], "p"),
     "payload.pruned": lambda data, tool: Sentence("Words deleted", f"the term of {data['retention']} was over"),
     "session.sealed": lambda data, tool: Sentence("Sealed", SEALED[data["why"]], "p" if data["by"] else ""),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),

@@ -41,7 +41,7 @@ class LetExpire(msgspec.Struct, frozen=True):
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
-    waiting_for: Literal["customer", "decision", "retry", "delegate", "nobody"]
+    waiting_for: Literal["customer", "decision", "retry", "delegate", "resume", "nobody"]
     until: str = ""
 
 
@@ -65,7 +65,11 @@ def next_actions(state: SessionState, at: str, flying: Set[str] = NOBODY, room: 
 
 
 def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]:
-    """Open intents come first: an effect that may have happened is settled before anything new begins."""
+    """Open intents come first: an effect that may have happened is settled before anything new begins. While a session
+    is paused nothing is, and an open intent waits as long.
+    """
+    if state.paused_at:
+        return
     lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in flying and not call.delegate]
     if lost or state.ended:
         yield from (RunCall(call.id, again=True) for call in lost)
@@ -80,6 +84,8 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
 def _alone(state: SessionState, at: str) -> AskModel | MoveChart | LetExpire | Nothing:
     if state.ended:
         return Nothing("nobody")
+    if state.paused_at:
+        return Nothing("resume")
     if state.chart.due and state.chart.due <= at:
         return MoveChart()
     ready = calls_in(state, CallStatus.READY)

@@ -37,6 +37,9 @@ class SessionMove(StrEnum):
     END = "end"
     FAIL = "fail"
     EXPIRE = "expire"
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
 
 
 class CallStatus(StrEnum):
@@ -102,6 +105,11 @@ SESSION: Mapping[tuple[SessionStatus, SessionMove], SessionStatus] = {
     **{(status, _SM.FAIL): _S.FAILED for status in _LIVE},
     **{(status, _SM.END): _S.DONE for status in _LIVE},
     **{(status, _SM.EXPIRE): _S.EXPIRED for status in _LIVE},
+    **{(status, _SM.PAUSE): _S.PAUSED for status in _LIVE},
+    **{(status, _SM.CANCEL): _S.CANCELLED for status in _LIVE},
+    (_S.PAUSED, _SM.RESUME): _S.IDLE,  # and from there at once to what its state amounts to
+    (_S.PAUSED, _SM.END): _S.DONE,
+    (_S.PAUSED, _SM.CANCEL): _S.CANCELLED,
 }
 
 _C, _CM = CallStatus, CallMove

@@ -8,7 +8,7 @@ a concept; what all share is in `person`.
 from __future__ import annotations
 
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
-from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, end, say, start
+from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
@@ -22,6 +22,7 @@ __all__ = [
     "Person",
     "RequestExpired",
     "add_data",
+    "cancel",
     "cast_vote",
     "change_goals",
     "change_state",
@@ -30,9 +31,11 @@ __all__ = [
     "end",
     "fork",
     "name_checkpoint",
+    "pause",
     "promote",
     "propose_plan",
     "propose_value",
+    "resume",
     "roll_back",
     "save_plan",
     "say",

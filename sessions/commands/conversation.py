@@ -1,4 +1,4 @@
-"""Opening a session, speaking in it as its customer, ending it."""
+"""Opening a session, speaking in it as its customer, pausing, stopping and ending it."""
 
 from __future__ import annotations
 
@@ -95,6 +95,28 @@ def say(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
     draft = AgentSession.objects.filter(pk=session, fork_of__isnull=False).exists()
     must_may(user, session, Permission.CHANGE_STATE if draft else Permission.SPEAK_AS_CUSTOMER)
     return person_command(session, core.Say("customer", text, "customer"), author_of(user, key))
+
+
+def pause(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:
+    """Nothing new is begun until it is resumed. Raises PermissionDenied, Invalid, SessionOver, SessionPaused."""
+    bounded("reason", reason, required=True)
+    must_may(user, session, Permission.TAKE_OVER)
+    return person_command(session, core.Pause(reason, author_of(user).actor), author_of(user, key))
+
+
+def resume(user: Person, session: UUID, *, key: str = "") -> Committed:
+    """It goes on where it was. Raises PermissionDenied, SessionOver, NotPaused."""
+    must_may(user, session, Permission.TAKE_OVER)
+    return person_command(session, core.Resume(author_of(user).actor), author_of(user, key))
+
+
+def cancel(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:
+    """It stops for good: what waits is withdrawn, what runs is finished and recorded. Raises PermissionDenied, Invalid,
+    SessionOver.
+    """
+    bounded("reason", reason, required=True)
+    must_may(user, session, Permission.TAKE_OVER)
+    return person_command(session, core.Cancel(reason, author_of(user).actor), author_of(user, key))
 
 
 def end(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:

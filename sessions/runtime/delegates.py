@@ -107,7 +107,7 @@ def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed
 
 def is_done(state: SessionState) -> bool:
     """Whether a session that does another's task has nothing left to do, and waits for nobody."""
-    if not state.plans.parent or state.ended or state.plans.is_open:
+    if not state.plans.parent or state.ended or state.paused_at or state.plans.is_open:
         return False
     return not pending(state) and not calls_in(state, CallStatus.RUNNING, CallStatus.READY) and not state.owes
 

@@ -6,12 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.people.permissions import PermissionDenied
+from agentstate.errors import Invalid
+from agentstate.ids import new_id
+from agentstate.people.permissions import Permission, PermissionDenied, can
 from agentstate.people.queries import display_names
-from sessions import access, queries, transcript, words
+from sessions import access, commands, queries, transcript, words
 from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
@@ -34,6 +36,9 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "state.changed",
     "conflict.opened",
     "conflict.ended",
+    "session.paused",
+    "session.resumed",
+    "session.cancelled",
     "session.ended",
     "session.failed",
     "topic.opened",
@@ -69,6 +74,22 @@ def session_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
     return render(request, "agent_sessions/session_changes.html", _context(request, line, ""))
 
 
+@console
+@require_POST
+def session_stop(request: HttpRequest, session_id: UUID, act: str) -> HttpResponse:
+    """A person pauses the session, lets it go on, or stops it for good; then its page again."""
+    reason, key = request.POST.get("reason", ""), request.POST.get("key", "")
+    if act == "pause":
+        commands.pause(request.user, session_id, reason, key=key and f"{key}-pause")
+    elif act == "resume":
+        commands.resume(request.user, session_id, key=key and f"{key}-resume")
+    elif act == "cancel":
+        commands.cancel(request.user, session_id, reason, key=key and f"{key}-cancel")
+    else:
+        raise Invalid(f"got {act[:50]!r}, want pause, resume or cancel", field="act")
+    return redirect("session", session_id)
+
+
 def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> dict[str, Any]:
     state = queries.state_of(request.user, line.id)
     stop = min(state.seq, int(before[:18])) if before.isascii() and before.isdigit() else state.seq
@@ -89,6 +110,8 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "start": start,
         "stop": stop,
         "whole": stop == state.seq,
+        "may_stop": can(request.user, Permission.TAKE_OVER, line.team),
+        "key": str(new_id()),
     }
 
 

@@ -128,6 +128,15 @@ class Life(RuleBasedStateMachine):
     def what_nobody_should_do(self, odd: object) -> None:
         self.attempt(odd)
 
+    @rule(command=st.sampled_from([core.Pause("a moment", "user:sue"), core.Resume("user:sue")]))
+    def pause_or_resume(self, command: object) -> None:
+        self.attempt(command)
+
+    @precondition(lambda self: len(self.world.history) > 60)
+    @rule()
+    def cancel(self) -> None:
+        self.attempt(core.Cancel("opened by mistake", "user:sue"))
+
     @precondition(lambda self: len(self.world.history) > 40)
     @rule()
     def end(self) -> None:

@@ -24,6 +24,7 @@ expired:
 withdrawn:
 """
 GOING_ON = "ask planning, act executing, wait waiting_feedback, rest idle, fail failed, end done, expire expired"
+GOING_ON += ", pause paused, cancel cancelled"
 SESSION = f"""
 idle: {GOING_ON}
 expired: {GOING_ON}
@@ -31,7 +32,7 @@ planning: {GOING_ON}
 executing: {GOING_ON}
 waiting_feedback: {GOING_ON}
 failed: {GOING_ON}
-paused:
+paused: resume idle, end done, cancel cancelled
 done:
 cancelled:
 """

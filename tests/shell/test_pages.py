@@ -19,6 +19,7 @@ ELSEWHERE = {
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey",
     "chat", "chat_with", "chat_changes", "chat_say",
+    "session_stop",
 }  # fmt: skip
 NONSENSE = [
     "/live/changes/?s=x",

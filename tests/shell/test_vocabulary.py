@@ -167,12 +167,19 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     plan(people, session)
     disagree(people, session)
     child = go_back_and_fork(people, session)
+    stop_and_go_on(people, held)
     people.ask("cleo", "end_session", {"reason": "hung up"}, session=child)
     people.ask("alice", "seal_session", {}, session=child)
     assert people.asked >= set(vocabulary.OPERATIONS.values())
     assert decided >= set(vocabulary.OPERATIONS)
     for each in (session, held, child):
         opens_its_pages(each)
+
+
+def stop_and_go_on(people: People, session: str) -> None:
+    people.ask("alice", "pause_session", {"reason": "the customer is at the counter"}, session=session)
+    people.ask("alice", "resume_session", {}, session=session)
+    people.ask("alice", "cancel_session", {"reason": "opened by mistake"}, session=session)
 
 
 def opens_its_pages(session: str) -> None:

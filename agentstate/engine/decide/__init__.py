@@ -12,7 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agentstate.engine.decide import approvals, calls, conversation, data, goals, memory, plans, runs, schema, sealing
+from agentstate.engine.decide import (
+    approvals,
+    calls,
+    conversation,
+    data,
+    goals,
+    memory,
+    pausing,
+    plans,
+    runs,
+    schema,
+    sealing,
+)
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
@@ -24,6 +36,7 @@ from agentstate.engine.decide.commands import (
     Arbitrate,
     Ask,
     Begin,
+    Cancel,
     ChangeGoals,
     ChangeState,
     Command,
@@ -45,6 +58,7 @@ from agentstate.engine.decide.commands import (
     Name,
     NoAnswer,
     Open,
+    Pause,
     Pin,
     Promote,
     Propose,
@@ -53,6 +67,7 @@ from agentstate.engine.decide.commands import (
     PrunePayloads,
     Rate,
     Rest,
+    Resume,
     Return,
     Rollback,
     Say,
@@ -77,6 +92,7 @@ from agentstate.engine.decide.refusals import (
     DecisionNotAllowed,
     Outdated,
     SessionOver,
+    SessionPaused,
     SessionSealed,
     UnknownRequest,
 )
@@ -101,6 +117,7 @@ __all__ = [
     "Arbitrate",
     "Ask",
     "Begin",
+    "Cancel",
     "ChangeGoals",
     "ChangeState",
     "Command",
@@ -126,6 +143,7 @@ __all__ = [
     "NotAwaited",
     "Open",
     "Outdated",
+    "Pause",
     "Pin",
     "Promote",
     "Propose",
@@ -134,11 +152,13 @@ __all__ = [
     "PrunePayloads",
     "Rate",
     "Rest",
+    "Resume",
     "Return",
     "Rollback",
     "Say",
     "Seal",
     "SessionOver",
+    "SessionPaused",
     "SessionSealed",
     "SetGoals",
     "SetTopic",
@@ -161,6 +181,9 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Say: conversation.said,
     End: conversation.ended,
     ExpireSession: conversation.expired,
+    Pause: pausing.paused,
+    Resume: pausing.resumed,
+    Cancel: pausing.cancelled,
     Seal: sealing.sealed,
     EraseCustomer: sealing.customer_erased,
     PrunePayloads: sealing.payloads_pruned,

@@ -11,6 +11,7 @@ from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import approval_request, gate, without_activity
 from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.permits import changed_since
 from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.schema import misfit, unreadable
@@ -28,6 +29,7 @@ LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a
 
 def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request."""
+    must_not_be_paused(state)
     call = state.calls.get(command.call) or plans.next_call(state, command.call)
     if call.status is CallStatus.PROPOSED and call.round and not state.ended:
         return _begun_of_plan(call, state, given)

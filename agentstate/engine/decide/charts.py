@@ -204,7 +204,7 @@ def happening(event: ev.AnyEvent, state: SessionState) -> Happening | None:
             return Happening("run.rested", {"waiting_for": waiting_for})
         case ev.SessionFailed():
             return Happening("session.failed")
-        case ev.SessionEnded():
+        case ev.SessionEnded() | ev.SessionCancelled():
             return Happening("session.ended")
         case ev.DecisionMade(request=request, decision=decision):
             return _of_request(state, request, f"decision.{decision}", {"tier": event.tier})

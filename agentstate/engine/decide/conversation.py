@@ -62,8 +62,17 @@ def ended(command: End, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The end, and that of all that waits for a person. Calls that are running may still return."""
     must_live(state)
     because = f"the conversation ended: {command.reason}"
-    withdrawn = [ev.RequestEnded(request.asked.request, "withdrawn", because) for request in pending(state)]
-    return [*withdrawn, ev.SessionEnded(command.reason, command.by)]
+    return [*withdrawn(state, because), ev.SessionEnded(command.reason, command.by)]
+
+
+def withdrawn(state: SessionState, because: str) -> list[ev.AnyEvent]:
+    """The end of all that waits for a person: requests, and contested values."""
+    requests = (ev.RequestEnded(request.asked.request, "withdrawn", because) for request in pending(state))
+    contested = state.changes.open
+    return [
+        *requests,
+        *(ev.ConflictEnded(each.id, "withdrawn", lost=each.proposals, reason=because) for each in contested),
+    ]
 
 
 def must_live(state: SessionState) -> None:

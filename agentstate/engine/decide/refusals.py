@@ -12,6 +12,19 @@ class SessionOver(Refused):
     remedy = "Open a new session."
 
 
+class SessionPaused(Refused):
+    """The session is paused: nothing is begun in it."""
+
+    code = "session_paused"
+    remedy = "Resume it first."
+
+
+class NotPaused(Refused):
+    """The session is not paused."""
+
+    code = "not_paused"
+
+
 class SessionSealed(SessionOver):
     """The session is sealed: nothing follows in it any more."""
 

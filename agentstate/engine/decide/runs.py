@@ -12,6 +12,7 @@ from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
 from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
@@ -25,6 +26,7 @@ MODEL_ATTEMPTS = 6
 def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The model's turn, in a run that is started if there is none; or the end of a run that asked too often."""
     must_live(state)
+    must_not_be_paused(state)
     started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), command.trigger)]
     if state.run and state.steps_in_run >= MAX_STEPS_IN_RUN:
         return [ev.SessionFailed(f"the run used up its {MAX_STEPS_IN_RUN} model requests")]

@@ -7,7 +7,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.calls import Fail, Return
 from agentstate.engine.decide.commands.versions import Name, Rollback
-from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.conversation import must_live, withdrawn
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.lifecycle import CallStatus
@@ -84,7 +84,6 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
     if command.seen != found.digest:
         raise Outdated("what a rollback would do has changed, or was not looked at: look again")
     because = f"the session was put back to entry {command.to}"
-    withdrawn = [ev.RequestEnded(request, "withdrawn", because) for request in found.withdrawn]
     back = ev.SessionRolledBack(
         to=command.to,
         epoch=found.epoch,
@@ -96,10 +95,7 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         more=command.since.more,
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
-    settled: list[ev.AnyEvent] = [
-        ev.ConflictEnded(each.id, "withdrawn", lost=each.proposals, reason=because) for each in state.changes.open
-    ]
-    return [*withdrawn, *settled, back]
+    return [*withdrawn(state, because), back]
 
 
 def note(first: str, since: Since) -> str:

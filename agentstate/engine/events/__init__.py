@@ -55,11 +55,14 @@ from agentstate.engine.events.schema import StateMigrated, StatePruned
 from agentstate.engine.events.session import (
     MessageAdded,
     PayloadPruned,
+    SessionCancelled,
     SessionEnded,
     SessionExpired,
     SessionFailed,
     SessionOpened,
+    SessionPaused,
     SessionReopened,
+    SessionResumed,
     SessionSealed,
     Span,
 )
@@ -115,6 +118,9 @@ AnyEvent = (
     | CallDelegated
     | TaskTaken
     | GoalsSet
+    | SessionPaused
+    | SessionResumed
+    | SessionCancelled
     | DataAdded
     | SessionEnded
     | SessionFailed
@@ -212,12 +218,15 @@ __all__ = [
     "RoundEnded",
     "RunRested",
     "RunStarted",
+    "SessionCancelled",
     "SessionEnded",
     "SessionExpired",
     "SessionFailed",
     "SessionForked",
     "SessionOpened",
+    "SessionPaused",
     "SessionReopened",
+    "SessionResumed",
     "SessionRolledBack",
     "SessionSealed",
     "SessionSuperseded",

@@ -18,7 +18,10 @@ class RunStarted(Event, frozen=True, tag="run.started"):
 
 
 class RunRested(Event, frozen=True, tag="run.rested"):
-    """The agent has nothing to do until somebody acts. `waiting_for`: customer, decision, retry, nobody."""
+    """The agent has nothing to do until somebody acts.
+
+    `waiting_for`: customer, decision, retry, delegate, resume, nobody.
+    """
 
     run: str
     waiting_for: str

@@ -42,6 +42,29 @@ class SessionEnded(Event, frozen=True, tag="session.ended"):
     v: int = 1
 
 
+class SessionPaused(Event, frozen=True, tag="session.paused"):
+    """A person stopped it for a while: nothing is begun until it is resumed. What runs may still return."""
+
+    reason: str
+    by: str
+    v: int = 1
+
+
+class SessionResumed(Event, frozen=True, tag="session.resumed"):
+    """It goes on where it was."""
+
+    by: str
+    v: int = 1
+
+
+class SessionCancelled(Event, frozen=True, tag="session.cancelled"):
+    """A person stopped it for good. What runs may still return, and is recorded."""
+
+    reason: str
+    by: str
+    v: int = 1
+
+
 class SessionExpired(Event, frozen=True, tag="session.expired"):
     """Nothing happened for `idle` seconds while the customer was awaited. The next message reopens the session."""
 

@@ -60,6 +60,9 @@ __all__ = [
 _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.SessionOpened: conversation.session_opened,
     ev.MessageAdded: conversation.message_added,
+    ev.SessionPaused: conversation.session_paused,
+    ev.SessionResumed: conversation.session_resumed,
+    ev.SessionCancelled: conversation.session_ended,
     ev.SessionEnded: conversation.session_ended,
     ev.SessionFailed: conversation.session_failed,
     ev.SessionExpired: conversation.session_expired,
@@ -140,7 +143,7 @@ def evolve_erased(state: SessionState, kid: str, at: str) -> SessionState:
     erased. The session's own customer was not, or there would be no state.
     """
     changed = subjects.passed_over(state, kid)
-    status = changed.status if changed.ended else move(SESSION, changed.status, _moved(changed))
+    status = changed.status if changed.ended or changed.paused_at else move(SESSION, changed.status, _moved(changed))
     return replace(changed, seq=state.seq + 1, last_at=at, status=status)
 
 
@@ -175,12 +178,23 @@ def _after(
         raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error
 
 
+_ASKED: Mapping[type[ev.AnyEvent], SessionMove] = {
+    ev.SessionPaused: SessionMove.PAUSE,
+    ev.SessionResumed: SessionMove.RESUME,
+    ev.SessionCancelled: SessionMove.CANCEL,
+    ev.SessionEnded: SessionMove.END,
+}
+
+
 def _status(state: SessionState, event: ev.AnyEvent) -> SessionStatus:
     """The lifecycle status that the state amounts to, reached by a legal move."""
-    if isinstance(event, ev.SessionEnded):
-        return move(SESSION, state.status, SessionMove.END)
-    if state.ended:
-        return state.status  # a result that comes after the end is recorded and moves nothing
+    asked = _ASKED.get(type(event))
+    if asked is SessionMove.RESUME:
+        return move(SESSION, move(SESSION, state.status, asked), _moved(state))
+    if asked is not None:
+        return move(SESSION, state.status, asked)
+    if state.ended or state.paused_at:
+        return state.status  # a result that comes after the end, or meanwhile, is recorded and moves nothing
     return move(SESSION, state.status, _moved(state))
 
 

@@ -33,10 +33,18 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
     )
 
 
-def session_ended(state: SessionState, event: ev.SessionEnded, at: str) -> SessionState:
+def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancelled, at: str) -> SessionState:
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
-    return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="")
+    return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="", paused_at="")
+
+
+def session_paused(state: SessionState, event: ev.SessionPaused, at: str) -> SessionState:
+    return replace(state, paused_at=at)
+
+
+def session_resumed(state: SessionState, event: ev.SessionResumed, at: str) -> SessionState:
+    return replace(state, paused_at="")
 
 
 def payload_pruned(state: SessionState, event: ev.PayloadPruned, at: str) -> SessionState:

@@ -263,7 +263,7 @@ def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionS
 
 def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     """The plan's part in what happened to one of its calls."""
-    if isinstance(event, ev.SessionEnded) and state.plans.is_open:
+    if isinstance(event, ev.SessionEnded | ev.SessionCancelled) and state.plans.is_open:
         return replace(state, plans=replace(state.plans, is_open=False, ready=()))
     if not state.plans.round or not isinstance(event, _CALL_EVENTS):
         return state

@@ -42,6 +42,7 @@ STAYS: Mapping[str, str] = {
     "ended_reason": "a fact",
     "sealed": "a fact",
     "expired_at": "a fact, and what is said next reopens it",
+    "paused_at": "a person stopped it, and only a person lets it go on",
     "messages": "they were heard",
     "memory": "it is of what was heard",
     "talk": "it is of what was heard",

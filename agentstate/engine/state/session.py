@@ -97,6 +97,7 @@ class SessionState(msgspec.Struct, frozen=True):
     refused: tuple[str, ...] = ()
     refusals: int = 0
     failure: str = ""
+    paused_at: str = ""  # since when a person has it stopped; empty: it goes on
     expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
     versions: Versions = Versions()
     changes: Changes = Changes()

@@ -12,7 +12,7 @@ from agentstate.engine.lifecycle import SessionStatus
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
 from sessions.commands import CHANNELS, MAX_REFERENCE
 
-WaitingFor = Literal["customer", "agent", "decision", "retry", "nobody"]
+WaitingFor = Literal["customer", "agent", "decision", "retry", "delegate", "resume", "nobody"]
 CHANNEL = choices(CHANNELS)
 SESSION_STATUS = choices(SessionStatus)
 WAITING_FOR = choices(get_args(WaitingFor))
@@ -40,6 +40,26 @@ class PostMessage(Strict):
 
 class EndSession(Strict):
     """Why the conversation is over."""
+
+    reason = ExactText(max_length=MAX_REFERENCE)
+    idempotency_key = Key()
+
+
+class PauseSession(Strict):
+    """Why it is stopped for a while."""
+
+    reason = ExactText(max_length=MAX_REFERENCE)
+    idempotency_key = Key()
+
+
+class ResumeSession(Strict):
+    """Nothing but a key."""
+
+    idempotency_key = Key()
+
+
+class CancelSession(Strict):
+    """Why it is stopped for good."""
 
     reason = ExactText(max_length=MAX_REFERENCE)
     idempotency_key = Key()

@@ -96,6 +96,50 @@ class End(APIView):
         return receipt(commands.end(request.user, identifier(session, UnknownSession), **wanted), 200)
 
 
+class Pause(APIView):
+    """Stop a session for a while."""
+
+    @extend_schema(
+        operation_id="pause_session",
+        description="Nothing is begun until it is resumed; people may speak and decide, and what runs is finished.",
+        parameters=[SESSION],
+        request=shapes.PauseSession,
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(shapes.PauseSession, request)
+        return receipt(commands.pause(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class Resume(APIView):
+    """Let a paused session go on."""
+
+    @extend_schema(
+        operation_id="resume_session",
+        parameters=[SESSION],
+        request=shapes.ResumeSession,
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(shapes.ResumeSession, request)
+        return receipt(commands.resume(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class Cancel(APIView):
+    """Stop a session for good."""
+
+    @extend_schema(
+        operation_id="cancel_session",
+        description="What waits for a person is withdrawn; what runs is finished and recorded.",
+        parameters=[SESSION],
+        request=shapes.CancelSession,
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(shapes.CancelSession, request)
+        return receipt(commands.cancel(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
 class Entries(APIView):
     """Read a session's entries, opened."""
 

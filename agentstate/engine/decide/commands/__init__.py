@@ -21,7 +21,7 @@ from agentstate.engine.decide.commands.plans import (
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
-from agentstate.engine.decide.commands.session import End, ExpireSession, Open, Say
+from agentstate.engine.decide.commands.session import Cancel, End, ExpireSession, Open, Pause, Resume, Say
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
@@ -33,6 +33,7 @@ __all__ = [
     "Arbitrate",
     "Ask",
     "Begin",
+    "Cancel",
     "ChangeGoals",
     "ChangeState",
     "Command",
@@ -54,6 +55,7 @@ __all__ = [
     "Name",
     "NoAnswer",
     "Open",
+    "Pause",
     "Pin",
     "Promote",
     "Propose",
@@ -62,6 +64,7 @@ __all__ = [
     "PrunePayloads",
     "Rate",
     "Rest",
+    "Resume",
     "Return",
     "Rollback",
     "Say",

@@ -29,6 +29,26 @@ class ExpireSession(Command, frozen=True):
     """Nothing has happened for as long as the session may idle. The runtime's."""
 
 
+class Pause(Command, frozen=True):
+    """A person stops it for a while."""
+
+    reason: str
+    by: str
+
+
+class Resume(Command, frozen=True):
+    """A person lets it go on."""
+
+    by: str
+
+
+class Cancel(Command, frozen=True):
+    """A person stops it for good."""
+
+    reason: str
+    by: str
+
+
 class End(Command, frozen=True):
     """End the conversation."""
 
