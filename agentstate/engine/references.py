@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -42,9 +42,9 @@ class BadReference(Invalid):
         self.reference, self.rule = shown, rule
 
 
-class Path(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A place: what kind of message, and the names below it. As text `state.customer.name`. Texts only, so that the
-    collector need not look at the thousands in a plan.
+class Path(msgspec.Struct, frozen=True, order=True, gc=False, cache_hash=True):
+    """A place: what kind of message, and the names below it. As text `state.customer.name`. Paths and references hold
+    texts only, so the collector need not look at the thousands in a plan (`gc`).
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Path(msgspec.Struct, frozen=True, order=True, gc=False):
         return ".".join((self.kind, *self.names))
 
 
-class Reference(msgspec.Struct, frozen=True, dict=True):
+class Reference(msgspec.Struct, frozen=True, gc=False):
     """Alternatives in their order, each of one path or of several that are all wanted."""
 
     alternatives: tuple[tuple[Path, ...], ...]
@@ -62,10 +62,12 @@ class Reference(msgspec.Struct, frozen=True, dict=True):
     def __str__(self) -> str:
         return " || ".join(" && ".join(f"{DAGGER}{path}" for path in group) for group in self.alternatives)
 
-    @cached_property
+    @property
     def paths(self) -> tuple[Path, ...]:
         """Every path that is named, in order."""
-        return tuple(path for group in self.alternatives for path in group)
+        if len(self.alternatives) == 1:
+            return self.alternatives[0]
+        return tuple([path for group in self.alternatives for path in group])
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -103,10 +105,11 @@ def output(text: str) -> Reference:
     Raises BadReference.
     """
     found = _parsed(text)
-    for path in found.paths:
+    paths = found.paths
+    for path in paths:
         if not is_written(path.kind) or (path.kind == "state" and not path.names):
             raise BadReference(text, "output", f"got {path}, want state.<name>[.<name>...], or a kind of data")
-    if len(set(found.paths)) < len(found.paths):
+    if len(paths) > 1 and len(set(paths)) < len(paths):
         raise BadReference(text, "output", "it names a place twice")
     return found
 

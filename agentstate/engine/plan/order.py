@@ -7,8 +7,8 @@ calls, so it is as large as the plan and not as its square.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import msgspec
@@ -17,6 +17,7 @@ from agentstate.engine import references
 from agentstate.engine.plan import when
 from agentstate.engine.plan.model import BadPlan, Call, Plan
 from agentstate.engine.references import Path
+from agentstate.errors import Broken
 
 MAX_WRITERS = 100  # calls that aim at one path
 
@@ -45,11 +46,11 @@ class Graph(msgspec.Struct, frozen=True):
 
     def sources(self, call: str) -> tuple[str, ...]:
         """The calls that `call` waits for, each once."""
-        return _flat((*self.at[place], *self.below[place]) for place in self.reads[call])
+        return _flat([(*self.at[place], *self.below[place]) for place in self.reads[call]])
 
     def dependents(self, call: str) -> tuple[str, ...]:
         """The calls that wait for `call`, each once."""
-        return _flat(self.read_by[place] for place in self.feeds[call])
+        return _flat([self.read_by[place] for place in self.feeds[call]])
 
 
 def graph(plan: Plan) -> Graph:
@@ -74,7 +75,9 @@ def _wired(plan: Plan) -> Graph:
     for place in read_by:
         for call in dict.fromkeys((*at[place], *below[place])):
             feeds[call].append(place)
-    order = _sorted(wired, at, below)
+    order = _sorted(wired, feeds, read_by)
+    if len(order) < len(wired):
+        raise _goes_round(wired, at, below)
     return Graph(
         order=order,
         waves=_waves(order, wired, at, below),
@@ -125,8 +128,8 @@ def overlaps(
         for above in above_of(place):
             under[above] += calls
     wanted = list(places)
-    at = {place: _flat(written.get(each, ()) for each in (*above_of(place), place)) for place in wanted}
-    return at, {place: _flat([under.get(place, ())]) for place in wanted}
+    at = {place: _flat([written[each] for each in (*above_of(place), place) if each in written]) for place in wanted}
+    return at, {place: _flat([under[place]] if place in under else ()) for place in wanted}
 
 
 def above_of(place: Place) -> list[Place]:
@@ -135,23 +138,48 @@ def above_of(place: Place) -> list[Place]:
     return [(instance, Path(path.kind, path.names[:count])) for count in range(len(path.names))]
 
 
-def _flat(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each for group in groups for each in group))
+def _flat(groups: Sequence[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([each for group in groups for each in group])) if groups else ()
 
 
 def _sorted(
-    reads: Mapping[str, tuple[Place, ...]], at: Mapping[Place, tuple[str, ...]], below: Mapping[Place, tuple[str, ...]]
+    reads: Mapping[str, tuple[Place, ...]], feeds: Mapping[str, list[Place]], read_by: Mapping[Place, list[str]]
 ) -> tuple[str, ...]:
+    """The calls, each after all that it waits for: whoever waits for nothing more is next (Kahn, 1962). Those of a
+    circle, and those that wait for one, are not among them.
+    """
+    writers: Counter[Place] = Counter()
+    for places in feeds.values():
+        writers.update(places)
+    lacking = {call: len(places) for call, places in reads.items()}
+    order = [call for call, places in lacking.items() if not places]
+    for call in order:  # it grows while it is walked
+        for place in feeds[call]:
+            writers[place] -= 1
+            if writers[place]:
+                continue
+            for reader in read_by[place]:
+                lacking[reader] -= 1
+                if not lacking[reader]:
+                    order.append(reader)
+    return tuple(order)
+
+
+def _goes_round(
+    reads: Mapping[str, tuple[Place, ...]], at: Mapping[Place, tuple[str, ...]], below: Mapping[Place, tuple[str, ...]]
+) -> CyclicPlan:
+    """The refusal of a plan that has a circle, which it names."""
     sorter: TopologicalSorter[str | Place] = TopologicalSorter()
     for call, places in reads.items():
         sorter.add(call, *places)
     for place in dict.fromkeys(place for places in reads.values() for place in places):
         sorter.add(place, *at[place], *below[place])
     try:
-        return tuple(node for node in sorter.static_order() if isinstance(node, str))
+        sorter.prepare()
     except CycleError as error:
         calls = [node for node in reversed(error.args[1]) if isinstance(node, str)]
-        raise CyclicPlan(calls[0], "cycle", _circle(calls)) from None
+        return CyclicPlan(calls[0], "cycle", _circle(calls))
+    raise Broken("a plan has no circle and no order")
 
 
 def _circle(calls: list[str]) -> str:
