@@ -13,7 +13,7 @@ from agentstate.engine.memory.context import messages
 from agentstate.engine.memory.correction import ONE
 from agentstate.engine.memory.groups import Group, grouped
 from agentstate.engine.memory.held import Memory
-from agentstate.engine.memory.importance import Importance, importance
+from agentstate.engine.memory.importance import Importance, importance, plain_points
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import tokens_of
 from agentstate.engine.memory.summaries import Summary
@@ -120,9 +120,11 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
 
     def points(self, group: Group) -> int:
         """A group matters as much as its most important item."""
-        if len(group.items) == 1:
-            return self.importance(group.items[0]).points
-        return max([self.importance(item).points for item in group.items])
+        if self.memory.pins or self.memory.ratings:
+            return max([self.importance(item).points for item in group.items])
+        now, of = self.settings, group.items
+        turn, at, turns, seconds = self.memory.turn, self.at, now.half_life_turns, now.half_life_seconds
+        return max([plain_points(item, now.rules, turn, at, turns, seconds) for item in of])
 
 
 def _from_the_top(path: Path) -> Iterator[Path]:
