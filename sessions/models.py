@@ -96,6 +96,7 @@ class Snapshot(models.Model):
 
     session = models.UUIDField(primary_key=True)
     seq = models.BigIntegerField()
+    form = models.CharField(max_length=16, db_default="")  # of the state that is in it; one of another is passed over
     parts = models.IntegerField(db_default=0)  # instances and other data subjects, each a SnapshotPart
     sealed = models.BinaryField()
 

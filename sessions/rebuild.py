@@ -19,6 +19,7 @@ from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import Request, SessionState, to_snapshot
+from agentstate.engine.state.snapshot import form
 from audit import keys, ledger
 from sessions import projections, states
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
@@ -131,7 +132,7 @@ def check(session: UUID) -> list[Difference]:
 
 def _differences(session: UUID) -> Iterator[Difference]:
     row = AgentSession.objects.filter(pk=session).first()
-    snapshot = Snapshot.objects.filter(pk=session).first()
+    snapshot = Snapshot.objects.filter(pk=session, form=form()).first()  # nobody reads one of another form
     try:
         folded = fold(ledger.read_head(session), snapshot.seq if snapshot else -1)
     except keys.Erased:

@@ -19,6 +19,7 @@ from django.db import transaction
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import NoSuchPoint
 from agentstate.engine.state import SessionState, evolve, evolve_erased, from_parts, to_parts, to_snapshot
+from agentstate.engine.state.snapshot import form
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
@@ -203,11 +204,12 @@ def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
 def _cold(session: UUID, head: ledger.Head) -> Loaded:
     rows = ledger.run(
         "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed, c.parts, p.bodies, p.kids"
-        " FROM agent_sessions_agentsession s LEFT JOIN agent_sessions_snapshot c ON c.session = s.id"
+        " FROM agent_sessions_agentsession s"
+        " LEFT JOIN agent_sessions_snapshot c ON c.session = s.id AND c.form = %(form)s"
         " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies, array_agg(kid ORDER BY number) AS kids"
         "  FROM agent_sessions_snapshotpart WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
         " WHERE s.id = %(session)s",
-        {"session": session},
+        {"session": session, "form": form()},
     )
     if not rows:
         raise UnknownSession()
@@ -269,6 +271,9 @@ def after_entry(state: SessionState, envelope: ledger.Envelope, payload: bytes |
 def as_of(session: UUID, seq: int) -> SessionState:
     """The state after the first `seq` entries. Raises UnknownSession, NoSuchPoint; the cost grows with what must be
     folded: from the snapshot where it is older, else from the first entry.
+
+    No state is kept per checkpoint: one would be written at every gate and effect of every session, for people who look
+    back rarely.
     """
     loaded = load(session)
     if not 0 < seq <= loaded.head.size:
@@ -286,11 +291,11 @@ def _snapshot(session: UUID, most: int) -> SessionState:
     """The kept snapshot if it is of `most` entries or fewer, else the state before the first entry."""
     rows = ledger.run(
         "SELECT s.kid, c.seq, c.sealed, c.parts, p.bodies, p.kids FROM agent_sessions_agentsession s"
-        " JOIN agent_sessions_snapshot c ON c.session = s.id"
+        " JOIN agent_sessions_snapshot c ON c.session = s.id AND c.form = %(form)s"
         " LEFT JOIN LATERAL (SELECT array_agg(sealed ORDER BY number) AS bodies, array_agg(kid ORDER BY number) AS kids"
         "  FROM agent_sessions_snapshotpart WHERE session = c.session AND number < c.parts) p ON c.parts > 0"
         " WHERE s.id = %(session)s AND c.seq <= %(most)s",
-        {"session": session, "most": most},
+        {"session": session, "most": most, "form": form()},
     )
     return _unsealed(session, *rows[0]) if rows else SessionState()
 
@@ -323,12 +328,12 @@ def keep_snapshot(loaded: Loaded) -> None:
         return
     with transaction.atomic():
         rows = ledger.run(
-            "SELECT seq FROM agent_sessions_snapshot WHERE session = %(session)s FOR UPDATE",
+            "SELECT seq, form FROM agent_sessions_snapshot WHERE session = %(session)s FOR UPDATE",
             {"session": loaded.place.id},
         )
-        since = rows[0][0] if rows else 0
-        if since < loaded.state.seq:
-            _keep_parts(loaded, since)
+        seq, of = rows[0] if rows else (0, "")
+        if seq < loaded.state.seq:
+            _keep_parts(loaded, seq if of == form() else 0)  # what stands in another form is written anew
 
 
 def _keep_parts(loaded: Loaded, since: int) -> None:
@@ -362,9 +367,9 @@ def _keep(loaded: Loaded, data: bytes, parts: int) -> None:
     place, seq = loaded.place, loaded.state.seq
     sealed = keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/{seq}", data)
     ledger.run(
-        "INSERT INTO agent_sessions_snapshot (session, seq, parts, sealed)"
-        " VALUES (%(session)s, %(seq)s, %(parts)s, %(sealed)s) ON CONFLICT (session)"
-        " DO UPDATE SET seq = EXCLUDED.seq, parts = EXCLUDED.parts, sealed = EXCLUDED.sealed"
+        "INSERT INTO agent_sessions_snapshot (session, seq, form, parts, sealed)"
+        " VALUES (%(session)s, %(seq)s, %(form)s, %(parts)s, %(sealed)s) ON CONFLICT (session)"
+        " DO UPDATE SET seq = EXCLUDED.seq, form = EXCLUDED.form, parts = EXCLUDED.parts, sealed = EXCLUDED.sealed"
         " WHERE agent_sessions_snapshot.seq < EXCLUDED.seq",
-        {"session": place.id, "seq": seq, "parts": parts, "sealed": sealed},
+        {"session": place.id, "seq": seq, "form": form(), "parts": parts, "sealed": sealed},
     )

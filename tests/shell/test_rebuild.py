@@ -10,8 +10,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 
+from agentstate.engine.state import SessionState
 from sessions import commands, queries, rebuild, states
-from sessions.models import AgentSession
+from sessions.models import AgentSession, Snapshot
 from tests import cast
 from tests.shell.bank_world import opened, say
 
@@ -136,3 +137,17 @@ def _rebuild(session) -> None:
         rebuild.rebuild(session)
     finally:
         connections.close_all()
+
+
+def test_a_snapshot_of_another_form_is_passed_over_and_written_anew(bank):
+    session = a_session()
+    loaded = states.load(session)
+    states.keep_snapshot(loaded)
+    Snapshot.objects.filter(pk=session).update(form="0" * 16, sealed=b"as somebody else wrote it")
+    states.forget_all()
+    assert states.kept_snapshot(session) == SessionState()
+    assert states.load(session).state == loaded.state
+    assert differences(session) == []
+    Snapshot.objects.filter(pk=session).update(seq=1)
+    states.keep_snapshot(states.load(session))
+    assert states.kept_snapshot(session) == loaded.state

@@ -6,9 +6,11 @@ changed since the one before, and everything under the key of its own data subje
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -19,8 +21,26 @@ from agentstate.engine.state.subjects import kid_of_call, own
 from agentstate.engine.versions.kept import Late
 
 T = TypeVar("T")
+MEANING = 1  # to be raised when a field comes to mean something else and keeps its name and type
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoder = msgspec.json.Decoder(SessionState, float_hook=Decimal)
+
+
+@cache
+def form() -> str:
+    """The form that snapshots have now, 16 hex digits. One of another form is not read, but folded anew: a field that
+    it lacks would be filled in with what is true of a fresh session only.
+    """
+    shape = msgspec.json.schema_components([SessionState, Part])
+    told = msgspec.json.encode([MEANING, _undescribed(shape)], order="sorted")
+    return hashlib.sha256(told).hexdigest()[:16]
+
+
+def _undescribed(shape: Any) -> Any:
+    """A schema without what is said of it in words."""
+    if isinstance(shape, dict):
+        return {key: _undescribed(value) for key, value in shape.items() if key != "description"}
+    return [_undescribed(each) for each in shape] if isinstance(shape, list | tuple) else shape
 
 
 def to_snapshot(state: SessionState) -> bytes:
