@@ -22,6 +22,7 @@ SLOW = {
     "test_profile_doors",
     "test_profile_laws",
     "test_talk_fuzz",
+    "test_tlog_small_worlds",
     "test_verify_bytes",
     "test_versions_laws",
 }
