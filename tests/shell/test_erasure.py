@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
+import msgspec
+import psycopg
 import pytest
+from django.conf import settings
+from django.db import connections
 
+from agentstate.clock import now
+from agentstate.engine.decide import SessionSealed
+from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
-from audit import erasure, keys
+from audit import erasure, holds, keys, ledger, staff, verify
 from audit.erasure import State
-from audit.models import ErasureRequest
+from audit.models import ErasureRequest, SubjectKey
+from sessions import commands as talking
 from sessions import erasure as erasing
-from sessions import states
+from sessions import queries, rebuild, states
 from sessions.commands import erasure as commands
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.commands import profiles as profile_commands
+from sessions.models import AgentSession, ApprovalRequest, CustomerProfile
+from sessions.profiles import logs
+from sessions.queries import privacy
+from sessions.runtime import advance, leases
 from sessions.stores import STORES
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
+from tests.shell.side_by_side_world import told
+from tests.shell.test_export import export
+from tests.shell.test_instance_subjects import ANN, ANNS, CALLS, MEMBERS
+from tests.shell.test_instance_subjects import kid as kid_named
+from tests.shell.test_secrecy import everything_stored, in_valkey, traces
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
-WHY = "They asked by letter"
+WHY = "Asked by letter of Zebrafinch"
+ROOT = Path(__file__).resolve().parents[2]
+POINTS = (
+    "after_closing",
+    "after_tombstone:0",
+    "after_destroying",
+    "after_sweeping:payloads",
+    "after_sweeping:sessions",
+    "after_sweeping:memory",
+)
 
 
-def asked(customer: str = CUSTOMER, **wishes) -> ErasureRequest:
-    wishes = {
-        "basis": "objection",
-        "reason": WHY,
-        **({"customer": customer} if "session" not in wishes else {}),
-        **wishes,
-    }
-    return commands.ask_erasure(cast.petra(), **wishes)
+def asked(customer: str = CUSTOMER) -> ErasureRequest:
+    return commands.ask_erasure(cast.petra(), basis="objection", reason=WHY, customer=customer)
 
 
 def approved(customer: str = CUSTOMER) -> ErasureRequest:
@@ -41,10 +67,24 @@ def kid_of(session: UUID) -> UUID:
     return AgentSession.objects.get(pk=session).kid
 
 
+def entries_of_staff(kind: str) -> list[dict]:
+    """The payloads of one kind in today's staff log."""
+    rows = ledger.read_rows(staff.log_of(cast.tenant().pk, now()))
+    opened_rows = [ledger.open_row(row) for row in rows]
+    return [msgspec.json.decode(payload) for envelope, payload in opened_rows if envelope.kind == kind]
+
+
 @pytest.fixture
 def at_once(monkeypatch):
     """As if no process remembered a key any longer."""
     monkeypatch.setattr(keys, "CACHE_SECONDS", 0.0)
+
+
+def a_transfer_waits() -> UUID:
+    session = opened()
+    say(session, "Move $900.00 from savings to checking.")
+    say(session, "Yes.")
+    return session
 
 
 def test_who_asks_for_an_erasure_cannot_approve_it():
@@ -57,24 +97,353 @@ def test_who_asks_for_an_erasure_cannot_approve_it():
     assert commands.rule_erasure(cast.paul(), request.pk, State.APPROVED).ruled_by == cast.paul().actor
 
 
-def test_nothing_is_erased_before_it_is_approved(at_once):
+def test_whose_team_does_not_serve_the_subject_knows_of_no_such_subject():
     session = opened()
-    asked()
+    request = asked()
+    for wanted in ({"customer": CUSTOMER}, {"customer": "C-nobody"}):
+        with pytest.raises(erasure.UnknownSubject):
+            commands.ask_erasure(cast.charlie(), basis="objection", reason=WHY, **wanted)
+    with pytest.raises(states.UnknownSession):
+        commands.ask_erasure(cast.charlie(), basis="objection", reason=WHY, session=session)
+    with pytest.raises(erasure.UnknownErasure):
+        commands.rule_erasure(cast.charlie(), request.pk, State.APPROVED)
+    with pytest.raises(PermissionDenied):
+        commands.ask_erasure(cast.vera(), basis="objection", reason=WHY, customer=CUSTOMER)
+
+
+def test_erasing_an_unknown_subject_is_refused_and_makes_no_key():
+    petra, before = cast.petra(), SubjectKey.objects.count()
+    with pytest.raises(erasure.UnknownSubject):
+        commands.ask_erasure(petra, basis="objection", reason=WHY, customer="C-never-seen")
+    assert SubjectKey.objects.count() == before
+
+
+def test_nothing_is_erased_before_it_is_approved_or_after_it_is_refused(at_once):
+    session = opened()
+    request = asked()
+    assert erasing.carry_out_due() == 0
+    commands.rule_erasure(cast.paul(), request.pk, State.REFUSED)
     assert erasing.carry_out_due() == 0
     assert states.load(session).state.opened.customer == CUSTOMER
+    with pytest.raises(erasure.NotOpen):
+        commands.rule_erasure(cast.paul(), request.pk, State.APPROVED)
+
+
+def test_who_asked_may_withdraw_and_ask_again_but_not_twice_at_once():
+    opened()
+    request = asked()
+    with pytest.raises(erasure.AskedAlready):
+        asked()
+    commands.rule_erasure(cast.petra(), request.pk, State.WITHDRAWN)
+    assert asked().pk != request.pk
 
 
 def test_a_live_session_is_withdrawn_ended_sealed_and_erased(bank, at_once):
-    session = opened()
-    say(session, "Move $900.00 from savings to checking.")
-    say(session, "Yes.")
+    session = a_transfer_waits()
     kid = kid_of(session)
     assert ApprovalRequest.objects.get(session=session).state == "pending"
     approved()
     assert erasing.carry_out_due() == 1
     assert kinds(session)[-4:] == ["request.ended", "session.ended", "subject.erased", "session.sealed"]
     assert ApprovalRequest.objects.get(session=session).state == "withdrawn"
-    assert all(store.count(kid) == 0 for store in STORES)
+    assert [store.name for store in STORES if store.count(kid)] == []
     with pytest.raises(keys.Erased):
         states.load(session)
     assert ErasureRequest.objects.get().state == State.DONE
+    assert rebuild.check(session) == []
+
+
+def test_every_step_is_on_record_and_names_the_subject_by_key_alone(at_once):
+    kid = kid_of(opened())
+    request = approved()
+    erasing.carry_out_due()
+    steps = ("asked", "approved", "begun", "key_destroyed", "done")
+    told_of = [entries_of_staff(f"erasure.{step}") for step in steps]
+    assert [len(each) for each in told_of] == [1] * len(steps)
+    assert {each["subject_key"] for (each,) in told_of} == {str(kid)}
+    assert told_of[1][0]["basis"] == "objection"
+    assert (told_of[4][0]["asked_by"], told_of[4][0]["approved_by"]) == (request.asked_by, request.ruled_by)
+    assert traces(str(told_of), CUSTOMER, WHY) == []
+
+
+def test_nothing_follows_in_a_sealed_session_whoever_still_holds_its_lease(bank):
+    session = opened()
+    talking.say(cast.cleo(), session, "What is my balance?")
+    lease = leases.claim()
+    before = states.load(session)
+    erasing.closed(session, kid_of(session), "x")
+    states.remember(before)
+    size = ledger.read_head(session).size
+    assert ledger.append(before.head, batch_of(before)) is None
+    advance.advance(lease)  # finds an ended session: nothing to do
+    with pytest.raises(SessionSealed):
+        talking.say(cast.cleo(), session, "Hello?")
+    assert ledger.read_head(session).size == size
+
+
+def batch_of(loaded) -> ledger.Batch:
+    draft = ledger.Draft("message.added", b"{}")
+    return ledger.Batch([draft], loaded.place.kid, ledger.SYSTEM, "2026-11-21T00:00:00.000000Z", new_id())
+
+
+def test_the_appending_statement_itself_refuses_what_follows_a_seal():
+    session = opened()
+    talking.end(cast.cleo(), session, "hung up")
+    commands.seal(cast.alice(), session)
+    loaded = states.load(session)
+    assert loaded.head.sealed
+    assert ledger.append(loaded.head, batch_of(loaded)) is None
+    assert ledger.read_head(session).size == loaded.head.size
+
+
+def test_a_worker_that_is_executing_commits_nothing_into_an_erased_session(bank, at_once):
+    session = opened()
+    talking.say(cast.cleo(), session, "What is my balance?")
+    lease = leases.claim()
+    approved()
+    assert erasing.carry_out_due() == 1
+    size = ledger.read_head(session).size
+    advance.advance(lease)
+    assert ledger.read_head(session).size == size
+    assert AgentSession.objects.get(pk=session).ready_at is None
+    assert leases.claim() is None
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_an_erasure_that_was_killed_anywhere_is_carried_on_to_the_end(at_once, point):
+    session = opened()
+    kid = kid_of(session)
+    approved()
+    assert killed_at(point) == -9
+    keys.forget_all()
+    assert erasing.carry_out_due() == 1
+    assert kinds(session)[-2:] == ["subject.erased", "session.sealed"]
+    assert kinds(session).count("subject.erased") == 1
+    assert [store.name for store in STORES if store.count(kid)] == []
+
+
+def killed_at(point: str) -> int:
+    """The exit status of a process that is killed at that point while it erases."""
+    connections.close_all()
+    if (pid := os.fork()) == 0:
+        os.environ["CRASH_AT"] = point
+        try:
+            erasing.carry_out_due()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_an_erasure_is_carried_on_at_the_machine(at_once):
+    session = opened()
+    approved()
+    assert killed_at("after_destroying") == -9
+    done = run_at_machine()
+    assert (done.returncode, done.stdout) == (0, "0 erasures finished\n")  # others may remember the key for a minute
+    assert erasing.carry_out_due() == 1
+    assert kinds(session)[-1] == "session.sealed"
+
+
+def run_at_machine() -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "manage.py", "erasure", "run"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+def test_done_is_said_only_once_no_process_can_remember_the_key(monkeypatch):
+    opened()
+    request = approved()
+    assert erasing.carry_out_due() == 0
+    request.refresh_from_db()
+    assert (request.state, bool(request.destroyed_at)) == (State.APPROVED, True)
+    later = now() + timedelta(seconds=61)
+    monkeypatch.setattr(erasing, "now", lambda: later)
+    assert erasing.carry_out_due() == 1
+
+
+def test_who_is_erased_and_comes_back_gets_a_new_key_even_before_the_erasure_is_through():
+    old = kid_of(opened())
+    request = approved()
+    assert erasure.close(request)
+    new = kid_of(opened())
+    assert new != old
+    erasing.carry_out_due()
+    keys.forget_all()
+    assert erasure.is_destroyed(old)
+    assert states.load(opened()).place.kid == new
+
+
+def test_no_session_begins_under_a_key_that_is_about_to_be_destroyed(monkeypatch):
+    old = kid_of(opened())
+    erasure.close(approved())
+    monkeypatch.setattr(keys, "subject_kid", lambda *_: old)
+    with pytest.raises(keys.Erased):
+        opened()
+
+
+def test_erasing_twice_erases_the_second_life_apart_from_the_first(at_once):
+    first = opened()
+    approved()
+    assert erasing.carry_out_due() == 1
+    with pytest.raises(erasure.UnknownSubject):
+        asked()
+    second = opened()
+    assert states.load(second).state.opened.customer == CUSTOMER
+    approved()
+    assert erasing.carry_out_due() == 1
+    assert kinds(first)[-1] == kinds(second)[-1] == "session.sealed"
+    assert ErasureRequest.objects.filter(state=State.DONE).count() == 2
+
+
+def test_a_profile_is_sealed_and_goes_with_its_customer(bank, at_once):
+    session = opened()
+    say(session, "What is my balance?")
+    customer = kid_of(session)
+    profile_commands.consent(cast.cleo(), customer, "personalisation", True)
+    subject = logs.Subject(customer, cast.tenant().pk)
+    assert CustomerProfile.objects.filter(kid=customer).exists()
+    approved()
+    assert erasing.carry_out_due() == 1
+    assert kinds(subject.log)[-1] == "subject.erased"
+    assert ledger.read_head(subject.log).sealed
+    assert not CustomerProfile.objects.filter(kid=customer).exists()
+
+
+def test_an_instances_subject_is_erased_from_a_session_that_lives_on(at_once):
+    session = told()
+    talking.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    advance.advance_ready()
+    kid = kid_named(ANN)
+    assert {line[0] for line in privacy.detail(cast.petra(), asked(ANN).pk).sessions} == {session}
+    commands.rule_erasure(cast.paul(), ErasureRequest.objects.get().pk, State.APPROVED)
+    assert erasing.carry_out_due() == 1
+    states.forget_all()
+    assert not states.load(session).state.ended
+    assert ANNS not in str(states.load(session).state)
+    assert [store.name for store in STORES if store.count(kid)] == []
+    assert rebuild.check(session) == []
+
+
+def test_who_is_an_instance_in_an_erased_session_can_be_erased_too(at_once):
+    session = told()
+    talking.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    own = queries.session_line(cast.alice(), session).customer
+    ask = commands.ask_erasure(cast.petra(), basis="objection", reason=WHY, session=session)
+    assert ask.kid == own
+    commands.rule_erasure(cast.paul(), ask.pk, State.APPROVED)
+    assert erasing.carry_out_due() == 1
+    approved(ANN)
+    assert erasing.carry_out_due() == 1
+    assert kinds(session)[-2:] == ["subject.erased", "session.sealed"]
+    assert [store.name for store in STORES if store.count(kid_named(ANN))] == []
+
+
+def test_a_session_sealed_by_hand_is_erased_and_sealed_again(at_once):
+    session = opened()
+    talking.end(cast.cleo(), session, "hung up")
+    commands.seal(cast.alice(), session)
+    approved()
+    assert erasing.carry_out_due() == 1
+    assert kinds(session)[-3:] == ["session.sealed", "subject.erased", "session.sealed"]
+
+
+def test_old_proofs_still_verify_and_a_new_export_says_what_was_erased(bank, at_once, tmp_path):
+    session = a_transfer_waits()
+    before = export(session, tmp_path)
+    vkey = before.with_name(f"{before.name}.vkey").read_text().strip()
+    approved()
+    assert erasing.carry_out_due() == 1
+    assert verify.verify(before, vkey).ok
+    verdict = verify.verify(export(session, tmp_path), vkey)
+    assert verdict.ok, verdict.failures
+    assert (verdict.counts["disclosed"], verdict.counts["erased"]) == (0, len(kinds(session)))
+
+
+def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
+    caplog.set_level(logging.DEBUG)
+    session = a_transfer_waits()
+    say(session, "My dog is called Quokkaburra.")
+    profile_commands.consent(cast.cleo(), kid_of(session), "personalisation", True)
+    states.keep_snapshot(states.load(session))
+    secret = stored_of(kid_of(session))
+    assert len(secret) > 15
+    assert missing_from_files(secret) == []  # they are where the test looks for them
+    approved()
+    assert erasing.carry_out_due() == 1
+    assert set(missing_from_files(secret)) == set(secret)
+    words = (CUSTOMER, "Quokkaburra", "Zebrafinch", "900.00", "from savings")
+    for table, text in everything_stored().items():
+        assert traces(text, *words) == [], table
+    assert traces(in_valkey(), *words) == []
+    assert traces(caplog.text, *words) == []
+
+
+STORED = {
+    "audit_payload": "ciphertext",
+    "agent_sessions_agentsession": "card",
+    "agent_sessions_approvalrequest": "card",
+    "agent_sessions_snapshot": "sealed",
+    "agent_sessions_customerprofile": "sealed",
+    "audit_subjectkey": "wrapped",
+}
+
+
+def stored_of(kid: UUID) -> list[bytes]:
+    """The beginnings of all that is stored of the customer, their key included; staff's own logs are theirs."""
+    logs_of = [log for log, _ in erasure.logs_of(kid)]
+    theirs = {"audit_payload": "log = ANY(%(logs)s)", "audit_subjectkey": "kid = %(kid)s"}
+    found = []
+    for table, column in STORED.items():
+        where = theirs.get(table, "true")
+        rows = ledger.run(f"SELECT substr({column}, 1, 48) FROM {table} WHERE {where}", {"logs": logs_of, "kid": kid})
+        found += [bytes(row[0]) for row in rows]
+    return [each for each in found if len(each) == 48]
+
+
+def missing_from_files(wanted: list[bytes]) -> list[bytes]:
+    """Those of `wanted` that are in no file of the database once everything was rewritten."""
+    stack = settings.STACK
+    with psycopg.connect(stack.dsn(stack.superuser, stack.database), autocommit=True) as connection:
+        connection.execute("VACUUM FULL")
+        connection.execute("CHECKPOINT")
+        place = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()
+        folder = Path(connection.execute("SHOW data_directory").fetchone()[0]) / "base" / str(place[0])
+    data = b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
+    return [each for each in wanted if each not in data]
+
+
+def test_a_hold_blocks_an_erasure_until_it_is_lifted(at_once):
+    session = opened()
+    hold = commands.set_hold(cast.petra(), customer=CUSTOMER, reason="a case at court")
+    approved()
+    assert erasing.carry_out_due() == 0
+    assert [each.state for each in privacy.erasures(cast.paul())] == ["blocked"]
+    assert states.load(session).state.opened.customer == CUSTOMER
+    commands.lift_hold(cast.paul(), hold.pk)
+    assert erasing.carry_out_due() == 1
+    assert [len(entries_of_staff(kind)) for kind in ("hold.set", "hold.lifted")] == [1, 1]
+
+
+def test_a_hold_on_one_session_blocks_all_who_are_in_it_and_ends_by_itself(at_once, monkeypatch):
+    session = opened()
+    until = now() + timedelta(hours=1)
+    commands.set_hold(cast.petra(), session=session, whole=False, reason="a case", until=until)
+    approved()
+    assert erasing.carry_out_due() == 0
+    monkeypatch.setattr(holds, "now", lambda: until + timedelta(seconds=1))
+    assert erasing.carry_out_due() == 1
+
+
+def test_a_hold_comes_too_late_once_the_erasure_has_begun():
+    session = opened()
+    erasure.close(approved())
+    with pytest.raises(holds.TooLate):
+        commands.set_hold(cast.petra(), session=session, reason="a case at court")
+
+
+def test_who_may_not_hold_is_refused_and_a_stranger_finds_no_hold():
+    opened()
+    hold = commands.set_hold(cast.petra(), customer=CUSTOMER, reason="a case at court")
+    with pytest.raises(PermissionDenied):
+        commands.set_hold(cast.alice(), customer=CUSTOMER, reason="so it is")
+    with pytest.raises(holds.UnknownHold):
+        commands.lift_hold(cast.charlie(), hold.pk)
