@@ -208,6 +208,8 @@ SPECTACULAR_SETTINGS = {
         "GateKind": "sessions.api.shapes.versions.GATE_KIND",
         "MergeHow": "sessions.api.shapes.changes.MERGE_HOW",
         "ClashRule": "sessions.api.shapes.changes.CLASH_RULE",
+        "AccessKind": "sessions.api.shapes.auditing.ACCESS_KIND",
+        "GrantKind": "sessions.api.shapes.auditing.GRANT_KIND",
         "ErasureBasis": "sessions.api.shapes.privacy.ERASURE_BASIS",
         "ErasureState": "sessions.api.shapes.privacy.ERASURE_STATE",
         "ErasureRuling": "sessions.api.shapes.privacy.ERASURE_RULING",

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -157,3 +157,19 @@ def forget(log: UUID | None = None) -> None:
             _known.clear()
         else:
             _known.pop(log, None)
+
+
+def opened(places: Sequence[tuple[UUID, int]]) -> dict[tuple[UUID, int], dict[str, object]]:
+    """The facts of entries by (log, seq); those of a reader who was erased are not among them."""
+    rows = ledger.run(
+        "SELECT e.log, e.seq, e.envelope, p.ciphertext"
+        " FROM unnest(%(logs)s::uuid[], %(seqs)s::bigint[]) AS wanted(log, seq)"
+        " JOIN audit_entry e USING (log, seq) LEFT JOIN audit_payload p USING (log, seq)",
+        {"logs": [log for log, _ in places], "seqs": [seq for _, seq in places]},
+    )
+    found = {}
+    for log, seq, envelope, ciphertext in rows:
+        row = ledger.Row(seq, bytes(envelope), None if ciphertext is None else bytes(ciphertext))
+        with suppress(keys.Erased):
+            found[log, seq] = msgspec.json.decode(ledger.open_row(row)[1], type=dict[str, object])
+    return found

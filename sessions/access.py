@@ -180,8 +180,8 @@ def note(user: Person, what: str, seen: Iterable[Seen], **facts: object) -> None
         return
     read = _Read(what, {name: value for name, value in facts.items() if value not in ("", None)}, {})
     read.take(seen)
-    if not read.seen and kind is Kind.LISTED:
-        return  # a list without a row that this person may read says nothing about anybody
+    if not read.seen and kind is not Kind.SEARCHED:
+        return  # nothing about anybody; that somebody was not found is
     answer = _answer.get()
     if answer is None:
         _write(user, [read])

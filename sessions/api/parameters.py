@@ -42,6 +42,13 @@ class Parameters:
             raise Invalid(f"want a whole number from {low} to {high}", field=name)
         return int(text)
 
+    def text(self, name: str, most: int = 200) -> str:
+        """A text of at most so many characters; empty when the parameter is absent."""
+        text = self._given.get(name, "")
+        if len(text) > most or "\x00" in text:
+            raise Invalid(f"want at most {most} characters, without NUL", field=name)
+        return text
+
     def one_of(self, name: str, allowed: list[str]) -> str:
         """One of the words allowed; an empty text when the parameter is absent."""
         text = self._given.get(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.api.views import (
+    auditing,
     changes,
     charts,
     data,
@@ -20,6 +21,12 @@ from sessions.api.views import (
 )
 
 urlpatterns = [
+    path("audit/access", auditing.AccessEntries.as_view()),
+    path("audit/staff", auditing.StaffEntries.as_view()),
+    path("audit/sample", auditing.Samples.as_view()),
+    path("audit/downtimes", auditing.Downtimes.as_view()),
+    path("audit/grants", auditing.Grants.as_view()),
+    path("audit/grants/<str:grant>", auditing.OneGrant.as_view()),
     path("sessions", sessions.Sessions.as_view()),
     path("sessions/<str:session>", sessions.OneSession.as_view()),
     path("sessions/<str:session>/messages", sessions.Messages.as_view()),

@@ -19,6 +19,13 @@ committed = pytest.mark.django_db(transaction=True)  # the worker sees only what
 
 OPEN = {"customer": "C-1001", "agent": "bank", "channel": "phone"}
 OPERATIONS = [
+    ("GET", "/audit/access"),
+    ("GET", "/audit/staff"),
+    ("GET", "/audit/sample"),
+    ("GET", "/audit/downtimes"),
+    ("GET", "/audit/grants"),
+    ("POST", "/audit/grants"),
+    ("DELETE", "/audit/grants/{grant}"),
     ("GET", "/sessions"),
     ("POST", "/sessions"),
     ("GET", "/sessions/{session}"),
@@ -107,6 +114,7 @@ NOT_OPERATIONS = [
 ]
 ON_A_SESSION = [(method, path) for method, path in OPERATIONS if "{session}" in path]
 BODIES: dict[str, dict[str, Any]] = {
+    "grants": {"user": UNKNOWN, "team": UNKNOWN, "kinds": ["read"], "until": "2031-01-01T00:00:00Z", "reason": "so"},
     "topics": {"topic": "loan", "change": "open"},
     "state": {"seen": 1, "changes": [{"path": "state.goal", "value": "a card"}]},
     "data": {"type": "data", "kind": "notes", "data": {"asked": 1}},
@@ -149,6 +157,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 NAMED = {
     "agent": "bank",
+    "grant": UNKNOWN,
     "name": "bank",
     "session": UNKNOWN,
     "request_id": UNKNOWN,

@@ -16,6 +16,7 @@ from tests.shell.pages import read
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
+    "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey",
     "chat", "chat_with", "chat_changes", "chat_say",

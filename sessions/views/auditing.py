@@ -1,0 +1,276 @@
+"""Pages for auditors: who read what, random samples, downtimes of the log, what staff did, and who may look how long.
+
+All of it is plain forms and tables: it works without a script.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from agentstate.clock import now
+from agentstate.errors import Invalid, Refused
+from agentstate.people import grants
+from agentstate.people.models import Membership, Team, User
+from agentstate.people.permissions import GRANTABLE, Permission, PermissionDenied, Role, teams_with
+from agentstate.people.queries import display_names
+from sessions import words
+from sessions.access import Kind
+from sessions.queries import auditing as queries
+from sessions.views.frame import as_id, console
+
+PAGE = 50
+SAMPLE = 20  # entries, unless the asker says otherwise
+WHAT = {
+    Kind.LISTED: "Saw a list",
+    Kind.READ: "Read",
+    Kind.LOG_READ: "Looked into a log",
+    Kind.SEARCHED: "Searched",
+    Kind.PROFILE_READ: "Read a customer's profile",
+    Kind.UNMASKED: "Read private values",
+    Kind.PROVED: "Had entries proved",
+    Kind.EXPORTED: "Exported",
+    Kind.OPENED: "Opened a live view",
+    Kind.CLOSED: "Closed a live view",
+    Kind.REFUSED: "Was refused",
+}
+PARTS = {"sequencer": "No head was written", "signer": "No head was signed"}
+
+
+@console
+@require_safe
+def access_log(request: HttpRequest) -> HttpResponse:
+    """Who read what, newest first; narrowed by reader, session, day and kind."""
+    given = request.GET
+    asked = {name: given.get(name, "").strip() for name in ("reader", "session", "day", "kind")}
+    lines = queries.reads(
+        request.user,
+        reader=asked["reader"],
+        session=as_id(asked["session"], "session") if asked["session"] else None,
+        day=_day(asked["day"]),
+        kind=asked["kind"],
+        after=given.get("after", ""),
+        limit=PAGE + 1,
+    )
+    context = {
+        "here": "audit",
+        "part": "access",
+        "lines": [(line, WHAT[Kind(line.kind)], _spans(line)) for line in lines[:PAGE]],
+        "asked": asked,
+        "kinds": [(kind.value, text) for kind, text in WHAT.items()],
+        "readers": queries.readers(request.user),
+        "names": display_names({line.reader for line in lines}),
+        "older": lines[PAGE - 1].cursor if len(lines) > PAGE else "",
+        "newest": not given.get("after"),
+    }
+    return render(request, "audit/access.html", context)
+
+
+def _spans(line: queries.ReadLine) -> list[tuple[UUID, str]]:
+    """The sessions that an entry is about, with the entries that were read."""
+    facts = line.facts or {}
+    told: dict[str, tuple[int, int]] = {}
+    for part in (*facts.get("reads", ()), facts):
+        for name, (first, last) in part.get("about", {}).items():
+            if last >= 0 or name not in told:
+                told[name] = (first, last)
+    return [(each, _span(told.get(str(each), (-1, -1)))) for each in line.about]
+
+
+def _span(span: tuple[int, int]) -> str:
+    first, last = span
+    return "" if last < 0 else f"entry {first}" if first == last else f"entries {first} to {last}"
+
+
+def _day(text: str, field: str = "day") -> date | None:
+    try:
+        return date.fromisoformat(text) if text else None
+    except ValueError:
+        raise Invalid(f"got {text[:40]!r}, want a day such as 2026-11-21", field=field) from None
+
+
+@console
+@require_safe
+def samples(request: HttpRequest) -> HttpResponse:
+    """Random entries: a form, and with a seed what it draws."""
+    given = request.GET
+    asked = {name: given.get(name, "").strip() for name in ("seed", "n", "session", "from", "to")}
+    drawn = None
+    if asked["seed"]:
+        drawn = queries.sample(
+            request.user,
+            seed=asked["seed"],
+            wanted=_count(asked["n"]),
+            sessions=tuple(as_id(text, "session") for text in asked["session"].split()),
+            opened_from=_midnight(asked["from"], "from"),
+            opened_to=_midnight(asked["to"], "to"),
+        )
+    elif not queries.may_audit(request.user):
+        raise _denied(Permission.AUDIT)
+    context = {
+        "here": "audit",
+        "part": "samples",
+        "asked": {**asked, "seed": asked["seed"] or secrets.token_hex(8), "n": asked["n"] or SAMPLE},
+        "sample": drawn,
+        "lines": [(line, words.plain(line.kind)) for line in drawn.entries] if drawn else [],
+        "most": queries.MOST_SAMPLED,
+    }
+    return render(request, "audit/samples.html", context)
+
+
+def _count(text: str) -> int:
+    if not text:
+        return SAMPLE
+    if not (text.isascii() and text.isdigit() and len(text) < 6):
+        raise Invalid(f"got {text[:20]!r}, want a number", field="n")
+    return int(text)
+
+
+def _midnight(text: str, field: str) -> datetime | None:
+    day = _day(text, field)
+    return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+@console
+@require_safe
+def gaps(request: HttpRequest) -> HttpResponse:
+    """When sequencer or signer did not run."""
+    before = request.GET.get("before", "")
+    lines = queries.gaps(request.user, before=_leaf(before) if before else None, limit=PAGE + 1)
+    context = {
+        "here": "audit",
+        "part": "gaps",
+        "lines": [(line, PARTS.get(line.part, words.plain(line.part))) for line in lines[:PAGE]],
+        "older": lines[PAGE - 1].index if len(lines) > PAGE else None,
+    }
+    return render(request, "audit/gaps.html", context)
+
+
+def _leaf(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise Invalid(f"got {text[:20]!r}, want a number", field="before")
+    return int(text)
+
+
+@console
+@require_safe
+def staff_log(request: HttpRequest) -> HttpResponse:
+    """What staff and accounts did on a day."""
+    day = _day(request.GET.get("day", "")) or now().date()
+    before = request.GET.get("before", "")
+    lines = queries.staff_entries(request.user, day, before=_leaf(before) if before else None, limit=PAGE + 1)
+    shown = lines[:PAGE]
+    context = {
+        "here": "audit",
+        "part": "staff",
+        "day": day,
+        "earlier": _beside(day, -1),
+        "later": _beside(day, 1) if day < now().date() else None,
+        "lines": [(line, words.plain(line.kind.replace(".", " ")), _told(line)) for line in shown],
+        "names": display_names({line.actor for line in shown} | {line.subject for line in shown}),
+        "older": shown[-1].seq if len(lines) > PAGE else None,
+    }
+    return render(request, "audit/staff.html", context)
+
+
+def _beside(day: date, days: int) -> date | None:
+    try:
+        return day + timedelta(days=days)
+    except OverflowError:
+        return None
+
+
+def _told(line: queries.StaffLine) -> str:
+    if line.facts is None:
+        return "erased with its subject"
+    return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in line.facts.items() if value != "")
+
+
+@console
+@require_http_methods(["GET", "HEAD", "POST"])
+def grants_page(request: HttpRequest) -> HttpResponse:
+    """Who may look at what, and until when; POST gives a grant."""
+    if request.method != "POST":
+        return _grants(request)
+    typed = {name: request.POST.get(name, "").strip() for name in ("user", "team", "until", "reason", "sessions")}
+    try:
+        _give(request, typed)
+    except Refused as refusal:
+        return _grants(request, typed, refusal)
+    messages.success(request, "The grant is given. It ends by itself.")
+    return redirect("audit_grants")
+
+
+def _give(request: HttpRequest, typed: dict[str, str]) -> None:
+    user = User.objects.filter(pk=as_id(typed["user"], "user")).first()
+    team = Team.objects.filter(pk=as_id(typed["team"], "team")).first()
+    until = _midnight(typed["until"], "until")
+    if user is None or team is None:
+        raise Invalid("choose somebody and a team", field="user")
+    if until is None:
+        raise Invalid("say until when", field="until")
+    grants.give(
+        user,
+        team,
+        until=until,
+        reason=typed["reason"],
+        by=_person(request),
+        kinds=request.POST.getlist("kinds"),
+        sessions=[as_id(text, "sessions") for text in typed["sessions"].split()],
+        opened_from=_midnight(request.POST.get("from", "").strip(), "from"),
+        opened_to=_midnight(request.POST.get("to", "").strip(), "to"),
+    )
+
+
+def _grants(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Refused | None = None) -> HttpResponse:
+    user = _person(request)
+    mine = teams_with(user, Permission.CONFIGURE)
+    given = list(grants.given(user)[:PAGE])
+    if not mine and not given and not queries.may_audit(user):
+        raise _denied(Permission.AUDIT)
+    auditors = Membership.objects.filter(role=Role.AUDITOR, team__in=mine).select_related("user", "team")
+    context = {
+        "here": "audit",
+        "part": "grants",
+        "lines": [(grant, _standing(grant), grant.team_id in mine) for grant in given],
+        "auditors": sorted({each.user for each in auditors}, key=lambda each: each.display_name),
+        "teams": sorted({each.team for each in auditors}, key=lambda each: each.name),
+        "kinds": [each.value for each in GRANTABLE if each is not Permission.SEE],
+        "typed": typed or {},
+        "refusal": refusal,
+        "names": display_names({grant.given_by for grant in given}),
+    }
+    status = (422 if isinstance(refusal, Invalid) else refusal.status) if refusal else 200
+    return render(request, "audit/grants.html", context, status=status)
+
+
+def _standing(grant: grants.AccessGrant) -> str:
+    if grant.revoked_at is not None:
+        return "Taken back"
+    if grant.until <= now():
+        return "Ended"
+    return "Runs" if grant.starts <= now() else "Not begun"
+
+
+@console
+@require_POST
+def grant_revoke(request: HttpRequest, grant_id: UUID) -> HttpResponse:
+    """Take a grant back."""
+    grants.revoke(grant_id, _person(request))
+    messages.success(request, "The grant is taken back.")
+    return redirect("audit_grants")
+
+
+def _person(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)  # `console` lets nobody else in
+    return request.user
+
+
+def _denied(permission: Permission) -> PermissionDenied:
+    return PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
