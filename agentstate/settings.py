@@ -274,6 +274,12 @@ KEY_ENCRYPTION_KEY = env.str("LEDGER_KEK", default="")
 KEY_ENCRYPTION_KEYS_BEFORE = env.list("LEDGER_KEK_OLD", default=[])
 SIGNER_SOCKET = env.str("SIGNER_SOCKET", default=str(STACK.socket_dir / "signer.sock"))
 LOG_KEY_OVERLAP_DAYS = env.float("LOG_KEY_OVERLAP_DAYS", default=30.0)  # an old log key signs beside the new for so long
+LOG_SECOND_SIGNATURE = env.bool("LOG_SECOND_SIGNATURE", default=False)  # ML-DSA-44 beside Ed25519 under every head
+WITNESSES = env.str("WITNESSES", default="").split()  # vkey and URL in turn; docs/settings.md says how
+WITNESS_EVERY = env.float("WITNESS_EVERY", default=10.0)
+TIMESTAMP_URL = env.str("TIMESTAMP_URL", default="")  # a time-stamp authority (RFC 3161)
+TIMESTAMP_ROOT = env.str("TIMESTAMP_ROOT", default="")  # file with its root certificate (PEM)
+TIMESTAMP_EVERY = env.float("TIMESTAMP_EVERY", default=3600.0)
 SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
 SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.05)  # and after a round that found some
 HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)

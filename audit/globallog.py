@@ -227,6 +227,18 @@ def gaps(tenant: UUID) -> list[Gap]:
     return [Gap(*row) for row in rows]
 
 
+# `agentstate key/1` and a newline; written out, so that the index audit_glog_keys finds them.
+_INTRODUCTIONS = r"""
+SELECT "index", body FROM audit_glog
+  WHERE tenant = %(tenant)s AND substr(body, 1, 17) = '\x6167656e747374617465206b65792f310a'::bytea
+  ORDER BY 1"""
+
+
+def introductions(tenant: UUID) -> list[tuple[int, bytes]]:
+    """The leaves that introduce log keys, each a note signed by the key before it, with their indexes, oldest first."""
+    return [(index, bytes(note)) for index, note in run(_INTRODUCTIONS, {"tenant": tenant})]
+
+
 def map_proof(tenant: UUID, log: UUID) -> MapEvidence | None:
     """What the newest head map says of `log`; None when there is no map yet. It may stand in an unsigned head still:
     `audit.sequencer.settle(log, with_map=True)` sees to it that it does not.

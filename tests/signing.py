@@ -31,9 +31,13 @@ class SignerThread:
             await self._over.wait()
 
     def forget(self) -> None:
-        """Forget every head: the database of the next test knows none of them."""
-        for heads in (self.state_dir / "signer").glob("*.heads"):
+        """Forget every head and every key but the first: the database of the next test knows none of them."""
+        folder = self.state_dir / "signer"
+        for heads in folder.glob("*.heads"):
             heads.write_bytes(b"") if heads.name == "global.heads" else heads.unlink()
+        for later in [*folder.glob("keys/00[2-9].*"), *(self.state_dir / "secrets").glob("log-*.key")]:
+            later.unlink()
+        self.signer.keys.forget()
 
     def stop(self) -> None:
         self._loop.call_soon_threadsafe(self._over.set)

@@ -40,11 +40,10 @@ def beat(stack: Endpoints, env: dict[str, str]) -> Program:
     return _python(stack, "beat", arguments, schedule, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
 
 
-def signer(stack: Endpoints, origin: str, socket: str, overlap: float, gap: float) -> Program:
+def signer(stack: Endpoints, origin: str, socket: str, *options: str) -> Program:
     """The only holder of the log key. It needs no Django and no database, and stops after those who ask it."""
     arguments = (
-        "audit.signing", "--state-dir", str(stack.state_dir), "--origin", origin, "--socket", socket,
-        "--overlap", str(overlap), "--gap", str(gap),
+        "audit.signing", "--state-dir", str(stack.state_dir), "--origin", origin, "--socket", socket, *options,
     )  # fmt: skip
     return replace(_python(stack, "signer", arguments, f"--socket {socket} ", {}), layer=1)
 

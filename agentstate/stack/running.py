@@ -94,8 +94,10 @@ def healthy(url: str) -> bool:
 
 
 def _signer(stack: Endpoints) -> Program:
-    days, gap = settings.LOG_KEY_OVERLAP_DAYS, settings.GAP_SECONDS
-    return programs.signer(stack, settings.LOG_ORIGIN, settings.SIGNER_SOCKET, days, gap)
+    options = ["--overlap", str(settings.LOG_KEY_OVERLAP_DAYS), "--gap", str(settings.GAP_SECONDS)]
+    if settings.LOG_SECOND_SIGNATURE:
+        options.append("--second")
+    return programs.signer(stack, settings.LOG_ORIGIN, settings.SIGNER_SOCKET, *options)
 
 
 def _migrate(stack: Endpoints) -> None:

@@ -21,10 +21,11 @@ def main() -> int:
     parser.add_argument("--socket", type=Path, required=True, help="where to answer")
     parser.add_argument("--overlap", type=float, default=30.0, help="days that an old key signs beside a new one")
     parser.add_argument("--gap", type=float, default=GAP, help="seconds away that are recorded as a downtime")
+    parser.add_argument("--second", action="store_true", help="sign heads with ML-DSA-44, too")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
-        signer = Signer(options.state_dir, options.origin, timedelta(days=options.overlap))
+        signer = Signer(options.state_dir, options.origin, timedelta(days=options.overlap), second=options.second)
         serve(signer, options.state_dir, options.socket, options.gap)
     except AgentStateError as error:
         print(f"{error} {error.remedy}".strip(), file=sys.stderr)

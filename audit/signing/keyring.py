@@ -4,6 +4,7 @@
     signer/keys/001.vkey       the public half, which stays when the private one is retired
     signer/keys/002.note       by which the second was introduced, signed by the first
     signer/keys/002.active     since when it signs (RFC 3339); without it the key is only announced
+    secrets/log-second.key     ML-DSA-44, if heads are to have a second signature that quantum computers do not forge
 
 Every file is written once and whole. For a while after a key became active its predecessor signs too, so that those
 who trust only the old one have time to follow; then the old private key is removed.
@@ -19,18 +20,24 @@ from pathlib import Path
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 from agentstate.files import write_once
 from audit.signing.errors import BadLogKey, BadMemory, NotSigned
-from audit.tlog import note
+from audit.tlog import cosignature, note
 
 ROTATION = "agentstate key/1"  # first line of the text that introduces a key
 
 
 class Keyring:
-    """Keys under the name `origin`. `overlap`: for how long the old key signs beside the new."""
+    """Keys under the name `origin`. `overlap`: for how long the old key signs beside the new. `second`: whether heads
+    are signed with ML-DSA-44, too.
+    """
 
-    def __init__(self, state_dir: Path, origin: str, overlap: timedelta, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, state_dir: Path, origin: str, overlap: timedelta, now: Callable[[], datetime], second: bool = False
+    ) -> None:
         self.origin = origin
         self._secrets = state_dir / "secrets"
         self._memory = state_dir / "signer"
@@ -38,6 +45,7 @@ class Keyring:
         self._overlap, self._now = overlap, now
         self._keys: dict[int, Ed25519PrivateKey] = {}
         self._prepare()
+        self._second = _second(self._secrets / "log-second.key") if second else None
 
     def known(self) -> list[note.VerifierKey]:
         """Every key that ever signed or is announced, oldest first."""
@@ -78,6 +86,15 @@ class Keyring:
         first, *others = (note.sign(text, self.origin, key) for key in self.signing())
         return first + b"".join(other[len(text.encode()) + 1 :] for other in others)
 
+    def sign_head(self, body: str) -> bytes:
+        """`sign` of a head, with the second signature (a cosignature without a time) if there is to be one."""
+        signed = self.sign(body)
+        return note.extended(signed, [cosignature.make(body, self.origin, self._second, 0)]) if self._second else signed
+
+    def second(self) -> str:
+        """The public key of the second signature; "" when there is none."""
+        return str(cosignature.key_of(self.origin, self._second)) if self._second else ""
+
     def announce(self) -> bytes:
         """Make the next key and the note that introduces it; asked again, the same note. Safe to be interrupted."""
         following = self.current() + 1
@@ -97,6 +114,10 @@ class Keyring:
         if number is None:
             raise NotSigned("No new key is announced.")
         write_once(self._file(number, "active"), f"{self._now().isoformat()}\n".encode("ascii"))
+
+    def forget(self) -> None:
+        """Read the keys anew when they are needed next."""
+        self._keys.clear()
 
     def _prepare(self) -> None:
         first, heads = self._key_path(1), self._memory / "global.heads"
@@ -134,22 +155,38 @@ class Keyring:
         return self._public / f"{number:03d}.{kind}"
 
 
+def _second(path: Path) -> MLDSA44PrivateKey:
+    if not path.exists():
+        write_once(path, _pem(MLDSA44PrivateKey.generate()))
+    key = _load(path)
+    if not isinstance(key, MLDSA44PrivateKey):
+        raise BadLogKey(f"{path} is not an ML-DSA-44 key.")
+    return key
+
+
 def _read_key(path: Path) -> Ed25519PrivateKey:
+    key = _load(path)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise BadLogKey(f"{path} is not an Ed25519 key.")
+    return key
+
+
+def _load(path: Path) -> PrivateKeyTypes:
     if not path.exists():
         raise BadLogKey(f"{path} is gone, but heads were signed with it: restore it from its backup.")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise BadLogKey(f"{path} can be read by others (mode {mode:03o}): run chmod 600 on it.")
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        return serialization.load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         raise BadLogKey(f"{path} is not a private key in PEM form.") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise BadLogKey(f"{path} is not an Ed25519 key.")
-    return key
 
 
 def _write_key(path: Path) -> None:
-    key = Ed25519PrivateKey.generate()
+    write_once(path, _pem(Ed25519PrivateKey.generate()))
+
+
+def _pem(key: Ed25519PrivateKey | MLDSA44PrivateKey) -> bytes:
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
-    write_once(path, key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    return key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)

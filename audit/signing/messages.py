@@ -78,9 +78,12 @@ class Downtime(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True, tag="known"):
-    """Keys (the one that signs now, and all, oldest first), their introductions, the last head, downtimes."""
+    """Keys (the one that signs now, that of the second signature or "", and all, oldest first), the notes that
+    introduced them, the size of the last head, downtimes.
+    """
 
     vkey: str
+    second: str
     vkeys: list[str]
     introductions: list[bytes]
     size: int

@@ -36,10 +36,15 @@ class Signer:
     """Signs for the logs under `origin`, with keys and memory under `state_dir`. One process and thread at a time."""
 
     def __init__(
-        self, state_dir: Path, origin: str, overlap: timedelta = OVERLAP, now: Callable[[], datetime] = clock.now
+        self,
+        state_dir: Path,
+        origin: str,
+        overlap: timedelta = OVERLAP,
+        now: Callable[[], datetime] = clock.now,
+        second: bool = False,
     ) -> None:
         self.origin = origin
-        self.keys = Keyring(state_dir, origin, overlap, now)
+        self.keys = Keyring(state_dir, origin, overlap, now, second)
         self.memory = Memory(state_dir / "signer")
 
     def vkey(self) -> str:
@@ -69,7 +74,7 @@ class Signer:
             )
         if size > signed:
             self.memory.remember(GLOBAL, (size, root))
-        return self.keys.sign(body)
+        return self.keys.sign_head(body)
 
     def sign_head(self, log: UUID, size: int, root: bytes, index: int, proof: Sequence[bytes], head: bytes) -> bytes:
         """The signed head of one log, whose body is leaf `index` of the global log as the note `head` signs it.
@@ -86,7 +91,7 @@ class Signer:
         _must_extend(last, size, root)
         if last != (size, root):
             self.memory.remember(str(log), (size, root))
-        return self.keys.sign(body)
+        return self.keys.sign_head(body)
 
     def sign_text(self, text: str) -> bytes:
         """A note over a text that is no head and introduces no key. Raises NotSigned."""

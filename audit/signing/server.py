@@ -171,6 +171,7 @@ class Desk:
         keys, last = self._signer.keys, self._signer.last()
         return Known(
             keys.vkey(),
+            keys.second(),
             [str(key) for key in keys.known()],
             keys.introductions(),
             last[0] if last else 0,

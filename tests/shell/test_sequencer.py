@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from importlib import import_module
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
 from audit import electing, globallog, ledger, sequencer, signer
@@ -442,3 +444,51 @@ def test_an_idle_log_is_signed_anew(settings):
     eventually(lambda: ledger.run("SELECT count(*) FROM audit_signedhead", {})[0][0] > 2, what="signed anew")
     office.stop()
     assert globallog.state(TENANT).size == 1
+
+
+# --- commands
+
+
+@pytest.fixture
+def of_the_house(monkeypatch):
+    """The commands look after the tests' tenant."""
+    for name in ("rotate-log-key", "headmap"):
+        monkeypatch.setattr(import_module(f"audit.management.commands.{name}"), "tenant", lambda: TENANT)
+
+
+@pytest.mark.django_db
+def test_the_head_map_is_checked_and_made_anew_from_the_leaves(of_the_house):
+    for _ in range(3):
+        sequencer.settle(new_log().log, with_map=True)
+    call_command("headmap", "--check")
+    connection.cursor().execute("UPDATE audit_mapbucket SET data = overlay(data PLACING '\\xff' FROM 40)")
+    with pytest.raises(CommandError, match="3 buckets of the head map are not as the leaves say"):
+        call_command("headmap", "--check")
+    call_command("headmap", "--rebuild")
+    call_command("headmap", "--check")
+    sequencer.settle(new_log().log, with_map=True)
+    assert kept_map() == replayed_map()
+
+
+@pytest.mark.django_db
+def test_a_new_key_is_introduced_in_the_global_log_and_both_sign(of_the_house, capsys):
+    sequencer.settle(new_log().log)
+    old = note.parse_vkey(signer.vkey())
+    call_command("rotate-log-key")
+    new = note.parse_vkey(signer.vkey())
+    assert f"old key {old}\nnew key {new}" in capsys.readouterr().out
+    ((index, introduction),) = globallog.introductions(TENANT)
+    assert note.open_note(introduction, [old]).splitlines() == ["agentstate key/1", old.name, str(new)]
+    sequencer.settle(new_log().log)
+    head = globallog.signed_head(TENANT)
+    for key in (old, new):
+        assert open_signed(head.checkpoint, [key]).size == head.size > index
+
+
+@pytest.mark.django_db
+def test_a_rotation_that_was_interrupted_goes_on_with_the_key_that_was_announced(of_the_house):
+    announced = signer.announce()
+    sequencer.run_once(TENANT, extra=[announced])
+    call_command("rotate-log-key")
+    assert [body for _, body in globallog.introductions(TENANT)] == [announced]
+    assert signer.vkey() == note.parse(announced).text.splitlines()[2]

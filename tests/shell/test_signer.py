@@ -20,7 +20,7 @@ from audit.signing import messages
 from audit.signing.errors import AlreadySigning, BadLogKey, BadMemory, HeadRefused, NotSigned, SignerDown
 from audit.signing.rules import Behind, Signer
 from audit.signing.server import Diary, held
-from audit.tlog import checkpoint, note, tree
+from audit.tlog import checkpoint, cosignature, note, tree
 from tests.processes import ROOT, eventually
 
 LOG = UUID("018f0000-0000-7000-8000-000000000001")
@@ -388,3 +388,12 @@ def test_a_downtime_is_found_at_the_next_start(tmp_path):
 def test_the_signer_needs_neither_django_nor_the_database():
     script = "import sys, audit.signing.server; sys.exit('django' in sys.modules or 'psycopg' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_second_signature_stands_beside_the_first_where_it_is_asked_for(tmp_path):
+    own = signer(tmp_path, second=True)
+    signed = own.sign_global(1, root(1), 0, [])
+    second = note.parse_vkey(own.keys.second(), [note.ML_DSA_44])
+    assert cosignature.cosigned(signed, [second]) == {second: 0}
+    assert checkpoint.open_signed(signed, [note.parse_vkey(own.vkey())]).size == 1
+    assert signer(tmp_path, second=True).keys.second() == str(second)

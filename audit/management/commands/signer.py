@@ -24,7 +24,7 @@ class Command(BaseCommand):
         state_dir = Path(settings.STATE_DIR)
         overlap = timedelta(days=settings.LOG_KEY_OVERLAP_DAYS)
         try:
-            signer = Signer(state_dir, settings.LOG_ORIGIN, overlap)
+            signer = Signer(state_dir, settings.LOG_ORIGIN, overlap, second=settings.LOG_SECOND_SIGNATURE)
             serve(signer, state_dir, Path(settings.SIGNER_SOCKET), settings.GAP_SECONDS)
         except AgentStateError as error:
             raise CommandError(f"{error} {error.remedy}".strip()) from None
