@@ -6,14 +6,18 @@ It needs Python 3.11 and `cryptography`; it imports nothing else of the project 
 or network, so an auditor can read it from top to bottom and keep a copy. It is a second reading of the
 formats in audit/tlog, not a user of it.
 
-What it proves, given a log key that the auditor got from elsewhere than the bundle: the signed head is by
-that key; its root is the root over exactly the entries in the bundle, in this order; every disclosed payload
+What it proves, given a log key or a policy that the auditor got from elsewhere than the bundle: the signed head
+of the global log is by that key, and cosigned by as many witnesses as the policy asks for; the session's head
+stands in that log, and the newest head map in it says that there is no later one, so the end was not cut off;
+the head's root is the root over exactly the entries in the bundle, in this order; every disclosed payload
 is the one whose hash and key commitment the entry holds; every file, the report too, is the one that was
 signed.
-What it cannot prove: that what was recorded was true then, or that no later head exists.
+What it cannot prove: that what was recorded was true then; that nobody is shown another history, unless a
+witness that the operator does not run cosigned; that the session did not go on after the head map.
 
-Order of reading: archive (the zip, byte for byte), JSON, notes and keys, tree, entry, story (what the entries
-say together), verifier, command line. All failures are collected; nothing here raises at a hostile file.
+Order of reading: archive (the zip, byte for byte), JSON, notes and keys, policy, tree, the global log, time,
+entry, story (what the entries say together), verifier, command line. All failures are collected; nothing here
+raises at a hostile file.
 """
 
 from __future__ import annotations
@@ -39,15 +43,20 @@ from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-FORMAT = "agentstate-export/1"
+FORMAT = "agentstate-export/2"
 MANIFEST_TITLE = "agentstate export manifest v1"
 CHUNK = 256  #: entries per file, as in C2SP tlog-tiles
-TOP_FILES = ("README.txt", "report.html", "report.json")
+TOP_FILES = ("README.txt", "policy", "report.html", "report.json")
+LOG_FILES = ("log/checkpoint", "log/head.tlog-proof", "log/headmap.json", "log/headmap.tlog-proof")
+MAP_TITLE = "agentstate headmap/1"
+KEY_TITLE = "agentstate key/1"
+PROOF_TITLE = "c2sp.org/tlog-proof@v1"
 MAX_BUNDLE = 2**32 - 1  #: bytes; the archive has no zip64 form
 MAX_ENTRIES = 2**22
 MAX_PAYLOAD = 2**25  #: bytes of one ciphertext, and of one event when unpacked
 MAX_TEXT = 2**25  #: bytes of a manifest or of one file of disclosures
 MAX_NOTE = 1_000_000
+MAX_POLICY = 100_000
 MAX_FAILURES = 1_000  #: kept in full; further ones are counted
 CLOCK_TOLERANCE = timedelta(minutes=2)  #: writers on several machines may disagree by this much
 FUTURE_TOLERANCE = timedelta(days=1)  #: the auditor's own clock may be wrong by this much
@@ -79,6 +88,8 @@ class Verdict:
         default_factory=lambda: {"entries": 0, "disclosed": 0, "withheld": 0, "erased": 0, "pruned": 0, "failures": 0}
     )
     head: dict[str, Any] | None = None
+    log: dict[str, Any] | None = None  #: the global log's head, who cosigned it, and how fresh it is
+    timestamp: dict[str, str] | None = None
     key: dict[str, str] | None = None
     finished: bool = False
 
@@ -97,6 +108,8 @@ class Verdict:
             "failures": [asdict(failure) for failure in self.failures],
             "counts": self.counts,
             "head": self.head,
+            "log": self.log,
+            "timestamp": self.timestamp,
             "key": self.key,
         }
 
@@ -246,7 +259,7 @@ def tiles(count: int) -> Iterator[tuple[int, int]]:
 
 def layout(entries: int) -> Iterator[str]:
     """The name of every file of a bundle with so many entries."""
-    yield from (*TOP_FILES, "manifest.json", "manifest.note", "session/checkpoint")
+    yield from (*TOP_FILES, *LOG_FILES, "manifest.json", "manifest.note", "session/checkpoint")
     for index, width in tiles(entries):
         path = tile_path(index, width)
         yield from (f"session/tile/entries/{path}", f"session/payload/{path}", f"session/disclosures/{path}")
@@ -254,6 +267,10 @@ def layout(entries: int) -> Iterator[str]:
     while count:
         yield from (f"session/tile/{level}/{tile_path(index, width)}" for index, width in tiles(count))
         level, count = level + 1, count // CHUNK
+
+
+#: files that a bundle may hold or not: rotations of the log key, a timestamp, proofs from older heads
+OPTIONAL = re.compile(r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|consistency/(?:0|[1-9][0-9]{0,15}))", re.ASCII)
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -349,32 +366,36 @@ _SMALL_ORDER = {0, 1, _P - 1} | {
 }
 
 
+LOG, WITNESS = 1, 4  #: the types of key that notes know: a log's signature, a witness's cosignature
+
+
 @dataclass(frozen=True)
 class LogKey:
-    """An Ed25519 key as a vkey names it: name+id+base64(0x01 and 32 bytes)."""
+    """An Ed25519 key as a vkey names it: name+id+base64(type and 32 bytes)."""
 
     name: str
     public: bytes
+    form: int = LOG
 
     @property
     def key_id(self) -> bytes:
-        return hashlib.sha256(self.name.encode() + b"\n\x01" + self.public).digest()[:4]
+        return hashlib.sha256(self.name.encode() + b"\n" + bytes([self.form]) + self.public).digest()[:4]
 
     @property
     def vkey(self) -> str:
-        encoded = base64.b64encode(b"\x01" + self.public).decode()
+        encoded = base64.b64encode(bytes([self.form]) + self.public).decode()
         return f"{self.name}+{self.key_id.hex()}+{encoded}"
 
 
-def read_vkey(text: str) -> LogKey:
+def read_vkey(text: str, form: int = LOG) -> LogKey:
     """Parse a vkey, strictly; keys of small order are refused, for anybody could sign under them."""
     parts = text.split("+", 2)
     if len(parts) != 3 or not _is_name(parts[0]):
         raise Fault("the key is not a vkey (name+id+base64)")
     raw = _unbase64(parts[2])
-    if len(raw) != 33 or raw[0] != 1:
-        raise Fault("the key is not an Ed25519 vkey")
-    key = LogKey(parts[0], raw[1:])
+    if len(raw) != 33 or raw[0] != form:
+        raise Fault(f"the key is not an Ed25519 vkey of type {form}")
+    key = LogKey(parts[0], raw[1:], form)
     y = int.from_bytes(key.public, "little") & (2**255 - 1)
     if y >= _P or y in _SMALL_ORDER:
         raise Fault("the key is of small order or not canonical")
@@ -385,6 +406,16 @@ def read_vkey(text: str) -> LogKey:
 
 def open_note(data: bytes, key: LogKey, *, alone: bool) -> str:
     """The text of a note that `key` signed. With `alone`, no other signature may stand beside it."""
+    text, lines = split_note(data)
+    if alone and len(lines) > 1:
+        raise Fault(f"the note has {len(lines)} signatures")
+    if not sum(_signed(line, text, key) is not None for line in lines):
+        raise Fault(f"the note is not signed by {key.vkey}")
+    return text
+
+
+def split_note(data: bytes) -> tuple[str, list[str]]:
+    """Text and signature lines of a note, on its exact bytes; no signature is looked at."""
     try:
         whole = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -394,27 +425,31 @@ def open_note(data: bytes, key: LogKey, *, alone: bool) -> str:
     if end < 0 or not block.endswith("\n") or any(char < " " and char != "\n" for char in text):
         raise Fault("the note is malformed")
     lines = block[:-1].split("\n")
-    if len(lines) > (1 if alone else 100):
+    if len(lines) > 100:
         raise Fault(f"the note has {len(lines)} signatures")
-    if not sum(_signed(line, text, key) for line in lines):
-        raise Fault(f"the note is not signed by {key.vkey}")
-    return text
+    return text, lines
 
 
-def _signed(line: str, text: str, key: LogKey) -> bool:
-    """Whether the line is the key's signature over `text`; False if another key's, Fault if it is wrong."""
+def _signed(line: str, text: str, key: LogKey) -> int | None:
+    """When the key signed `text` by this line (seconds since 1970; 0 of a log's, which tells no time); None if the
+    line is another key's, Fault if it is wrong.
+    """
     mark, _, rest = line.partition(" ")
     name, _, encoded = rest.partition(" ")
     value = _unbase64(encoded)
     if mark != "—" or not _is_name(name) or len(value) < 5:
         raise Fault("the note has a malformed signature line")
     if (name, value[:4]) != (key.name, key.key_id):
-        return False
+        return None
+    at, signature, signed = 0, value[4:], text
+    if key.form == WITNESS:
+        at, signature = int.from_bytes(signature[:8], "big"), signature[8:]
+        signed = f"cosignature/v1\ntime {at}\n{text}"
     try:
-        Ed25519PublicKey.from_public_bytes(key.public).verify(value[4:], text.encode())
+        Ed25519PublicKey.from_public_bytes(key.public).verify(signature, signed.encode())
     except (InvalidSignature, ValueError):
-        raise Fault("the signature does not match the note") from None
-    return True
+        raise Fault(f"the signature of {key.name} does not match the note") from None
+    return at
 
 
 def _is_name(name: str) -> bool:
@@ -433,25 +468,126 @@ def _unbase64(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Head:
-    """The signed head of a session: its log id, number of entries and RFC 6962 root."""
+    """A head: of a session (`log` is its id) or of the global log (""), its number of entries and RFC 6962 root."""
 
     log: str
     size: int
     root: bytes
 
 
-def read_checkpoint(text: str, key: LogKey) -> Head:
-    """Parse the body of a checkpoint of a session of the log that `key` names."""
+def read_session_head(text: str, name: str) -> Head:
+    """Parse the body of a checkpoint of a session of the log called `name`."""
+    origin, head = _read_body(text)
+    prefix, _, log = origin.rpartition("/s/")
+    if prefix != name or not _UUID.fullmatch(log):
+        raise Fault(f"the head's origin is {origin[:120]!r}, want {name}/s/ and a session id")
+    return Head(log, head.size, head.root)
+
+
+def read_log_head(text: str, name: str) -> Head:
+    """Parse the body of a checkpoint of the global log called `name`."""
+    origin, head = _read_body(text)
+    if origin != name:
+        raise Fault(f"the head's origin is {origin[:120]!r}, want {name}")
+    return head
+
+
+def _read_body(text: str) -> tuple[str, Head]:
     lines = text.split("\n")
-    if len(lines) != 4 or lines[3] or not re.fullmatch(r"0|[1-9][0-9]{0,15}", lines[1]):
+    if len(lines) != 4 or lines[3] or not _NUMBER.fullmatch(lines[1]):
         raise Fault("the head is not three lines of origin, size and root")
-    origin, _, log = lines[0].rpartition("/s/")
-    if origin != key.name or not _UUID.fullmatch(log):
-        raise Fault(f"the head's origin is {lines[0][:120]!r}, want {key.name}/s/ and a session id")
-    root = _unbase64(lines[2])
-    if len(root) != 32:
-        raise Fault(f"the head's root has {len(root)} bytes, want 32")
-    return Head(log, int(lines[1]), root)
+    return lines[0], Head("", int(lines[1]), _hash(lines[2]))
+
+
+def _hash(text: str) -> bytes:
+    value = _unbase64(text)
+    if len(value) != 32:
+        raise Fault(f"a hash has {len(value)} bytes, want 32")
+    return value
+
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,15}", re.ASCII)
+
+
+# --- policy ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Policy:
+    """Whom the auditor trusts (C2SP tlog-policy): keys of logs, witnesses, and which of them must have cosigned."""
+
+    logs: list[LogKey] = field(default_factory=list)
+    witnesses: dict[str, LogKey] = field(default_factory=dict)
+    groups: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  #: name -> how many of which
+    quorum: str = ""
+
+    def met(self, cosigned: set[str], name: str = "") -> bool:
+        """Whether those witnesses are enough."""
+        name = name or self.quorum
+        if name == "none":
+            return True
+        if name not in self.groups:
+            return name in cosigned
+        want, members = self.groups[name]
+        return sum(self.met(cosigned, member) for member in members) >= want
+
+
+def read_policy(data: bytes) -> Policy:
+    """Parse a policy; Fault on anything that the specification does not allow."""
+    if len(data) > MAX_POLICY or re.search(rb"[^\t\n\x20-\x7e\x80-\xff]", data):
+        raise Fault("the policy is too long or holds a control character")
+    policy, used = Policy(), set[str]()
+    # Latin-1 maps each octet to one character: names are octets, as the specification wants them.
+    for line in data.decode("latin-1").split("\n"):
+        words = [word for word in re.split(r"[ \t]+", line) if word]
+        if words and not words[0].startswith("#"):
+            _read_rule(policy, words, used)
+    if not policy.quorum:
+        raise Fault("the policy names no quorum")
+    return policy
+
+
+def _read_rule(policy: Policy, words: list[str], used: set[str]) -> None:
+    match words:
+        case ["log", vkey, *url] if len(url) < 2:
+            _add(policy.logs, read_vkey(vkey))
+        case ["witness", name, vkey, *url] if len(url) < 2:
+            _check_new(policy, name)
+            key = read_vkey(vkey, WITNESS)
+            _add(list(policy.witnesses.values()), key)
+            policy.witnesses[name] = key
+        case ["group", name, number, *members] if members:
+            _check_new(policy, name)
+            policy.groups[name] = _how_many(number, len(members)), members
+            for member in members:
+                if member in used or member not in policy.witnesses | policy.groups or member == name:
+                    raise Fault(f"the policy's group {name!r} names {member!r}, which is unknown or used before")
+                used.add(member)
+        case ["quorum", name] if not policy.quorum:
+            if name != "none" and name not in policy.witnesses | policy.groups:
+                raise Fault(f"the policy's quorum {name!r} is unknown")
+            policy.quorum = name
+        case _:
+            raise Fault(f"the policy has a line that cannot be read: {' '.join(words)[:80]!r}")
+
+
+def _add(keys: list[LogKey], key: LogKey) -> None:
+    if any(key.public == other.public for other in keys):
+        raise Fault("the policy names one key twice")
+    keys.append(key)
+
+
+def _check_new(policy: Policy, name: str) -> None:
+    if name == "none" or name in policy.witnesses or name in policy.groups:
+        raise Fault(f"the policy uses the name {name!r} twice")
+
+
+def _how_many(number: str, members: int) -> int:
+    if number in ("any", "all"):
+        return 1 if number == "any" else members
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", number) or int(number) > members:
+        raise Fault(f"the policy asks for {number[:20]!r} of {members}")
+    return int(number)
 
 
 # --- tree -----------------------------------------------------------------------------------------
@@ -467,7 +603,7 @@ class Tree:
         self.tiles: dict[str, str] = {}  # name of tile -> sha256 of its content
 
     def add(self, envelope: bytes) -> None:
-        carried = hashlib.sha256(b"\x00" + envelope).digest()
+        carried = _leaf(envelope)
         self._tile(0, carried, self.size)
         self.size += 1
         subtree = self.size
@@ -505,6 +641,10 @@ class Tree:
         self.tiles[name] = hashlib.sha256(b"".join(hashes)).hexdigest()
 
 
+def _leaf(data: bytes) -> bytes:
+    return hashlib.sha256(b"\x00" + data).digest()
+
+
 def _node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
@@ -513,6 +653,126 @@ def _perfect(hashes: list[bytes]) -> bytes:
     while len(hashes) > 1:
         hashes = [_node(hashes[at], hashes[at + 1]) for at in range(0, len(hashes), 2)]
     return hashes[0]
+
+
+def root_of_proof(index: int, size: int, leaf: bytes, path: list[bytes]) -> bytes:
+    """The root to which an inclusion proof leads (RFC 9162 section 2.1.3.2)."""
+    if not 0 <= index < size:
+        raise Fault(f"the proof is for leaf {index} of {size}")
+    inner = (index ^ (size - 1)).bit_length()
+    if len(path) != inner + (index >> inner).bit_count():
+        raise Fault(f"the proof has {len(path)} hashes, want {inner + (index >> inner).bit_count()}")
+    for level, other in enumerate(path):
+        on_the_left = level >= inner or index >> level & 1
+        leaf = _node(other, leaf) if on_the_left else _node(leaf, other)
+    return leaf
+
+
+def check_consistency(old: Head, new: Head, path: list[bytes]) -> None:
+    """Fault unless the log of `new` begins with that of `old` (RFC 9162 section 2.1.4.2)."""
+    wrong = Fault(f"the log of {new.size} entries does not continue the one of {old.size}: two histories")
+    if old.size > new.size:
+        raise Fault(f"the log has {new.size} entries, and had {old.size} before: it was cut off")
+    if old.size in (0, new.size):
+        if path or old.root != (new.root if old.size else hashlib.sha256(b"").digest()):
+            raise wrong
+        return
+    hashes = path if old.size & (old.size - 1) else [old.root, *path]
+    node, last = old.size - 1, new.size - 1
+    while node & 1:
+        node, last = node >> 1, last >> 1
+    if not hashes:
+        raise wrong
+    first = second = hashes[0]
+    for value in hashes[1:]:
+        if not last:
+            raise wrong
+        if node & 1 or node == last:
+            first, second = _node(value, first), _node(value, second)
+            while node and not node & 1:
+                node, last = node >> 1, last >> 1
+        else:
+            second = _node(second, value)
+        node, last = node >> 1, last >> 1
+    if last or (first, second) != (old.root, new.root):
+        raise wrong
+
+
+# --- the global log -------------------------------------------------------------------------------
+# A tree whose leaves are heads of sessions, head maps and rotations of its key (docs/ledger.md has the formats).
+
+
+@dataclass(frozen=True)
+class LogProof:
+    """A leaf of the global log and its proof (C2SP tlog-proof); the leaf's bytes are its extra data."""
+
+    body: bytes
+    index: int
+    path: list[bytes]
+    checkpoint: bytes
+
+
+def read_proof(data: bytes) -> LogProof:
+    """Parse a tlog-proof; Fault on bytes that the format would not have written."""
+    top, blank, checkpoint = data.partition(b"\n\n")
+    try:
+        lines = top.decode("ascii").split("\n")
+    except UnicodeDecodeError:
+        raise Fault("the proof is not ASCII") from None
+    if len(lines) < 3 or lines[0] != PROOF_TITLE or not blank or len(lines) > 70:
+        raise Fault("the proof is not a tlog-proof with its leaf as extra data")
+    extra, index = lines[1].removeprefix("extra "), lines[2].removeprefix("index ")
+    if lines[1] != f"extra {extra}" or lines[2] != f"index {index}" or not _NUMBER.fullmatch(index):
+        raise Fault("the proof is malformed")
+    return LogProof(_unbase64(extra), int(index), [_hash(line) for line in lines[3:]], checkpoint)
+
+
+def root_of_map(origin: str, log: str, index: int, size: int, siblings: list[bytes]) -> bytes:
+    """The root of a head map that says: the newest head of `log` is leaf `index` and has `size` entries.
+
+    The map is a compact sparse Merkle tree over SHA-256 of the log's origin; `siblings` stand from the leaf up.
+    """
+    key = hashlib.sha256(f"{origin}/s/{log}".encode()).digest()
+    bits = int.from_bytes(key, "big")
+    value = hashlib.sha256(b"\x00" + key + index.to_bytes(8, "big") + size.to_bytes(8, "big")).digest()
+    for depth, other in zip(range(len(siblings) - 1, -1, -1), siblings, strict=True):
+        value = _node(other, value) if bits >> (255 - depth) & 1 else _node(value, other)
+    return value
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def read_timestamp(data: bytes) -> tuple[bytes, str]:
+    """(SHA-256 that is stamped, time) of an RFC 3161 response. Its signature is NOT checked: openssl ts does that."""
+    try:
+        token = _der(_der(data)[0][1])[1][1]
+        signed = _der(_der(_der(token)[1][1])[0][1])
+        content = _der(_der(_der(_der(signed[2][1])[1][1])[0][1])[0][1])
+        imprint = _der(content[2][1])
+        digest, at = imprint[1][1], content[4][1].decode("ascii")
+    except (IndexError, UnicodeDecodeError):
+        raise Fault("the timestamp is not an RFC 3161 response") from None
+    if len(digest) != 32 or not re.fullmatch(r"[0-9]{14}(\.[0-9]+)?Z", at):
+        raise Fault("the timestamp is not over SHA-256, or tells no time")
+    return digest, at
+
+
+def _der(data: bytes) -> list[tuple[int, bytes]]:
+    """(tag, content) of the DER items that stand one after another in `data`."""
+    items, at = [], 0
+    while at < len(data):
+        tag, size, at = data[at], data[at + 1], at + 2
+        if size & 0x80:
+            count = size & 0x7F
+            if not 1 <= count <= 4:
+                raise IndexError
+            size, at = int.from_bytes(data[at : at + count], "big"), at + count
+        if at + size > len(data):
+            raise IndexError
+        items.append((tag, data[at : at + size]))
+        at += size
+    return items
 
 
 # --- entry ----------------------------------------------------------------------------------------
@@ -808,15 +1068,29 @@ class Story:
 # --- the verifier ---------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What the auditor asks for beyond a sound bundle; nothing by default."""
+
+    session: str = ""  #: the bundle has to be of this session
+    held: bytes = b""  #: an older signed head of the global log, from the auditor's own records
+    held_proof: list[bytes] | None = None  #: that the log continues it; else taken from the bundle
+    min_size: int = 0  #: the global log must have as many entries at least
+    max_age: timedelta | None = None  #: of the newest cosignature
+
+
 class Verifier:
     """One run over one bundle; `run` never raises for what the bundle holds."""
 
-    def __init__(self, archive: Archive, key: LogKey, verdict: Verdict, now: datetime) -> None:
+    def __init__(self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime) -> None:
         self._archive = archive
-        self._key = key
+        self._policy = policy
         self._verdict = verdict
         self._now = now
+        self._key = policy.logs[0]  # until the global log's head says which log, and its rotations which key
+        self._log: Head | None = None
         self._head: Head | None = None
+        self._head_text = ""
         self._tree = Tree()
         self._story = Story(verdict)
         self._latest = ""  # the latest time of a sound entry; text order is time order
@@ -826,15 +1100,155 @@ class Verifier:
         self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
         self._sealed = False
 
-    def run(self, expected_log: str = "") -> None:
+    def run(self, demand: Demand) -> None:
+        self._checked("log", lambda: self._check_log(demand))
         count = self._check_manifest()
-        self._check_head(expected_log)
+        self._check_head(demand.session)
+        self._checked("tail", self._check_tail)
+        self._checked("timestamp", self._check_timestamp)
         for index, width in tiles(count):
             self._check_chunk(index, width)
         self._check_tree()
         self._check_erasures()
         self._check_prunings()
         self._verdict.finished = True
+
+    def _checked(self, what: str, check: Callable[[], None]) -> None:
+        try:
+            check()
+        except Fault as fault:
+            self._verdict.fail(what, str(fault))
+
+    def _check_log(self, demand: Demand) -> None:
+        """The global log's head: by a key that the auditor trusts, cosigned as the policy asks, continuing what was
+        held before.
+        """
+        text, lines = split_note(self._archive.read("log/checkpoint", MAX_NOTE))
+        name = text.split("\n", 1)[0]
+        self._key = next((key for key in self._policy.logs if key.name == name), self._key)
+        head = read_log_head(text, self._key.name)
+        self._key = self._newest_key(head)
+        if not any(_signed(line, text, self._key) is not None for line in lines):
+            raise Fault(f"the log's head is not signed by {self._key.vkey}")
+        self._log = head
+        cosigned = self._cosigned(lines, text)
+        at = datetime.fromtimestamp(max(cosigned.values()), UTC).isoformat() if cosigned else ""
+        self._verdict.log = {"name": name, "size": head.size, "root": head.root.hex(), "key": self._key.vkey}
+        self._verdict.log |= {"witnesses": sorted(cosigned), "cosigned_at": at}
+        if not self._policy.met(set(cosigned)):
+            self._verdict.fail("log", f"cosigned by {sorted(cosigned)}: the policy asks for {self._policy.quorum}")
+        self._check_fresh(demand, max(cosigned.values(), default=0))
+        if demand.held:
+            self._check_continues(demand)
+        own = read_policy(self._archive.read("policy", MAX_POLICY))
+        if self._key.public not in {key.public for key in own.logs}:
+            self._verdict.fail("log", "the policy in the bundle does not name the key that signed it")
+
+    def _newest_key(self, head: Head) -> LogKey:
+        """The key that the auditor's became by rotations, each signed by the one before and standing in the log."""
+        key, number, before = self._key, 0, -1
+        while (name := f"log/keys/{number:03d}.tlog-proof") in self._archive.members:
+            proof = self._proved(name, head)
+            text, lines = split_note(proof.body)
+            parts = text.split("\n")
+            if len(parts) != 4 or parts[0] != KEY_TITLE or parts[1] != self._key.name or proof.index <= before:
+                raise Fault(f"{name} is no rotation of the log's key, or not in order")
+            if any(_signed(line, text, key) is not None for line in lines):
+                key = read_vkey(parts[2])
+            number, before = number + 1, proof.index
+        return key
+
+    def _proved(self, name: str, head: Head) -> LogProof:
+        """The leaf that a proof in the bundle shows to stand under the global log's head."""
+        proof = read_proof(self._archive.read(name, MAX_NOTE))
+        if proof.checkpoint != self._archive.read("log/checkpoint", MAX_NOTE):
+            raise Fault(f"{name} is a proof for another head")
+        try:
+            root = root_of_proof(proof.index, head.size, _leaf(proof.body), proof.path)
+        except Fault as fault:
+            raise Fault(f"{name}: {fault}") from None
+        if root != head.root:
+            raise Fault(f"{name} does not lead to the log's root: it is for another leaf or another tree")
+        return proof
+
+    def _cosigned(self, lines: list[str], text: str) -> dict[str, int]:
+        """When the policy's witnesses cosigned, in seconds since 1970, by their names in the policy."""
+        found: dict[str, int] = {}
+        for name, key in self._policy.witnesses.items():
+            for line in lines:
+                at = _signed(line, text, key)
+                if at is None:
+                    continue
+                if at > (self._now + FUTURE_TOLERANCE).timestamp():
+                    raise Fault(f"witness {name} cosigned at a time that is still to come")
+                found[name] = max(at, found.get(name, 0))
+        return found
+
+    def _check_fresh(self, demand: Demand, newest: int) -> None:
+        assert self._log is not None
+        if self._log.size < demand.min_size:
+            self._verdict.fail("log", f"the log has {self._log.size} entries, want at least {demand.min_size}")
+        if demand.max_age is not None and self._now.timestamp() - newest > demand.max_age.total_seconds():
+            said = datetime.fromtimestamp(newest, UTC).isoformat() if newest else "never"
+            self._verdict.fail("log", f"last cosigned {said}: that is older than was asked for")
+
+    def _check_continues(self, demand: Demand) -> None:
+        """The log continues the head that the auditor holds. That one was signed by this key or one before it."""
+        assert self._log is not None
+        text, _ = split_note(demand.held)
+        old = read_log_head(text, self._key.name)
+        path = demand.held_proof
+        name = f"log/consistency/{old.size}"
+        if path is None and name in self._archive.members:
+            path = read_hashes(self._archive.read(name, MAX_NOTE))
+        if path is None and 0 < old.size < self._log.size:
+            raise Fault(f"the bundle holds no proof from the head of {old.size} entries; give one with --consistency")
+        check_consistency(old, self._log, path or [])
+        assert self._verdict.log is not None
+        self._verdict.log["continues"] = old.size
+
+    def _check_tail(self) -> None:
+        """The session's head stands in the global log, and the newest head map says that it is the latest."""
+        if self._log is None or self._head is None:
+            return
+        proof = self._proved("log/head.tlog-proof", self._log)
+        if proof.body != self._head_text.encode():
+            raise Fault("the head that is proved to stand in the log is not the one of this session")
+        said = self._proved("log/headmap.tlog-proof", self._log)
+        lines = said.body.split(b"\n")
+        if len(lines) != 6 or lines[:2] != [MAP_TITLE.encode(), self._key.name.encode()] or lines[5]:
+            raise Fault("log/headmap.tlog-proof proves no head map")
+        if lines[2] != str(said.index).encode():
+            raise Fault("the head map stands at another place in the log than it says")
+        latest, size, siblings = self._map_row()
+        root = root_of_map(self._key.name, self._head.log, latest, size, siblings)
+        if root != _hash(lines[4].decode("ascii", "replace")):
+            raise Fault("log/headmap.json does not lead to the root of the head map")
+        if (latest, size) != (proof.index, self._head.size):
+            raise Fault(
+                f"the newest head of this session is leaf {latest} with {size} entries, the bundle shows leaf"
+                f" {proof.index} with {self._head.size}: its end was cut off"
+            )
+        assert self._verdict.head is not None
+        self._verdict.head |= {"leaf": proof.index, "latest_as_of": said.index}
+
+    def _map_row(self) -> tuple[int, int, list[bytes]]:
+        row = canonical(self._archive.read("log/headmap.json", MAX_NOTE))
+        good = isinstance(row, dict) and set(row) == {"index", "siblings", "size"}
+        if not good or any(type(row[name]) is not int or row[name] < 0 for name in ("index", "size")):
+            raise Fault("log/headmap.json is malformed")
+        siblings = row["siblings"]
+        if not isinstance(siblings, list) or len(siblings) > 256 or not all(map(_is_digest, siblings)):
+            raise Fault("log/headmap.json is malformed")
+        return row["index"], row["size"], [bytes.fromhex(each) for each in siblings]
+
+    def _check_timestamp(self) -> None:
+        if "log/checkpoint.tsr" not in self._archive.members:
+            return
+        digest, at = read_timestamp(self._archive.read("log/checkpoint.tsr", MAX_NOTE))
+        if digest != hashlib.sha256(self._archive.read("log/checkpoint", MAX_NOTE)).digest():
+            raise Fault("log/checkpoint.tsr stamps another head")
+        self._verdict.timestamp = {"at": at, "signature": "not checked here: use openssl ts -verify"}
 
     def _check_manifest(self) -> int:
         """Every file is one that the log key signed; returns how many entries the bundle says it holds."""
@@ -866,7 +1280,8 @@ class Verifier:
 
     def _check_files(self, files: dict[str, Any], count: int) -> None:
         expected = set(layout(count))
-        for name in sorted(expected ^ set(self._archive.members)):
+        members = {name for name in self._archive.members if not OPTIONAL.fullmatch(name)}
+        for name in sorted(expected ^ members):
             state = "is missing" if name in expected else "does not belong in the bundle"
             self._verdict.fail("manifest", f"{name} {state}")
         signed = {name: member.sha256 for name, member in self._archive.members.items()}
@@ -879,11 +1294,11 @@ class Verifier:
     def _check_head(self, expected_log: str) -> None:
         try:
             text = open_note(self._archive.read("session/checkpoint", MAX_NOTE), self._key, alone=False)
-            head = read_checkpoint(text, self._key)
+            head = read_session_head(text, self._key.name)
         except Fault as fault:
             self._verdict.fail("head", f"session/checkpoint: {fault}")
             return
-        self._head = head
+        self._head, self._head_text = head, text
         self._verdict.head = {"log": head.log, "size": head.size, "root": head.root.hex()}
         if self._manifest_origin and self._manifest_origin != f"{self._key.name}/s/{head.log}":
             self._verdict.fail("head", "the manifest was signed for another session")
@@ -1076,15 +1491,40 @@ def read_disclosure(line: Any, seq: int) -> tuple[str, bytes]:
     raise Fault("the line that discloses it is malformed")
 
 
-def verify(path: str | os.PathLike[str], vkey: str, *, log: str = "", now: datetime | None = None) -> Verdict:
-    """Check the bundle at `path` with the log key `vkey`; with `log`, it must also be of that session."""
+def _is_digest(text: object) -> bool:
+    return isinstance(text, str) and re.fullmatch(r"[0-9a-f]{64}", text, re.ASCII) is not None
+
+
+def read_hashes(data: bytes) -> list[bytes]:
+    """The hashes of a consistency proof: one a line, in base64."""
+    text = data.decode("ascii", "replace")
+    if text and not text.endswith("\n"):
+        raise Fault("the consistency proof ends inside a line")
+    return [_hash(line) for line in text.split("\n")[:-1]]
+
+
+def verify(
+    path: str | os.PathLike[str],
+    trusted: str | bytes,
+    *,
+    log: str = "",
+    now: datetime | None = None,
+    demand: Demand | None = None,
+) -> Verdict:
+    """Check the bundle at `path` with a log's vkey (text) or a policy (bytes).
+
+    `log` is short for a demand that names but the session.
+    """
     verdict = Verdict()
     try:
-        key = read_vkey(vkey)
-        verdict.key = {"vkey": key.vkey, "source": "given"}
+        policy = read_policy(trusted) if isinstance(trusted, bytes) else Policy([read_vkey(trusted)], quorum="none")
+        if not policy.logs:
+            raise Fault("the policy names no log")
+        verdict.key = {"vkey": policy.logs[0].vkey, "source": "given"}
         with _open_regular(path) as file:
             archive = Archive(file, verdict)
-            Verifier(archive, key, verdict, now or datetime.fromtimestamp(time.time(), UTC)).run(log)
+            run = Verifier(archive, policy, verdict, now or datetime.fromtimestamp(time.time(), UTC))
+            run.run(demand or Demand(session=log))
     except Fault as fault:
         verdict.fail("bundle", str(fault))
     except OSError as error:
@@ -1112,31 +1552,67 @@ def find_key(given: str | None, bundle: str) -> tuple[str, str]:
         return given, "given with --key"
     path = given if given is not None else f"{bundle}.vkey"
     try:
-        with _open_regular(path) as file:
-            text = file.read(10_000).decode("utf-8").removesuffix("\n")
-    except (OSError, UnicodeDecodeError, ValueError):
+        text = _small_file(path).decode("utf-8").removesuffix("\n")
+    except (Fault, UnicodeDecodeError):
         raise Fault(f"no log key: {path} cannot be read; give one with --key") from None
     return text, f"given with --key {path}" if given is not None else f"taken from {path}, beside the bundle"
 
 
+def find_trust(key: str | None, policy: str | None, bundle: str) -> tuple[str | bytes, str]:
+    """(vkey or policy, where it came from); Fault when there is neither."""
+    if policy is not None:
+        return _small_file(policy), f"given with --policy {policy}"
+    return find_key(key, bundle)
+
+
+def _small_file(path: str) -> bytes:
+    try:
+        with _open_regular(path) as file:
+            return file.read(MAX_NOTE)
+    except (OSError, ValueError):
+        raise Fault(f"{path} cannot be read") from None
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict; 0 only if everything holds, 1 if not, 2 for wrong usage."""
-    parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session.")
-    parser.add_argument("bundle", metavar="FILE")
-    parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
-    parser.add_argument("--log", metavar="SESSION", default="", help="the session that the bundle has to be of")
-    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     verdict = Verdict()
     try:
-        vkey, source = find_key(options.key, options.bundle)
-        verdict = verify(options.bundle, vkey, log=options.log)
+        trusted, source = find_trust(options.key, options.policy, options.bundle)
+        verdict = verify(options.bundle, trusted, demand=_demand(options))
         if verdict.key:
             verdict.key["source"] = source
     except Fault as fault:
         verdict.fail("key", str(fault))
     print(json.dumps(verdict.as_json(), indent=1) if options.json else "\n".join(in_words(verdict)))
     return 0 if verdict.ok else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session.")
+    parser.add_argument("bundle", metavar="FILE")
+    parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
+    parser.add_argument("--policy", metavar="FILE", help="keys, witnesses and quorum, in place of --key")
+    parser.add_argument("--log", metavar="SESSION", default="", help="the session that the bundle has to be of")
+    parser.add_argument("--held", metavar="FILE", help="an older head of the log: this one must continue it")
+    parser.add_argument("--consistency", metavar="FILE", help="the proof that it does, if the bundle holds none")
+    parser.add_argument("--min-size", metavar="N", type=int, default=0, help="entries that the log must have at least")
+    parser.add_argument("--max-age", metavar="HOURS", type=float, help="since the newest cosignature of a witness")
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    return parser
+
+
+def _demand(options: argparse.Namespace) -> Demand:
+    return Demand(
+        session=options.log,
+        held=_small_file(options.held) if options.held else b"",
+        held_proof=read_hashes(_small_file(options.consistency)) if options.consistency else None,
+        min_size=options.min_size,
+        max_age=timedelta(hours=options.max_age) if options.max_age is not None else None,
+    )
+
+
+NO_WITNESS = "         no witness that you trust cosigned: another auditor may have been shown another history"
 
 
 def in_words(verdict: Verdict) -> Iterator[str]:
@@ -1146,9 +1622,17 @@ def in_words(verdict: Verdict) -> Iterator[str]:
         yield f"         {verdict.key['source']}"
         if "beside the bundle" in verdict.key["source"]:
             yield "         WARNING: who made the bundle made this file too. Compare it with your own copy."
+    if verdict.log:
+        yield f"Log      {verdict.log['size']} entries, root {verdict.log['root']}"
+        witnesses = ", ".join(ascii(name)[1:-1] for name in verdict.log["witnesses"])
+        yield f"         cosigned by {witnesses} at {verdict.log['cosigned_at']}" if witnesses else NO_WITNESS
+    if verdict.timestamp:
+        yield f"Time     {verdict.timestamp['at']} (signature {verdict.timestamp['signature']})"
     if verdict.head:
         yield f"Session  {verdict.head['log']}"
         yield f"Head     {verdict.head['size']} entries, root {verdict.head['root']}"
+        if "leaf" in verdict.head:
+            yield "         leaf {leaf} of the log, the latest as of leaf {latest_as_of}".format(**verdict.head)
     counts = verdict.counts
     yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased, {pruned} pruned".format(
         **counts

@@ -3,7 +3,13 @@
     README.txt                     how to verify it, and what that proves
     manifest.json  manifest.note   SHA-256 of every other file; the log key's signature over that
     report.html    report.json     what a person reads
-    session/checkpoint             the signed head (C2SP tlog-checkpoint)
+    policy                         log key, witnesses and quorum (C2SP tlog-policy), to compare with one's own
+    log/checkpoint                 the global log's signed head, with what witnesses cosigned
+    log/head.tlog-proof            that the session's head is a leaf of that log (C2SP tlog-proof)
+    log/headmap.tlog-proof  .json  that a head map is one too, and that it calls this head the session's latest
+    log/keys/...                   rotations of the log key, if any; log/checkpoint.tsr an RFC 3161 timestamp
+    log/consistency/N              that the log continues its head of N entries, which somebody holds
+    session/checkpoint             the session's signed head (C2SP tlog-checkpoint)
     session/tile/...               entries and hashes (C2SP tlog-tiles): any client of such logs can read them
     session/payload/...            ciphertexts, in files of 256: four bytes of length, then the ciphertext;
                                    length 0 where there is none
@@ -27,15 +33,15 @@ from agentstate.errors import AgentStateError, Broken
 from audit import verify
 from audit.export import report
 from audit.export.archive import Packer
+from audit.export.evidence import Evidence, Leaf
 from audit.export.readme import README
-from audit.tlog import canonical, note, tree
-from audit.tlog.checkpoint import parse as read_head
+from audit.tlog import canonical, checkpoint, tree
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
 
 class HeadMalformed(Broken):
-    """The head row of this log was altered: its frontier does not fit its size."""
+    """The head of this log cannot be exported."""
 
     code = "head_malformed"
     remedy = "Compare the ledger with a backup and with the last export."
@@ -55,8 +61,8 @@ class Row(Protocol):
 class Source(Protocol):
     """Where one log is read from."""
 
-    def head(self) -> tuple[int, bytes]:
-        """Size and frontier, as the head row has them."""
+    def size(self) -> int:
+        """How many entries the head row counts now."""
 
     def rows(self) -> Iterator[Row]:
         """All stored rows of the log in order of seq, whatever they hold."""
@@ -66,11 +72,12 @@ class Source(Protocol):
 
 
 class Signs(Protocol):
-    """What the bundle needs of a signer (audit.export.signed.Installation). `sign_head` may sign a later head."""
+    """What the bundle needs of a signer (audit.signer)."""
 
     def vkey(self) -> str: ...
-    def origin_of(self, log: UUID) -> str: ...
-    def sign_head(self, log: UUID, size: int, root: bytes) -> bytes: ...
+    def sign_head(self, head: Leaf, checkpoint: bytes) -> bytes:
+        """The note over a session's head that is proved to stand under the global head that it signed."""
+
     def sign_text(self, text: str) -> bytes: ...
 
 
@@ -86,32 +93,29 @@ class Summary:
 def write(
     log: UUID,
     source: Source,
+    evidence: Evidence,
     signer: Signs,
     out: BinaryIO,
     withhold: frozenset[str] = frozenset(),
     render: report.Renderer = report.render,
 ) -> Summary:
-    """Write the bundle of `log` to `out`. Entries of the kinds in `withhold` keep their content sealed.
+    """Write the bundle of `log` to `out`, up to the head that `evidence` proves. Entries of the kinds in `withhold`
+    keep their content sealed.
 
-    Raises HeadMalformed, or the signer's HeadRefused, when the head itself cannot be signed.
+    Raises HeadMalformed, or the signer's HeadRefused, when the head cannot be signed.
     """
-    size, frontier = source.head()
-    try:
-        root = tree.root(frontier, size)
-    except tree.BadTree as error:
-        raise HeadMalformed(f"{error}".capitalize() + ".") from None
-    if size > verify.MAX_ENTRIES:
-        raise HeadMalformed(f"Got {size} entries, want at most {verify.MAX_ENTRIES}.")
+    head = checkpoint.parse(evidence.head.body.decode("utf-8"))
+    if head.size > verify.MAX_ENTRIES:
+        raise HeadMalformed(f"Got {head.size} entries, want at most {verify.MAX_ENTRIES}.")
     with Packer() as packer:
-        checkpoint = signer.sign_head(log, size, root)
-        packer.add("session/checkpoint", checkpoint)
-        signed = read_head(note.parse(checkpoint).text)
-        size, root = signed.size, signed.root  # somebody may have appended since
+        packer.add("session/checkpoint", signer.sign_head(evidence.head, evidence.checkpoint))
+        for name, data in evidence.files():
+            packer.add(name, data)
         session = _Session(packer, source, withhold)
-        entries = session.write(size)
-        summary = Summary(size, root.hex(), session.warnings(size, root))
-        _write_report(packer, log, signer, summary, render, entries)
-        _write_manifest(packer, signer, log, entries)
+        entries = session.write(head.size)
+        summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
+        _write_report(packer, log, head.origin, signer.vkey(), summary, render, entries)
+        _write_manifest(packer, signer, head.origin, entries)
         packer.write(out)
     return summary
 
@@ -149,8 +153,8 @@ class _Session:
     def _placed(self, size: int) -> Iterator[Row | None]:
         """The rows, each at the position its seq says, None where one is missing; strangers come last.
 
-        The head was read first and is read again last: rows in between were appended meanwhile, and are left
-        out.
+        The head row is read last: rows between the head that is exported and that one were appended meanwhile, and
+        are left out.
         """
         position = 0
         strangers: list[Row] = []
@@ -162,7 +166,7 @@ class _Session:
             yield row
             position = row.seq + 1
         yield from self._gap(position, size)
-        size_now, _ = self._source.head()
+        size_now = self._source.size()
         for row in strangers:
             if not size <= row.seq < size_now:
                 self._odd.setdefault("Rows that the head does not count", []).append(row.seq)
@@ -216,11 +220,9 @@ class _Session:
 
 
 def _write_report(
-    packer: Packer, log: UUID, signer: Signs, summary: Summary, render: report.Renderer, entries: int
+    packer: Packer, log: UUID, origin: str, vkey: str, summary: Summary, render: report.Renderer, entries: int
 ) -> None:
-    head = report.ReportHead(
-        str(log), signer.origin_of(log), summary.size, summary.root, signer.vkey(), tuple(summary.warnings)
-    )
+    head = report.ReportHead(str(log), origin, summary.size, summary.root, vkey, tuple(summary.warnings))
     rendered = render(head, _report_entries(packer, entries))
     packer.add("report.html", rendered.html)
     packer.add("report.json", rendered.json)
@@ -255,10 +257,10 @@ def _report_entry(seq: int, data: bytes, ciphertext: bytes, line: dict[str, Any]
     return report.ReportEntry(seq, envelope["kind"], envelope["at"], envelope["actor"], envelope["ref"], state, event)
 
 
-def _write_manifest(packer: Packer, signer: Signs, log: UUID, entries: int) -> None:
+def _write_manifest(packer: Packer, signer: Signs, origin: str, entries: int) -> None:
     manifest = canonical.dumps({"entries": entries, "files": packer.digests(), "format": verify.FORMAT})
     digest = base64.b64encode(hashlib.sha256(manifest).digest()).decode("ascii")
-    note = signer.sign_text(f"{verify.MANIFEST_TITLE}\n{signer.origin_of(log)}\n{digest}\n")
+    note = signer.sign_text(f"{verify.MANIFEST_TITLE}\n{origin}\n{digest}\n")
     packer.add("manifest.json", manifest)
     packer.add("manifest.note", note)
 

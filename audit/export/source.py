@@ -15,10 +15,9 @@ class LedgerSource:
     def __init__(self, log: UUID) -> None:
         self._log = log
 
-    def head(self) -> tuple[int, bytes]:
-        """Size and frontier of the head row. Raises ledger.UnknownLog."""
-        head = ledger.read_head(self._log)
-        return head.size, head.frontier
+    def size(self) -> int:
+        """How many entries the head row counts. Raises ledger.UnknownLog."""
+        return ledger.read_head(self._log).size
 
     def rows(self) -> Iterator[ledger.Row]:
         """The stored rows, unchecked."""

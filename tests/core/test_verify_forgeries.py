@@ -86,7 +86,8 @@ def test_entries_rearranged_hashed_and_signed_anew_with_another_key_fail(how, tm
     order, _ = REARRANGED[how]
     files = rearranged(order)
     entries = frames(files[f"session/tile/entries/000.p/{len(order)}"], 2)
-    files["session/checkpoint"] = STRANGER.sign_head(LOG, len(order), naive_root(entries))
+    head = Checkpoint(STRANGER.origin_of(LOG), len(order), naive_root(entries))
+    files["session/checkpoint"] = STRANGER.sign_text(head.body())
     verdict = check(pack(resign(files, STRANGER, entries=len(order))), tmp_path)
     assert not verdict.ok
     assert "is not signed by" in said(verdict)

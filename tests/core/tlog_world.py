@@ -6,6 +6,7 @@ standard library alone, so that nothing under test checks itself.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import io
@@ -24,6 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from audit import verify
 from audit.export import bundle
 from audit.export.archive import Packer
+from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
 from audit.tlog import fields, note
@@ -33,6 +35,7 @@ from tests.shared_data import shared_data
 ORIGIN = "log.example/test"
 LOG = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_LOG = UUID("018f0000-0000-7000-8000-000000000002")
+THIRD_LOG = UUID("018f0000-0000-7000-8000-000000000003")
 KID = UUID("018f0000-0000-7000-8000-0000000000aa")
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -98,14 +101,9 @@ class MemoryLedger:
         self.honest.append(self.stored[-1].envelope)
         return seq
 
-    def head(self) -> tuple[int, bytes]:
-        """Size and frontier of what was honestly appended: tampering with rows does not reach it."""
-        size, frontier, at = len(self.honest), b"", 0
-        for bit in reversed(range(size.bit_length())):
-            if size >> bit & 1:
-                frontier += naive_root(self.honest[at : at + (1 << bit)])
-                at += 1 << bit
-        return size, frontier
+    def size(self) -> int:
+        """How many were honestly appended: tampering with rows does not reach it."""
+        return len(self.honest)
 
     def rows(self) -> Iterator[StoredRow]:
         return iter(sorted(self.stored, key=lambda row: row.seq))
@@ -140,8 +138,8 @@ class TestSigner:
     def origin_of(self, log: UUID) -> str:
         return f"{self.origin}/s/{log}"
 
-    def sign_head(self, log: UUID, size: int, root: bytes) -> bytes:
-        return note.sign(Checkpoint(self.origin_of(log), size, root).body(), self.origin, self.key)
+    def sign_head(self, head: Leaf, _checkpoint: bytes) -> bytes:
+        return self.sign_text(head.body.decode())
 
     def sign_text(self, text: str) -> bytes:
         return note.sign(text, self.origin, self.key)
@@ -149,6 +147,119 @@ class TestSigner:
 
 SIGNER = TestSigner()
 STRANGER = TestSigner(Ed25519PrivateKey.from_private_bytes(b"x" * 32))
+
+
+@dataclass
+class GlobalLog:
+    """The log of heads, by definition and by hand; its leaves may be anything."""
+
+    signer: TestSigner = field(default_factory=lambda: SIGNER)
+    leaves: list[bytes] = field(default_factory=list)
+    latest: dict[str, tuple[int, int]] = field(default_factory=dict)  # log -> what the head map says of it
+
+    def add(self, leaf: bytes) -> int:
+        self.leaves.append(leaf)
+        return len(self.leaves) - 1
+
+    def add_head(self, log: UUID, entries: list[bytes]) -> int:
+        index = self.add(Checkpoint(self.signer.origin_of(log), len(entries), naive_root(entries)).body().encode())
+        self.latest[str(log)] = (index, len(entries))
+        return index
+
+    def add_map(self) -> int:
+        root = naive_map({self.key(log): row for log, row in self.latest.items()})
+        position, count = len(self.leaves), len(self.latest)
+        text = f"{verify.MAP_TITLE}\n{self.signer.origin}\n{position}\n{count}\n{base64.b64encode(root).decode()}\n"
+        return self.add(text.encode())
+
+    def add_rotation(self, to: TestSigner) -> int:
+        text = f"{verify.KEY_TITLE}\n{self.signer.origin}\n{to.vkey()}\n"
+        index = self.add(self.signer.sign_text(text))
+        self.signer = to
+        return index
+
+    def key(self, log: str) -> bytes:
+        return hashlib.sha256(f"{self.signer.origin}/s/{log}".encode()).digest()
+
+    def row(self, log: UUID) -> MapRow:
+        rows = {self.key(each): row for each, row in self.latest.items()}
+        return MapRow(*self.latest[str(log)], tuple(naive_siblings(rows, self.key(str(log)))))
+
+    def leaf(self, index: int) -> Leaf:
+        return Leaf(self.leaves[index], index, tuple(naive_path(self.leaves, index)))
+
+    def checkpoint(self, *witnesses: Witness) -> bytes:
+        body = Checkpoint(self.signer.origin, len(self.leaves), naive_root(self.leaves)).body()
+        signed = self.signer.sign_text(body)
+        return signed + b"".join(witness.cosign(body) for witness in witnesses)
+
+    def policy(self) -> bytes:
+        return f"log {self.signer.vkey()}\nquorum none\n".encode()
+
+    def evidence(self, log: UUID, head: int, map_leaf: int, *witnesses: Witness, **more: Any) -> Evidence:
+        checkpoint = self.checkpoint(*witnesses)
+        return Evidence(checkpoint, self.leaf(head), self.leaf(map_leaf), self.row(log), self.policy(), **more)
+
+
+@dataclass
+class Witness:
+    """Cosigns whatever it is shown."""
+
+    name: str = "witness.example"
+    at: int = 1_795_300_000  # 21 November 2026
+    key: Ed25519PrivateKey = field(default_factory=lambda: Ed25519PrivateKey.from_private_bytes(b"w" * 32))
+
+    def _key(self) -> verify.LogKey:
+        return verify.LogKey(self.name, self.key.public_key().public_bytes_raw(), verify.WITNESS)
+
+    def vkey(self) -> str:
+        return self._key().vkey
+
+    def cosign(self, body: str) -> bytes:
+        signature = self.key.sign(f"cosignature/v1\ntime {self.at}\n{body}".encode())
+        value = self._key().key_id + self.at.to_bytes(8, "big") + signature
+        return f"— {self.name} {base64.b64encode(value).decode()}\n".encode()
+
+
+def naive_path(leaves: list[bytes], index: int) -> list[bytes]:
+    """PATH of RFC 6962 section 2.1.1, over entries, word for word."""
+    if len(leaves) == 1:
+        return []
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    if index < split:
+        return [*naive_path(leaves[:split], index), naive_root(leaves[split:])]
+    return [*naive_path(leaves[split:], index - split), naive_root(leaves[:split])]
+
+
+def naive_map(rows: dict[bytes, tuple[int, int]], depth: int = 0) -> bytes:
+    """The root of a head map by its definition."""
+    if not rows:
+        return bytes(32)
+    if len(rows) == 1:
+        ((key, (index, size)),) = rows.items()
+        return hashlib.sha256(b"\x00" + key + index.to_bytes(8, "big") + size.to_bytes(8, "big")).digest()
+    left, right = _halves(rows, depth)
+    return hashlib.sha256(b"\x01" + naive_map(left, depth + 1) + naive_map(right, depth + 1)).digest()
+
+
+def naive_siblings(rows: dict[bytes, tuple[int, int]], key: bytes, depth: int = 0) -> list[bytes]:
+    """The hashes beside the way from a row to the root, from the row up."""
+    if len(rows) == 1:
+        return []
+    left, right = _halves(rows, depth)
+    own, other = (right, left) if _bit(key, depth) else (left, right)
+    return [*naive_siblings(own, key, depth + 1), naive_map(other, depth + 1)]
+
+
+def _halves(rows: dict[bytes, tuple[int, int]], depth: int) -> tuple[dict, dict]:
+    left = {key: row for key, row in rows.items() if not _bit(key, depth)}
+    return left, {key: row for key, row in rows.items() if key not in left}
+
+
+def _bit(key: bytes, depth: int) -> int:
+    return key[depth // 8] >> (7 - depth % 8) & 1
 
 
 def chatter(entries: int, **changes: Any) -> MemoryLedger:
@@ -194,15 +305,25 @@ def returned(**changes: Any) -> dict[str, Any]:
     return {"call": "k1", "attempt": 1, "result": {"receipt": "b7"}, "output_path": None, "v": 1} | changes
 
 
+def in_a_log(ledger: MemoryLedger, signer: TestSigner = SIGNER) -> Evidence:
+    """Its head in a global log between heads of other sessions."""
+    log = GlobalLog(signer)
+    log.add_head(OTHER_LOG, [b"other"])
+    head = log.add_head(ledger.log, ledger.honest)
+    log.add_head(THIRD_LOG, [b"third"])
+    return log.evidence(ledger.log, head, log.add_map())
+
+
 def export(
     ledger: MemoryLedger,
     signer: TestSigner = SIGNER,
     withhold: frozenset[str] = frozenset(),
     render: Renderer = plain_report,
+    evidence: Evidence | None = None,
 ) -> bytes:
     """The bundle's bytes."""
     out = io.BytesIO()
-    bundle.write(ledger.log, ledger, signer, out, withhold, render)
+    bundle.write(ledger.log, ledger, evidence or in_a_log(ledger, signer), signer, out, withhold, render)
     return out.getvalue()
 
 
@@ -226,8 +347,6 @@ def pack(files: dict[str, bytes]) -> bytes:
 
 def resign(files: dict[str, bytes], signer: TestSigner = SIGNER, entries: int | None = None) -> dict[str, bytes]:
     """The files with a manifest that fits them, signed: what somebody with a log key can always do."""
-    import base64
-
     manifest = json.loads(files["manifest.json"])
     rest = {name: data for name, data in files.items() if not name.startswith("manifest.")}
     manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in rest.items()}
@@ -238,8 +357,8 @@ def resign(files: dict[str, bytes], signer: TestSigner = SIGNER, entries: int | 
     return rest | {"manifest.json": raw, "manifest.note": signer.sign_text(text)}
 
 
-def check(data: bytes, folder: Path, vkey: str = "", **options: Any) -> verify.Verdict:
-    """The verdict on these bytes, by the log key that the auditor trusts."""
+def check(data: bytes, folder: Path, vkey: str | bytes = "", **options: Any) -> verify.Verdict:
+    """The verdict on these bytes, by the log key or policy that the auditor trusts."""
     path = folder / "bundle"
     path.write_bytes(data)
     return verify.verify(path, vkey or SIGNER.vkey(), **options)

@@ -1,0 +1,303 @@
+"""The global log around a session: its head, witnesses, rotations, the head map; and the lies that they uncover."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from audit import verify
+from audit.export import bundle
+from tests.core.tlog_world import (
+    LOG,
+    OTHER_LOG,
+    SIGNER,
+    STRANGER,
+    THIRD_LOG,
+    GlobalLog,
+    TestSigner,
+    Witness,
+    chatter,
+    check,
+    export,
+    in_a_log,
+    naive_root,
+    pack,
+    resign,
+    said,
+    unpack,
+)
+
+SUCCESSOR = TestSigner(Ed25519PrivateKey.from_private_bytes(b"2" * 32))
+OWN = Witness()
+FOREIGN = Witness("other.example", key=Ed25519PrivateKey.from_private_bytes(b"v" * 32))
+NOW = datetime.fromtimestamp(OWN.at, UTC) + timedelta(hours=1)
+
+
+def policy(*witnesses: Witness, quorum: str = "") -> bytes:
+    lines = [f"log {SIGNER.vkey()}"]
+    lines += [f"witness w{number} {witness.vkey()}" for number, witness in enumerate(witnesses)]
+    lines += [quorum or f"group all-of-them all {' '.join(f'w{n}' for n in range(len(witnesses)))}\nquorum all-of-them"]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def world(entries: int = 5):
+    """A ledger, the global log that its head stands in, and the head's index."""
+    ledger, log = chatter(entries), GlobalLog()
+    log.add_head(OTHER_LOG, [b"other"])
+    return ledger, log, log.add_head(ledger.log, ledger.honest)
+
+
+def test_the_verdict_says_which_log_and_as_of_when(tmp_path):
+    verdict = check(export(chatter(5)), tmp_path)
+    assert verdict.ok, said(verdict)
+    assert verdict.log is not None
+    assert (verdict.log["name"], verdict.log["size"], verdict.log["witnesses"]) == (SIGNER.origin, 4, [])
+    assert verdict.head is not None
+    assert verdict.head["latest_as_of"] == 3
+
+
+def test_a_truncated_session_with_an_older_genuine_head_is_found(tmp_path):
+    """The end was cut off and everything signed anew; only the head map knows of the later head."""
+    ledger, log, early = world(3)
+    for number in range(2):
+        ledger.append("message.added", {"role": "customer", "text": f"later {number}", "v": 1})
+    log.add_head(ledger.log, ledger.honest)
+    evidence = log.evidence(ledger.log, early, log.add_map())
+    del ledger.stored[3:]
+    verdict = check(export(ledger, evidence=evidence), tmp_path)
+    assert "its end was cut off" in said(verdict)
+
+
+def test_a_head_map_from_before_the_last_entries_tells_as_of_when_it_speaks(tmp_path):
+    """Nothing is wrong with it: what came later is beyond what the bundle claims."""
+    ledger, log, head = world()
+    at = log.add_map()
+    evidence = log.evidence(ledger.log, head, at)
+    log.add_head(ledger.log, [*ledger.honest, b"later"])
+    verdict = check(export(ledger, evidence=evidence), tmp_path)
+    assert verdict.ok, said(verdict)
+    assert verdict.head is not None
+    assert verdict.head["latest_as_of"] == at
+
+
+def test_the_head_of_a_foreign_session_does_not_pass(tmp_path):
+    ledger, log, _ = world()
+    foreign = log.add_head(THIRD_LOG, [b"third"])
+    row = log.row(ledger.log)
+    evidence = dataclasses.replace(log.evidence(ledger.log, foreign, log.add_map()), row=row)
+    verdict = check(export(ledger, evidence=evidence), tmp_path, log=str(ledger.log))
+    assert "want 018f0000-0000-7000-8000-000000000001" in said(verdict)
+
+
+def test_a_head_map_of_another_log_does_not_pass(tmp_path):
+    ledger, log, head = world()
+    other = GlobalLog(latest={str(LOG): (9, 9)})
+    log.leaves.append(other.leaves[other.add_map()])
+    verdict = check(export(ledger, evidence=log.evidence(ledger.log, head, len(log.leaves) - 1)), tmp_path)
+    assert "another place in the log than it says" in said(verdict)
+
+
+def test_a_head_that_no_map_mentions_does_not_pass(tmp_path):
+    ledger, log, head = world()
+    row = log.row(ledger.log)
+    del log.latest[str(ledger.log)]
+    evidence = dataclasses.replace(log.evidence(OTHER_LOG, head, log.add_map()), row=row)
+    assert "does not lead to the root of the head map" in said(check(export(ledger, evidence=evidence), tmp_path))
+
+
+@pytest.mark.parametrize("name", ["log/head.tlog-proof", "log/headmap.tlog-proof"])
+def test_a_proof_for_another_tree_does_not_pass(name, tmp_path):
+    files = unpack(export(chatter(5)))
+    other = unpack(export(chatter(6)))
+    verdict = check(pack(resign(files | {name: other[name]})), tmp_path)
+    assert "is a proof for another head" in said(verdict)
+
+
+@pytest.mark.parametrize("name", ["policy", *verify.LOG_FILES])
+def test_evidence_of_the_log_changed_anywhere_is_rejected_even_under_our_own_manifest(name, tmp_path):
+    files = unpack(export(chatter(2)))
+    for at in range(len(files[name])):
+        changed = files[name][:at] + bytes([files[name][at] ^ 1]) + files[name][at + 1 :]
+        verdict = check(pack(resign(files | {name: changed})), tmp_path)
+        assert not verdict.ok or name == "policy", at
+        assert {failure.check for failure in verdict.failures} <= {"log", "tail"}, (at, said(verdict))
+
+
+def test_a_head_signed_by_a_stranger_does_not_pass(tmp_path):
+    ledger, log, head = world()
+    log.signer = STRANGER
+    verdict = check(export(ledger, evidence=log.evidence(ledger.log, head, log.add_map())), tmp_path)
+    assert "is not signed by" in said(verdict)
+
+
+# --- witnesses
+
+
+def cosigned(*witnesses: Witness) -> bytes:
+    ledger, log, head = world()
+    return export(ledger, evidence=log.evidence(ledger.log, head, log.add_map(), *witnesses))
+
+
+def test_what_the_policy_asks_for_is_enough(tmp_path):
+    verdict = check(cosigned(OWN, FOREIGN), tmp_path, policy(OWN, FOREIGN), now=NOW)
+    assert verdict.ok, said(verdict)
+    assert verdict.log is not None
+    assert (verdict.log["witnesses"], verdict.log["cosigned_at"][:10]) == (["w0", "w1"], "2026-11-21")
+
+
+def test_a_cosignature_that_the_policy_asks_for_is_missed(tmp_path):
+    assert "the policy asks for" in said(check(cosigned(OWN), tmp_path, policy(OWN, FOREIGN), now=NOW))
+    assert check(cosigned(OWN), tmp_path, policy(OWN, FOREIGN, quorum="group g any w0 w1\nquorum g"), now=NOW).ok
+
+
+def test_a_cosignature_under_a_false_time_does_not_count(tmp_path):
+    lying = dataclasses.replace(OWN, at=OWN.at + 10 * 86400)
+    assert "still to come" in said(check(cosigned(lying), tmp_path, policy(OWN), now=NOW))
+    files = unpack(cosigned(OWN))
+    note = files["log/checkpoint"].rpartition(b" ")
+    value = bytearray(base64.b64decode(note[2]))
+    value[11] ^= 1  # within the time
+    assert "does not match the note" in said(
+        check(pack(files | {"log/checkpoint": note[0] + b" " + base64.b64encode(value) + b"\n"}), tmp_path, policy(OWN))
+    )
+
+
+def test_witnesses_that_nobody_asked_for_are_ignored(tmp_path):
+    verdict = check(cosigned(FOREIGN), tmp_path)
+    assert verdict.ok, said(verdict)
+    assert verdict.log is not None
+    assert verdict.log["witnesses"] == []
+
+
+def test_a_stale_cosignature_is_refused_when_freshness_is_asked_for(tmp_path):
+    fresh, stale = verify.Demand(max_age=timedelta(hours=2)), verify.Demand(max_age=timedelta(minutes=30))
+    assert check(cosigned(OWN), tmp_path, policy(OWN), now=NOW, demand=fresh).ok
+    assert "older than was asked for" in said(check(cosigned(OWN), tmp_path, policy(OWN), now=NOW, demand=stale))
+    assert "last cosigned never" in said(check(cosigned(), tmp_path, now=NOW, demand=fresh))
+
+
+# --- what the auditor holds
+
+
+def test_a_log_that_continues_the_held_head_passes(tmp_path):
+    ledger, log, head = world()
+    held = log.checkpoint()
+    at = log.add_map()
+    evidence = log.evidence(ledger.log, head, at, consistency={2: (naive_root([log.leaves[2]]),)})
+    verdict = check(export(ledger, evidence=evidence), tmp_path, demand=verify.Demand(held=held))
+    assert verdict.ok, said(verdict)
+    assert verdict.log is not None
+    assert verdict.log["continues"] == 2
+
+
+def test_two_histories_shown_to_two_auditors_are_found_when_they_compare(tmp_path):
+    ledger, log, head = world()
+    other = GlobalLog(leaves=[b"another history", *log.leaves[1:]])
+    path = (naive_root([log.leaves[log.add_map()]]),)
+    evidence = log.evidence(ledger.log, head, 2, consistency={2: path})
+    verdict = check(export(ledger, evidence=evidence), tmp_path, demand=verify.Demand(held=other.checkpoint()))
+    assert "two histories" in said(verdict)
+
+
+def test_a_log_that_became_shorter_is_found(tmp_path):
+    ledger, log, head = world()
+    longer = GlobalLog(leaves=[*log.leaves, b"x", b"y", b"z"])
+    demand = verify.Demand(held=longer.checkpoint(), min_size=5)
+    evidence = log.evidence(ledger.log, head, log.add_map())
+    told = said(check(export(ledger, evidence=evidence), tmp_path, demand=demand))
+    assert "it was cut off" in told
+    assert "want at least 5" in told
+
+
+def test_without_a_proof_the_held_head_is_not_taken_for_continued(tmp_path):
+    ledger, log, head = world()
+    held = log.checkpoint()
+    evidence = log.evidence(ledger.log, head, log.add_map())
+    assert "holds no proof" in said(check(export(ledger, evidence=evidence), tmp_path, demand=verify.Demand(held=held)))
+
+
+# --- rotation of the log key
+
+
+def rotated(last: TestSigner = SUCCESSOR) -> bytes:
+    ledger, log = chatter(3), GlobalLog()
+    rotation = log.add_rotation(SUCCESSOR)
+    head = log.add_head(ledger.log, ledger.honest)
+    at = log.add_map()
+    log.signer = last
+    out = io.BytesIO()
+    evidence = log.evidence(ledger.log, head, at, rotations=(log.leaf(rotation),))
+    bundle.write(ledger.log, ledger, evidence, last, out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("trusted", [SIGNER, SUCCESSOR])
+def test_a_rotation_leads_from_the_old_key_to_the_new(trusted, tmp_path):
+    verdict = check(rotated(), tmp_path, trusted.vkey())
+    assert verdict.ok, said(verdict)
+    assert verdict.log is not None
+    assert verdict.log["key"] == SUCCESSOR.vkey()
+
+
+def test_after_a_rotation_the_old_key_signs_nothing_any_more(tmp_path):
+    assert "is not signed by" in said(check(rotated(SIGNER), tmp_path))
+
+
+def test_a_rotation_that_the_old_key_did_not_sign_leads_nowhere(tmp_path):
+    ledger, log = chatter(3), GlobalLog(STRANGER)
+    rotation = log.add_rotation(SUCCESSOR)
+    head = log.add_head(ledger.log, ledger.honest)
+    out = io.BytesIO()
+    evidence = log.evidence(ledger.log, head, log.add_map(), rotations=(log.leaf(rotation),))
+    bundle.write(ledger.log, ledger, evidence, SUCCESSOR, out)
+    assert "is not signed by" in said(check(out.getvalue(), tmp_path))
+
+
+# --- policies
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n",
+        "quorum none",
+        "log nonsense\nquorum none",
+        f"log {SIGNER.vkey()}\n",
+        f"log {SIGNER.vkey()}\nlog {SIGNER.vkey()}\nquorum none",
+        f"log {SIGNER.vkey()}\nquorum none\nquorum none",
+        f"log {SIGNER.vkey()}\nquorum w",
+        f"log {SIGNER.vkey()}\nwitness none {OWN.vkey()}\nquorum none",
+        f"log {SIGNER.vkey()}\nwitness w {SIGNER.vkey()}\nquorum none",
+        f"log {SIGNER.vkey()}\nwitness w {OWN.vkey()}\nwitness v {OWN.vkey()}\nquorum none",
+        f"log {SIGNER.vkey()}\nwitness w {OWN.vkey()}\ngroup g 2 w\nquorum g",
+        f"log {SIGNER.vkey()}\nwitness w {OWN.vkey()}\ngroup g 0 w\nquorum g",
+        f"log {SIGNER.vkey()}\nwitness w {OWN.vkey()}\ngroup g any w w\nquorum g",
+        f"log {SIGNER.vkey()}\nwitness w {OWN.vkey()}\ngroup g any g\nquorum g",
+        f"log {SIGNER.vkey()}\ngroup g any\nquorum g",
+        f"log {SIGNER.vkey()}\r\nquorum none",
+        f"log {SIGNER.vkey()}\nquorum none\nwhatever",
+    ],
+)
+def test_a_policy_that_is_none_is_refused(text, tmp_path):
+    verdict = check(export(chatter(1)), tmp_path, text.encode())
+    assert not verdict.ok
+    assert [failure.check for failure in verdict.failures] == ["bundle"]
+
+
+def test_comments_spaces_and_addresses_in_a_policy_are_read_over(tmp_path):
+    text = f"# ours\n\n \tlog  {SIGNER.vkey()}\thttps://log.example \nquorum none"
+    assert check(export(chatter(1)), tmp_path, text.encode()).ok
+
+
+# --- time
+
+
+def test_a_timestamp_over_another_head_does_not_pass(tmp_path):
+    ledger = chatter(2)
+    evidence = dataclasses.replace(in_a_log(ledger), timestamp=b"0\x03nonsense")
+    assert "not an RFC 3161 response" in said(check(export(ledger, evidence=evidence), tmp_path))
