@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from audit.tlog import canonical
-from audit.verify import PROOF_TITLE
+from audit.tlog.proof import Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,7 @@ class Leaf:
 
     def proof(self, checkpoint: bytes) -> bytes:
         """The C2SP tlog-proof under a signed head, with the leaf's bytes as extra data."""
-        lines = [PROOF_TITLE, f"extra {_base64(self.body)}", f"index {self.index}", *map(_base64, self.path)]
-        return "\n".join(lines).encode("ascii") + b"\n\n" + checkpoint
+        return Proof(self.index, self.path, checkpoint, self.body).write()
 
 
 @dataclass(frozen=True, slots=True)
