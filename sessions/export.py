@@ -8,7 +8,7 @@ from uuid import UUID
 from agentstate.people.permissions import Permission, PermissionDenied
 from audit import signer
 from audit.export import bundle
-from audit.export.signed import Installation
+from audit.export.gather import Installation, gather
 from audit.export.source import LedgerSource
 from sessions import access, states
 from sessions.models import AgentSession
@@ -23,7 +23,7 @@ def write(user: Person, session: UUID, out: IO[bytes]) -> bundle.Summary:
         access.refused(user, "export", session)
         raise
     access.note(user, "export", [access.Seen(session, team)])
-    return bundle.write(session, LedgerSource(session), Installation(), cast(BinaryIO, out))
+    return bundle.write(session, LedgerSource(session), gather(session), Installation(), cast(BinaryIO, out))
 
 
 def key(user: Person, session: UUID) -> str:

@@ -32,7 +32,7 @@ from uuid import UUID
 from agentstate.errors import AgentStateError, Broken
 from audit import verify
 from audit.export import report
-from audit.export.archive import Packer
+from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
 from audit.export.readme import README
 from audit.tlog import canonical, checkpoint, tree
@@ -41,7 +41,7 @@ MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
 
 class HeadMalformed(Broken):
-    """The head of this log cannot be exported."""
+    """The head row of this log was altered: its frontier does not fit its size."""
 
     code = "head_malformed"
     remedy = "Compare the ledger with a backup and with the last export."
@@ -102,11 +102,11 @@ def write(
     """Write the bundle of `log` to `out`, up to the head that `evidence` proves. Entries of the kinds in `withhold`
     keep their content sealed.
 
-    Raises HeadMalformed, or the signer's HeadRefused, when the head cannot be signed.
+    Raises TooLarge, or the signer's HeadRefused when the head cannot be signed.
     """
     head = checkpoint.parse(evidence.head.body.decode("utf-8"))
     if head.size > verify.MAX_ENTRIES:
-        raise HeadMalformed(f"Got {head.size} entries, want at most {verify.MAX_ENTRIES}.")
+        raise TooLarge(f"Got {head.size} entries, want at most {verify.MAX_ENTRIES}.")
     with Packer() as packer:
         packer.add("session/checkpoint", signer.sign_head(evidence.head, evidence.checkpoint))
         for name, data in evidence.files():

@@ -182,7 +182,7 @@ def test_a_row_deleted_by_a_superuser_names_the_entry(table, transfer, tampering
     tampering(f"DELETE FROM {table} WHERE log = %s AND seq = 5", transfer)
     verdict = check(transfer, tmp_path)
     assert named(verdict) == {5}
-    assert "missing" in verdict.failures[0].message
+    assert "missing" in verdict.failures[0].message or "no entry records that" in verdict.failures[0].message
 
 
 @pytest.mark.parametrize(
@@ -226,11 +226,14 @@ def test_a_ledger_cut_off_after_an_export_is_refused_at_the_next_in_so_many_word
 
 def test_a_bundle_forged_with_another_key_fails_under_the_installations_own(transfer, tmp_path):
     from audit.export.source import LedgerSource
-    from tests.core.tlog_world import STRANGER
+    from tests.core.tlog_world import STRANGER, MemoryLedger, in_a_log
 
     genuine = export(transfer, tmp_path)
     forged = tmp_path / "forged.zip"
     with forged.open("wb") as file:
-        bundle.write(transfer, LedgerSource(transfer), STRANGER, file)
+        evidence = in_a_log(
+            MemoryLedger(log=transfer, honest=[row.envelope for row in ledger.read_rows(transfer)]), STRANGER
+        )
+        bundle.write(transfer, LedgerSource(transfer), evidence, STRANGER, file)
     assert verify.verify(forged, STRANGER.vkey()).ok
     assert not verify.verify(forged, genuine.with_name(f"{genuine.name}.vkey").read_text().strip()).ok

@@ -68,7 +68,7 @@ def test_a_signed_head_opens_under_the_printed_key(tmp_path):
     own = signer(tmp_path)
     text = note.open_note(signed, [note.parse_vkey(own.vkey())])
     assert checkpoint.parse(text) == checkpoint.Checkpoint(f"{ORIGIN}/s/{LOG}", 3, b"r" * 32)
-    assert verify.read_checkpoint(text, verify.read_vkey(own.vkey())).log == str(LOG)
+    assert verify.read_session_head(text, verify.read_vkey(own.vkey()).name).log == str(LOG)
 
 
 def test_the_key_is_made_once_and_only_its_owner_may_read_it(tmp_path):

@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agentstate.errors import AgentStateError
 from audit.export import bundle, record_export
-from audit.export.signed import Installation
+from audit.export.gather import Installation, gather
 from audit.export.source import LedgerSource
 
 BY = "system"  # who may run commands on this machine holds its keys anyway
@@ -57,7 +57,7 @@ def export(session: UUID, out: Path, force: bool, withhold: frozenset[str]) -> b
     descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            summary = bundle.write(session, LedgerSource(session), own, file, withhold)
+            summary = bundle.write(session, LedgerSource(session), gather(session), own, file, withhold)
             file.flush()
             os.fsync(file.fileno())
         out.with_name(f"{out.name}.vkey").write_text(f"{own.vkey()}\n", encoding="ascii")

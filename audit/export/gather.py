@@ -1,0 +1,94 @@
+"""Takes the evidence around a session's log from this installation's global log, and signs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from audit import globallog, ledger, sequencer, signer
+from audit.export.bundle import HeadMalformed
+from audit.export.evidence import Evidence, Leaf, MapRow
+from audit.tlog import tree
+from audit.tlog.checkpoint import parse as parse_head
+
+TRIES = 10
+
+
+def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
+    """The log's newest head, in the newest signed head and head map of the global log; with consistency proofs from
+    the older global heads of the sizes `held`.
+
+    Raises ledger.UnknownLog, HeadMalformed, signer.HeadRefused, signer.SignerDown or sequencer.Unsettled.
+    """
+    tenant = _checked_head(log).tenant
+    for _ in range(TRIES):
+        sequencer.settle(log, with_map=True)
+        said, anchor = globallog.map_proof(tenant, log), globallog.signed_head(tenant)
+        if said is not None and said.place is not None and anchor is not None and anchor.size > said.index:
+            break  # else a round came in between, and the map is newer than the signature
+    else:
+        raise sequencer.Unsettled(str(log))
+    size = anchor.size
+
+    def leaf(index: int) -> Leaf:
+        return Leaf(globallog.body(tenant, index), index, tuple(globallog.inclusion(tenant, index, size)))
+
+    return Evidence(
+        checkpoint=anchor.checkpoint,
+        head=leaf(said.place.index),
+        map=leaf(said.index),
+        row=MapRow(said.place.index, said.place.size, tuple(said.proof.siblings)),
+        policy=policy(),
+        rotations=tuple(leaf(index) for index in _rotations(tenant)),
+        consistency={old: tuple(globallog.consistency(tenant, old, size)) for old in held if 0 < old < size},
+    )
+
+
+def _checked_head(log: UUID) -> ledger.Head:
+    head = ledger.read_head(log)
+    try:
+        tree.root(head.frontier, head.size)
+    except tree.BadTree as error:
+        raise HeadMalformed(f"{error}".capitalize() + ".") from None
+    return head
+
+
+def _rotations(tenant: UUID) -> Iterator[int]:
+    """Where the keys before the one that signs now gave way to their successors, oldest first."""
+    known = signer.known()
+    for introduction in known.introductions:
+        index = globallog.index_of(tenant, introduction)
+        if index is None:
+            return  # announced, and not in the log yet
+        yield index
+        if known.vkey.encode() in introduction.splitlines():
+            return
+
+
+def policy() -> bytes:
+    """Whom an auditor of this log may trust (C2SP tlog-policy); to be compared with the auditor's own."""
+    return f"log {signer.vkey()}\nquorum none\n".encode()
+
+
+class Installation:
+    """This installation as the one that signs its bundles (see bundle.Signs)."""
+
+    def vkey(self) -> str:
+        """The log's public key."""
+        return signer.vkey()
+
+    def sign_head(self, head: Leaf, checkpoint: bytes) -> bytes:
+        """The signed head of a log that is a leaf of the signed global head."""
+        said = parse_head(head.body.decode())
+        log = UUID(said.origin.rpartition("/s/")[2])
+        return _newest(signer.sign_head(log, said.size, said.root, head.index, head.path, checkpoint))
+
+    def sign_text(self, text: str) -> bytes:
+        """A note over a text that is no head."""
+        return _newest(signer.sign_text(text))
+
+
+def _newest(signed: bytes) -> bytes:
+    """The note with the signature of the newest key alone; while keys change, the signer adds one of the old key."""
+    text, _, lines = signed.rpartition(b"\n\n")
+    return text + b"\n\n" + lines.splitlines(keepends=True)[0]
