@@ -1,0 +1,31 @@
+"""What entries about requests and decisions say."""
+
+from __future__ import annotations
+
+from sessions.words.sentence import Data, Sentence, Tell
+from sessions.words.standing import OUTCOMES
+from sessions.words.values import plain
+
+
+def _requested(data: Data, tool: str) -> Sentence:
+    return Sentence("Needs a decision", f"{data['preview'] or plain(data['tool'])}. Rule {data['rule']}", "r")
+
+
+_DECIDED = {"approve": "Approved", "edit": "Edited and approved", "reject": "Rejected", "respond": "Asked again"}
+
+
+def _decided(data: Data, tool: str) -> Sentence:
+    decision = str(data["decision"])
+    return Sentence(_DECIDED.get(decision, decision), data.get("reason") or data.get("response", ""), "p")
+
+
+def _ended_request(data: Data, tool: str) -> Sentence:
+    word = OUTCOMES.get(data["outcome"], ("", data["outcome"], ""))[1]
+    return Sentence(f"Request closed: {word.lower()}", data.get("because", ""))
+
+
+TELL: dict[str, Tell] = {
+    "approval.requested": _requested,
+    "decision.made": _decided,
+    "request.ended": _ended_request,
+}

@@ -1,0 +1,51 @@
+"""What entries about the agent at work say: runs, model requests, calls of tools."""
+
+from __future__ import annotations
+
+from sessions.words.sentence import Data, Sentence, Tell
+from sessions.words.values import plain, value
+
+
+def _failed_tool(data: Data, tool: str) -> Sentence:
+    again = ", will be tried again" if data.get("retry_at") else ""
+    return Sentence(f"{tool} failed", f"{data['reason']}{again}", "" if again else "r")
+
+
+def _failed_model(data: Data, tool: str) -> Sentence:
+    again = ", will be asked again" if data.get("retry_at") else ""
+    return Sentence("The model gave no answer", f"{data['reason']}{again}", "" if again else "r")
+
+
+def _answered(data: Data, tool: str) -> Sentence:
+    calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
+    return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
+
+
+_TRIGGERS = {
+    "customer": "the customer spoke",
+    "tool": "a result came",
+    "note": "a colleague left a note",
+    "opened": "the session was opened",
+}
+_RESTS = {
+    "customer": "until the customer speaks",
+    "decision": "until somebody decides",
+    "retry": "until the next try",
+    "nobody": "for good",
+    "resume": "until a person lets it go on",
+    "delegate": "until another session has done its task",
+}
+
+
+TELL: dict[str, Tell] = {
+    "run.started": lambda data, tool: Sentence("The agent set to work", _TRIGGERS.get(data["trigger"], "")),
+    "run.rested": lambda data, tool: Sentence("The agent rests", _RESTS.get(data["waiting_for"], "")),
+    "model.requested": lambda data, tool: Sentence("Asked the model", data["model"]),
+    "model.answered": _answered,
+    "model.failed": _failed_model,
+    "call.allowed": lambda data, tool: Sentence(f"{tool} allowed", f"rule {data['rule']}, tier {data['tier']}"),
+    "call.refused": lambda data, tool: Sentence(f"{tool} refused", data["reason"], "r"),
+    "tool.intended": lambda data, tool: Sentence(f"{plain(data['tool'])} begins", f"attempt {data['attempt']}"),
+    "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),
+    "tool.failed": _failed_tool,
+}
