@@ -197,3 +197,17 @@ def test_an_empty_or_reversed_range_has_no_proof(range_):
 def test_a_range_proof_in_any_other_form_is_refused(change):
     with pytest.raises(BadTree):
         subtree.parse_range(RangeProof(0, 1, (), ((),)).as_json() | change)
+
+
+def test_the_well_known_tree_of_eight_leaves_has_the_published_roots_and_subtrees():
+    entries = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"]
+    known = NaiveTree([bytes.fromhex(entry) for entry in entries])
+    root = bytes.fromhex("5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328")
+    assert tree.root_of(known.leaves) == known.mth(0, 8) == root
+    published = {
+        (0, 6): "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+        (2, 4): "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
+        (4, 7): "837dbb152e9b079010717e84e865da4ebc0fa198a806d59d31bf15accef22d0e",
+    }
+    for part, own in published.items():
+        assert subtree.verify_consistency(part, 8, bytes.fromhex(own), root, known.subproof(*part, 0, 8, True))
