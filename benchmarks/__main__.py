@@ -29,13 +29,25 @@ def _first(quick: bool) -> list[Row]:
         return group.rows(here, quick)
 
 
+def _ledger(quick: bool) -> list[Row]:
+    with ground() as here:
+        from benchmarks.ledger import group  # after django.setup()
+
+        return group.rows(here, quick)
+
+
 def _patterns(quick: bool) -> list[Row]:
     from benchmarks.patterns import group
 
     return group.rows(quick)
 
 
-GROUPS: dict[str, Callable[[bool], list[Row]]] = {"engine": _engine, "first": _first, "patterns": _patterns}
+GROUPS: dict[str, Callable[[bool], list[Row]]] = {
+    "engine": _engine,
+    "first": _first,
+    "ledger": _ledger,
+    "patterns": _patterns,
+}
 
 
 def main(words: Sequence[str]) -> int:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from agentstate.people.models import User
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-FOREIGN = ("AGENTSTATE_", "DATABASE_", "REDIS_URL", "BANK_", "AGENT_", "CRASH_", "LEASE_", "STATE_CACHE_", "LEDGER_", "KEY_")
+FOREIGN = (
+    *("AGENTSTATE_", "DATABASE_", "REDIS_URL", "BANK_", "AGENT_", "CRASH_", "LEASE_", "STATE_CACHE_"),
+    *("LEDGER_", "KEY_ENCRYPTION"),
+)
 RAW = """CREATE TABLE raw_write (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, writer int NOT NULL,
  payload bytea NOT NULL); GRANT INSERT ON raw_write TO app"""
 INSERT_RAW = "INSERT INTO raw_write (writer, payload) VALUES (%b, %b)"

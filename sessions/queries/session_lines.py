@@ -107,15 +107,15 @@ def sessions(
     reference: str = "",
     limit: int = PAGE,
 ) -> list[SessionLine]:
-    """Sessions, newest first, from before an instant or behind the row `after`. A reference is the end of an id, or an
-    alias. Raises Invalid when there is no such row to go on from.
+    """Sessions, newest first, from before an instant or behind the row `after`. A reference is the end of an id, an
+    alias, or a customer's. Raises Invalid when there is no such row to go on from.
     """
     rows, what = visible_sessions(user), "sessions"
     facts: dict[str, object] = {"status": status, "after": str(after or ""), "limit": limit}
     if status:
         rows = rows.filter(status=status)
     if reference:
-        rows, what = _referred(rows, reference), "search"
+        rows, what = _referred(user, rows, reference), "search"
         facts["search"] = access.searched(user, reference) if isinstance(user, User) else ""
     if before is not None:
         rows = rows.filter(opened_at__lt=before)
@@ -124,12 +124,19 @@ def sessions(
     return _lines(user, found, what, **facts)
 
 
-def _referred(rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
+def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
+    """Those whose id ends so or whose alias it is; and those of the customer of that reference, found by its blind
+    index, for people who may read what they say.
+    """
+    fits = Q(alias=reference)
     tail = reference.lower().replace("-", "")
-    if not _HEX.fullmatch(tail):
-        return rows.filter(alias=reference)
-    hexes = Func(Cast("pk", CharField()), Value("-"), Value(""), function="replace")
-    return rows.annotate(hexes=hexes).filter(Q(hexes__endswith=tail) | Q(alias=reference))
+    if _HEX.fullmatch(tail):
+        hexes = Func(Cast("pk", CharField()), Value("-"), Value(""), function="replace")
+        rows, fits = rows.annotate(hexes=hexes), fits | Q(hexes__endswith=tail)
+    if isinstance(user, User) and (readable := teams_with(user, Permission.READ)):
+        kid = keys.known_kid(user.tenant_id, reference)
+        fits |= Q(kid=kid, team__in=readable) if kid else Q()
+    return rows.filter(fits)
 
 
 def session_line(user: Person, session: UUID) -> SessionLine:

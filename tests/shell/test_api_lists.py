@@ -165,3 +165,12 @@ def test_the_arguments_of_a_request_keep_their_digits_too() -> None:
     row, kid = new_id(), keys.subject_kid(cast.tenant().pk, "C-1001")
     shown = projections.open_request_card(kid, row, projections.sealed(kid, row, card))
     assert encode(shown.arguments) == b'{"rate":0.10,"huge":1E+400,"long":3.14159265358979323846264338327950}'
+
+
+def test_a_customer_is_found_by_reference_by_those_who_may_read_and_by_nobody_else():
+    ours, other = opened("C-1001"), opened("C-1002")
+    assert [line.id for line in queries.sessions(cast.alice(), reference="C-1001")] == [ours]
+    assert [line.id for line in queries.sessions(cast.alice(), reference="C-1002")] == [other]
+    assert queries.sessions(cast.alice(), reference="C-100") == []
+    assert queries.sessions(cast.charlie(), reference="C-1001") == []  # of another team
+    assert queries.sessions(cast.adam(), reference="C-1001") == []  # sees sessions, reads none
