@@ -118,7 +118,8 @@ def guide(people: People, session: str) -> None:
 
 
 def plan(people: People, session: str) -> None:
-    """A plan, another version of it, and a goal."""
+    """A data message, a plan, another version of it, and a goal."""
+    people.ask("alice", "add_data", {"type": "data", "kind": "claim", "data": {"number": "K-7"}}, session=session)
     step = {"_tool": "load_customer", "customer": "C-1001"}
     people.ask("alice", "propose_plan", {"calls": [{**step, "_outputPath": "state.again"}]}, session=session)
     version = people.ask("alice", "read_plan", session=session)["version"]
