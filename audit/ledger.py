@@ -1,4 +1,4 @@
-"""The only writer of entries: append in one statement, read back, open.
+"""The only writer of entries: append in one statement. What reads them is in `audit.reading`, and can be had from here.
 
 `append` is a compare-and-set on the log's size. Envelopes, ciphertexts, the new head, the idempotency receipt and
 whatever the caller adds (projections, outbox) are one statement and therefore one transaction and one round trip. A
@@ -9,82 +9,68 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
-import msgspec
-import psycopg
-from django.db import connection
-
-from agentstate.errors import Broken, NotFound, Refused
+from agentstate.errors import Refused
 from audit import keys
 from audit.blobs import Blobs
+from audit.reading import (
+    ENVELOPE_VERSION,
+    Bound,
+    Envelope,
+    Head,
+    Pruned,
+    Receipt,
+    Row,
+    UnknownLog,
+    associated_data,
+    canonical,
+    false_receipts,
+    keyed_command,
+    open_living,
+    open_row,
+    open_rows,
+    parse_envelope,
+    read_head,
+    read_receipt,
+    read_rows,
+    run,
+)
 from audit.tlog import fields, tree
 
-ENVELOPE_VERSION = 2  # 1: without `pc`
-READ_BATCH = 500  # rows
+__all__ = [
+    "SYSTEM",
+    "Batch",
+    "Draft",
+    "Envelope",
+    "Fragment",
+    "Head",
+    "Pruned",
+    "Receipt",
+    "Row",
+    "SameKeyOtherCommand",
+    "UnknownLog",
+    "append",
+    "associated_data",
+    "create",
+    "false_receipts",
+    "keyed_command",
+    "open_living",
+    "open_row",
+    "open_rows",
+    "parse_envelope",
+    "read_head",
+    "read_receipt",
+    "read_rows",
+    "receipt_key",
+    "run",
+]
+
 SYSTEM = "system"
-COMMANDS = UUID("6a0e54d4-6d0c-5a55-b3f4-93d0f7b0a1c2")  # namespace of the ids of commands under idempotency keys
-
-
-class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the log hashes. Fields stand in sorted order, so that encoding them is already canonical (RFC 8785).
-
-    `ct` is the ciphertext's SHA-256, `kc` commits to its key, `pc` to the fields of its payload (audit.tlog.fields).
-    """
-
-    actor: str
-    at: str
-    cmd: str
-    ct: str
-    epoch: int
-    kc: str
-    kid: str
-    kind: str
-    log: str
-    pc: str = ""  # in version 2
-    ref: int
-    salt: str
-    seq: int
-    v: int
-
-
-class Bound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a ciphertext is bound to: the envelope without the two fields that depend on the ciphertext."""
-
-    actor: str
-    at: str
-    cmd: str
-    epoch: int
-    kid: str
-    kind: str
-    log: str
-    pc: str = ""
-    ref: int
-    salt: str
-    seq: int
-    v: int
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """A log's size and frontier as somebody last saw them. A hint: the appending statement compares the size."""
-
-    log: UUID
-    tenant: UUID
-    size: int
-    frontier: bytes
-    sealed: bool = False
-
-    @property
-    def root(self) -> bytes:
-        """The RFC 6962 root over all entries."""
-        return tree.root(self.frontier, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +86,6 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One stored entry; `ciphertext` is None once it was erased or pruned."""
-
-    seq: int
-    envelope: bytes
-    ciphertext: bytes | None
-
-
-@dataclass(frozen=True, slots=True)
 class Fragment:
     """Something that is written with the entries or not at all: a data-modifying statement over the CTE `head`.
 
@@ -118,16 +95,6 @@ class Fragment:
 
     sql: str
     params: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What an earlier command under the same idempotency key wrote."""
-
-    command: UUID
-    first: int
-    size: int
-    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,18 +114,6 @@ class Batch:
     seals: bool = False  # nothing may follow but another batch that seals
 
 
-class UnknownLog(NotFound):
-    """There is no such log."""
-
-    code = "unknown_log"
-
-
-class Pruned(keys.Erased):
-    """What was said here was deleted when the term of its retention class was over."""
-
-    code = "pruned"
-
-
 class SameKeyOtherCommand(Refused):
     """This idempotency key was used for another command."""
 
@@ -169,18 +124,6 @@ class SameKeyOtherCommand(Refused):
 def receipt_key(actor: str, key: str) -> bytes:
     """The stored form of a client's idempotency key: keys of different actors never meet."""
     return hashlib.sha256(f"{actor}\x00{key}".encode()).digest()
-
-
-def keyed_command(key: bytes, digest: bytes) -> UUID:
-    """The id of a command under an idempotency key: it follows from both, so entries vouch for their receipt."""
-    return uuid5(COMMANDS, (key + digest).hex())
-
-
-def associated_data(envelope: Envelope) -> bytes:
-    """The canonical bytes that a ciphertext is authenticated with: one changed byte of them, and it does not open."""
-    bound = msgspec.structs.asdict(envelope)
-    del bound["ct"], bound["kc"]
-    return _encoder.encode(Bound(**bound))
 
 
 def create(log: UUID, tenant: UUID, batch: Batch) -> Head | None:
@@ -282,151 +225,8 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
             "seq": seq,
             "v": ENVELOPE_VERSION,
         }
-        ciphertext = keys.encrypt(okm, draft.payload, _encoder.encode(Bound(**facts)))
+        ciphertext = keys.encrypt(okm, draft.payload, canonical.encode(Bound(**facts)))
         whole = Envelope(**facts, ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
-        envelopes.append(_encoder.encode(whole))
+        envelopes.append(canonical.encode(whole))
         ciphertexts.append(ciphertext)
     return envelopes, ciphertexts
-
-
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Envelope)
-
-
-def run(sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Rows of one statement on Django's own connection, bound and prepared on the server and read in binary.
-
-    Django's cursor binds on the client and never prepares: planning an append takes longer than running it.
-    """
-    connection.ensure_connection()
-    raw = connection.connection
-    raw.prepare_threshold = 0  # Django sets None; its own cursors bind on the client, so this is for ours alone
-    with psycopg.Cursor(raw) as cursor:
-        cursor.format = psycopg.pq.Format.BINARY
-        cursor.execute(sql.encode(), params)
-        return cursor.fetchall() if cursor.description else []
-
-
-def read_head(log: UUID, *, lock: bool = False) -> Head:
-    """The head as it stands; with `lock` inside a transaction nobody else appends until it ends. Raises UnknownLog."""
-    rows = run(
-        f"SELECT tenant, size, frontier, sealed FROM audit_head WHERE log = %(log)s {'FOR UPDATE' if lock else ''}",
-        {"log": log},
-    )
-    if not rows:
-        raise UnknownLog(str(log))
-    tenant, size, frontier, sealed = rows[0]
-    return Head(log, tenant, size, bytes(frontier), sealed)
-
-
-def read_rows(log: UUID, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-    """The stored entries from `start` up to `stop`, in order, whatever they are; nothing is checked here."""
-    while stop is None or start < stop:
-        limit = READ_BATCH if stop is None else min(READ_BATCH, stop - start)
-        rows = run(
-            "SELECT e.seq, e.envelope, p.ciphertext FROM audit_entry e LEFT JOIN audit_payload p USING (log, seq)"
-            " WHERE e.log = %(log)s AND e.seq >= %(start)s ORDER BY e.seq LIMIT %(limit)s",
-            {"log": log, "start": start, "limit": limit},
-        )
-        for seq, envelope, ciphertext in rows:
-            yield Row(seq, bytes(envelope), None if ciphertext is None else bytes(ciphertext))
-        if len(rows) < limit:
-            return
-        start = rows[-1][0] + 1
-
-
-def read_receipt(log: UUID, key: bytes) -> Receipt | None:
-    """What the command under this key wrote, if it ran."""
-    rows = run(
-        "SELECT command, first, size, digest FROM audit_receipt WHERE log = %(log)s AND key = %(key)s",
-        {"log": log, "key": key},
-    )
-    return Receipt(rows[0][0], rows[0][1], rows[0][2], bytes(rows[0][3])) if rows else None
-
-
-def false_receipts(log: UUID) -> list[bytes]:
-    """Keys of receipts that are not what the entries of their command say. Receipts of untouched logs: none."""
-    rows = run(
-        "SELECT r.key, r.command, r.first, r.size, r.digest, array_agg(e.envelope ORDER BY e.seq)"
-        " FROM audit_receipt r LEFT JOIN audit_entry e ON e.log = r.log AND e.seq >= r.first AND e.seq < r.size"
-        " WHERE r.log = %(log)s GROUP BY r.log, r.key",
-        {"log": log},
-    )
-    return [bytes(key) for key, *facts in rows if not _vouched(bytes(key), *facts)]
-
-
-def _vouched(key: bytes, command: UUID, first: int, size: int, digest: bytes, envelopes: list[bytes | None]) -> bool:
-    if command != keyed_command(key, bytes(digest)) or len(envelopes) != size - first:
-        return False
-    return all(data is not None and parse_envelope(bytes(data)).cmd == str(command) for data in envelopes)
-
-
-def parse_envelope(data: bytes) -> Envelope:
-    """The envelope of stored bytes. Raises Broken when they are none."""
-    try:
-        envelope = _decoder.decode(data)
-    except msgspec.MsgspecError as error:
-        raise Broken(f"an envelope cannot be read: {error}") from None
-    if not 1 <= envelope.v <= ENVELOPE_VERSION or (envelope.v == 1) != (not envelope.pc):
-        raise Broken(f"an envelope of version {envelope.v} cannot be read")
-    return envelope
-
-
-def open_row(row: Row) -> tuple[Envelope, bytes]:
-    """The envelope and the plaintext of a row. Raises keys.Erased, keys.Unreadable or Broken."""
-    envelope = parse_envelope(row.envelope)
-    return envelope, _opened(envelope, row)
-
-
-def _opened(envelope: Envelope, row: Row) -> bytes:
-    if row.ciphertext is None:
-        keys.subject_key(UUID(envelope.kid))  # who was erased was not pruned
-        raise Pruned(f"entry {row.seq}")
-    okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
-    if okm[32:].hex() != envelope.kc:
-        raise keys.Unreadable(f"entry {row.seq}: its key is not the one that the envelope commits to")
-    return keys.decrypt(okm, row.ciphertext, associated_data(envelope))
-
-
-def open_rows(rows: Iterable[Row]) -> Iterator[tuple[Envelope, bytes]]:
-    """`open_row` over many."""
-    for row in rows:
-        yield open_row(row)
-
-
-def open_living(rows: Iterable[Row], own: UUID) -> Iterator[tuple[Envelope, bytes | None]]:
-    """`open_row` over many of one log, whose subject is `own`; without a plaintext what concerned others who were
-    erased. Raises keys.Erased when `own` was.
-    """
-    kid, gone = str(own), set[str]()
-    for chunk in _chunks(rows):
-        keys.warm(_kids(chunk) - {UUID(each) for each in gone})
-        for row in chunk:
-            envelope = parse_envelope(row.envelope)
-            if envelope.kid in gone:
-                yield envelope, None
-                continue
-            try:
-                plaintext = _opened(envelope, row)
-            except keys.Erased:
-                if envelope.kid == kid:
-                    raise
-                gone.add(envelope.kid)
-                yield envelope, None
-            else:
-                yield envelope, plaintext
-
-
-def _kids(chunk: list[Row]) -> set[UUID]:
-    """The keys that rows name. One that cannot be read is found when its turn comes."""
-    found = (_KID.search(row.envelope) for row in chunk)
-    return {UUID(each[1].decode()) for each in found if each is not None}
-
-
-_KID = re.compile(rb'"kid":"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
-
-
-def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    them = iter(rows)
-    while chunk := list(islice(them, READ_BATCH)):
-        yield chunk
