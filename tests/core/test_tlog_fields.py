@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit import verify
 from audit.tlog import fields, tree
 from audit.tlog.fields import BadFields
 from tests.core.tlog_naive import NaiveTree, flipped, mutations
@@ -65,6 +66,7 @@ def naive_root(value: dict, okm: bytes = OKM) -> bytes:
 @settings(deadline=None)
 def test_the_commitment_is_that_of_the_definition(payload):
     assert fields.commit(OKM, plain(payload)) == naive_root(payload)
+    assert verify.fields_root(OKM, plain(payload)) == naive_root(payload)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 10, 31, 32, 33, 100, 255, 256, 257, 600])

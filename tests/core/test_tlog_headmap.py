@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from audit import verify
 from audit.tlog import headmap
 from audit.tlog.headmap import EMPTY, BadMap, MapHead, MapProof, MemoryMap
 from tests.core.tlog_naive import flipped, mutations
@@ -111,6 +112,14 @@ def test_an_absence_cannot_lean_on_a_key_that_lies_elsewhere():
         path = headmap.prove(key, store).siblings
         for other, value in pairs.items():
             assert not headmap.verify(key, MapProof(path, None, (other, value)), root)
+
+
+def test_the_verifiers_own_reading_comes_to_the_same_root():
+    store, pairs = MemoryMap(), honest(300)
+    root = store.set(pairs)
+    for number, key in enumerate(pairs):
+        proof = headmap.prove(key, store)
+        assert verify.root_of_map("log.example", str(number), number, number + 1, list(proof.siblings)) == root
 
 
 def test_a_lone_key_hung_deeper_than_it_belongs_is_no_map():

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import verify
 from audit.tlog import cosignature, note, policy
 from audit.tlog.checkpoint import BadCheckpoint, Checkpoint
 from audit.tlog.note import BadNote
@@ -48,6 +49,7 @@ def test_the_example_needs_two_of_one_group_and_one_of_the_other():
         for names in itertools.combinations(NAMES, count):
             enough = sum(name[0] == "X" for name in names) >= 2 and any(name[0] == "Y" for name in names)
             assert policy.parse(EXAMPLE.encode()).is_met(set(names)) is enough
+            assert verify.read_policy(EXAMPLE.encode()).met(set(names)) is enough
             assert trusts(EXAMPLE, cosigned(*names)) is enough
 
 
