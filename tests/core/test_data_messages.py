@@ -185,6 +185,17 @@ def test_a_reference_to_data_that_is_not_there_is_refused_by_name():
             with_data({"y": 1}, "todo").after(core.ProposePlan((step("load_customer", x=reference),), "user:ann"))
 
 
+def test_a_ready_call_whose_data_somebody_takes_away_is_dropped_and_the_round_ends():
+    calls = (step("load_customer", "state.a", x="†notes.x"), step("authorize", x="†state.a"))
+    world = with_data({"x": 1}).after(core.ProposePlan(calls, "user:ann"))
+    world = with_data("nothing", world=world)
+    assert ready(world) == ["load_customer"]
+    world = world.after(core.Begin(key(world, "load_customer")))
+    assert (outcome(world, "load_customer"), outcome(world, "authorize")) == ("blocked", "blocked")
+    assert not world.state.plans.is_open
+    assert fold(world.history) == world.state
+
+
 def test_each_instance_has_messages_of_its_own():
     world = with_data({"who": "all"})
     for name in ("ann", "bob"):

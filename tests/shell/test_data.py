@@ -199,3 +199,15 @@ def test_goals_are_named_and_changed_on_the_page_of_the_plan():
 
 def test_the_bank_holds_no_data_until_somebody_adds_some(bank):
     assert objects(opened()) == {}
+
+
+def test_a_plan_goes_on_when_somebody_takes_away_what_a_ready_call_reads():
+    session = told()
+    add(session, message({"name": "a"}))
+    calls = [step("wait", name="†notes.name"), step("wait", "state.b", name="b")]
+    commands.propose_plan(cast.alice(), session, calls=calls)
+    add(session, message("gone"))
+    work()
+    assert state(session).pad["b"] == {"name": "b"}
+    assert state(session).plans.counts == {"blocked": 1, "done": 1}
+    assert rebuild.check(session) == []

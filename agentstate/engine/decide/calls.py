@@ -30,6 +30,8 @@ LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a
 def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request."""
     must_not_be_paused(state)
+    if command.call not in state.calls and (lost := plans.lost(state, command.call)):
+        return [lost]
     call = state.calls.get(command.call) or plans.next_call(state, command.call)
     if call.status is CallStatus.PROPOSED and call.round and not state.ended:
         return _begun_of_plan(call, state, given)

@@ -189,6 +189,9 @@ def calls_dropped(state: SessionState, event: ev.CallsDropped, at: str) -> Sessi
             now = rounds.skipped(now, each.name, each.reason, at, kept=each.kept)
         else:
             now = rounds.blocked(now, each.name, each.reason, at)
+    gone = {call_id(event.round, each.name, event.instance) for each in event.calls}
+    queue = tuple(key for key in state.plans.ready if key not in gone)
+    state = replace(state, plans=replace(state.plans, ready=queue))
     state = _with_round(state, event.instance, now, [each.name for each in event.calls])
     for each in event.calls:
         state = _tell(state, call_id(event.round, each.name), each)

@@ -10,7 +10,7 @@ Read in this order: `checking`, `force`, `answers` and `wishes`, `calls`, `follo
 from __future__ import annotations
 
 from agentstate.engine.decide.plans.answers import answered, beside, of_model, plain
-from agentstate.engine.decide.plans.calls import covering, effect_of, next_call, output, readied
+from agentstate.engine.decide.plans.calls import covering, effect_of, lost, next_call, output, readied
 from agentstate.engine.decide.plans.checking import card_of, facts_for
 from agentstate.engine.decide.plans.delegates import delegates_in
 from agentstate.engine.decide.plans.following import followed_up
@@ -38,6 +38,7 @@ __all__ = [
     "facts_for",
     "followed_up",
     "follows",
+    "lost",
     "next_call",
     "of_model",
     "output",

@@ -55,6 +55,20 @@ def next_call(state: SessionState, key: str) -> Call:
     )
 
 
+def lost(state: SessionState, key: str) -> ev.CallsDropped | None:
+    """The end of a call that was ready, and of which somebody has since taken away what it reads."""
+    place = place_of(state.plans, key)
+    if place is None or key not in state.plans.ready:
+        return None
+    name, instance = place
+    views, others = views_of(state.plans, state.pad, instance), others_of(state.plans, state.pad)
+    found = ready.standing(round_of(state.plans, instance), views, name, others)
+    if found.status not in ("skipped", "blocked"):
+        return None
+    dropped = ev.Dropped(name, found.status, found.reason, found.kept)
+    return ev.CallsDropped(state.plans.round, instance, (dropped,))
+
+
 def covering(plans: Plans, call: Call, asked: ev.ApprovalRequested) -> str:
     """The request under which a person has let this call through with the whole plan; empty when policy asks for more,
     or when the call is not what was approved.

@@ -25,7 +25,7 @@ def _is_start(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.PlanCommitted | ev.PlanProposed)
 
 
-_ENDING = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.RequestEnded)
+_ENDING = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.RequestEnded, ev.CallsDropped)
 
 
 def _consequences(state: SessionState, events: list[ev.AnyEvent], given: Given) -> list[ev.AnyEvent]:
@@ -69,6 +69,8 @@ def _place_of_end(after: SessionState, event: ev.AnyEvent) -> tuple[str, str] | 
     if isinstance(event, ev.RequestEnded):
         request = after.requests.get(event.request)
         key = request.asked.call if request else ""
+    elif isinstance(event, ev.CallsDropped):
+        return event.calls[0].name, event.instance  # what begins a command drops one call alone
     elif isinstance(event, _ENDING):
         key = event.call
     else:
