@@ -76,6 +76,7 @@ READS: Mapping[str, Kind] = {  # every way in which personal text is handed out
     "disclosure": Kind.PROVED,
     "private": Kind.UNMASKED,
     "profile": Kind.PROFILE_READ,
+    "subject report": Kind.PROFILE_READ,
     "export": Kind.EXPORTED,
     "access log": Kind.LOG_READ,
     "staff log": Kind.LOG_READ,

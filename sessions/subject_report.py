@@ -19,6 +19,7 @@ from agentstate.people.models import User
 from agentstate.people.permissions import Permission
 from audit import erasure, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
+from sessions import access
 from sessions import erasure as erasing
 from sessions.commands.erasure import subject
 from sessions.commands.person import Person
@@ -35,6 +36,9 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
     """
     kid = subject(user, Permission.SUBJECT_REPORT, customer=customer, session=session)
     keys.subject_key(kid)
+    their = AgentSession.objects.filter(kid=kid).values_list("pk", "team_id")
+    seen = [access.Seen(each, team) for session, team in their for each in (session, kid)]
+    access.note(user, "subject report", seen)
     found = {
         "subject": str(kid),
         "made_at": stamp(now()),

@@ -147,9 +147,10 @@ def session_line(user: Person, session: UUID) -> SessionLine:
     return lines[0]
 
 
-def opening(committed: Committed) -> SessionLine:
+def opening(user: Person, committed: Committed) -> SessionLine:
     """A session as its opening left it, for the person who opened it."""
     place, state = committed.place, committed.state
+    access.note(user, "line", [Seen(place.id, place.team)])
     assert state.opened is not None
     row = projections.session_row(state)
     del row["epoch"]
