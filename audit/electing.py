@@ -20,6 +20,7 @@ from django.db import InterfaceError, OperationalError, connection
 
 from agentstate.errors import AgentStateError
 from audit import globallog, sequencer, signer
+from audit.asking import outside_parties
 from audit.ledger import run
 from audit.sequencer import Deposed
 from audit.tlog.downtime import Downtime
@@ -75,9 +76,10 @@ class Term:
     def serve(self, over: threading.Event) -> None:
         """Run rounds until `over` or deposed. Raises what a round raises."""
         self._begin()
-        while not over.is_set():
-            found = self._round()
-            over.wait(settings.SEQUENCE_BUSY if found else settings.SEQUENCE_EVERY)
+        with outside_parties(self.tenant):
+            while not over.is_set():
+                found = self._round()
+                over.wait(settings.SEQUENCE_BUSY if found else settings.SEQUENCE_EVERY)
 
     def _begin(self) -> None:
         sequencer.begin(self.tenant)

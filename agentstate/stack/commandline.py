@@ -12,7 +12,7 @@ from agentstate.stack.errors import StateDirUnusable
 # Commands that never touch the database, and `up`, which brings the servers itself. Every other gets them.
 WITHOUT_SERVERS = {
     *("check", "collectstatic", "compilemessages", "diffsettings", "findstatic", "help", "makemessages"),
-    *("signer", "spectacular", "startapp", "startproject", "up", "version"),
+    *("signer", "spectacular", "startapp", "startproject", "up", "version", "witness"),
 }
 
 

@@ -32,7 +32,7 @@ class NotSigned(Refused):
 
 
 class AlreadySigning(Refused):
-    """Another signer runs on this state directory."""
+    """Another process signs with this memory."""
 
     code = "already_signing"
 

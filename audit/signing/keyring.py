@@ -183,6 +183,13 @@ def _load(path: Path) -> PrivateKeyTypes:
         raise BadLogKey(f"{path} is not a private key in PEM form.") from None
 
 
+def load_or_make(path: Path) -> Ed25519PrivateKey:
+    """The Ed25519 key in a file of its owner's (PEM, mode 0600), made when there is none. Raises BadLogKey."""
+    if not path.exists():
+        _write_key(path)
+    return _read_key(path)
+
+
 def _write_key(path: Path) -> None:
     write_once(path, _pem(Ed25519PrivateKey.generate()))
 

@@ -29,21 +29,20 @@ _requests = msgspec.json.Decoder(Request)
 
 def serve(signer: Signer, state_dir: Path, socket: Path, gap: float = GAP) -> None:
     """Answer on `socket` until SIGTERM or SIGINT. Raises AlreadySigning."""
-    with held(state_dir):
+    with held(state_dir / "signer"):
         asyncio.run(_until_told(signer, state_dir, socket, gap))
 
 
 @contextmanager
-def held(state_dir: Path) -> Iterator[None]:
-    """Be the only signer of a state directory, until the end. Raises AlreadySigning."""
-    folder = state_dir / "signer"
+def held(folder: Path) -> Iterator[None]:
+    """Be the only one who signs with the memory in `folder`, until the end. Raises AlreadySigning."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadySigning(f"{state_dir}: stop it first.") from None
+            raise AlreadySigning(f"{folder}: stop it first.") from None
         yield
     finally:
         os.close(descriptor)

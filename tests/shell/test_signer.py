@@ -336,7 +336,7 @@ def test_the_socket_is_its_owners_only_and_a_killed_signer_is_down_until_it_is_b
 
 
 def test_a_second_signer_on_the_same_state_is_refused(process, tmp_path):
-    with pytest.raises(AlreadySigning), held(tmp_path):
+    with pytest.raises(AlreadySigning), held(tmp_path / "signer"):
         pass
 
 

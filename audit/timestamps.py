@@ -1,0 +1,105 @@
+"""Time stamps (RFC 3161): a time-stamp authority states that a signed head existed at an instant.
+
+The authority gets a hash and a nonce. Its answer is kept only if it is over our bytes and leads to the configured root
+certificate. Anybody can check it: `openssl ts -verify -data checkpoint -in checkpoint.tsr -CAfile root.pem`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+from cryptography import x509
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from rfc3161_client import TimestampRequestBuilder, VerificationError, VerifierBuilder, decode_timestamp_response
+
+from agentstate.errors import Broken
+from audit import globallog
+from audit.ledger import run
+
+SECONDS = 10.0  # for an answer
+LONGEST = 100_000  # bytes of an answer
+
+
+class NoTimestamp(Broken):
+    """The time-stamp authority gave no usable time stamp."""
+
+    code = "no_timestamp"
+    status = 503
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """The authority's answer (`token`, DER) over the bytes `checkpoint`: a signed head of `size` leaves with the
+    cosignatures that it had. `at`: the authority's time.
+    """
+
+    size: int
+    at: datetime
+    checkpoint: bytes
+    token: bytes
+
+
+def stamp(tenant: UUID) -> Timestamp | None:
+    """Have the newest signed head stamped; None when there is no head, or no authority is configured.
+
+    Raises NoTimestamp.
+    """
+    head = globallog.signed_head(tenant)
+    if head is None or not settings.TIMESTAMP_URL:
+        return None
+    token = request(head.checkpoint)
+    at = decode_timestamp_response(token).tst_info.gen_time
+    run(
+        "INSERT INTO audit_timestamp (tenant, size, at, note, token)"
+        " VALUES (%(tenant)s, %(size)s, %(at)s, %(note)s, %(token)s) ON CONFLICT DO NOTHING",
+        {"tenant": tenant, "size": head.size, "at": at, "note": head.checkpoint, "token": token},
+    )
+    return Timestamp(head.size, at, head.checkpoint, token)
+
+
+def latest(tenant: UUID, covering: int = 0) -> Timestamp | None:
+    """The newest time stamp over a head of at least so many leaves."""
+    rows = run(
+        "SELECT size, at, note, token FROM audit_timestamp WHERE tenant = %(tenant)s AND size >= %(covering)s"
+        " ORDER BY size DESC, at DESC LIMIT 1",
+        {"tenant": tenant, "covering": covering},
+    )
+    if not rows:
+        return None
+    size, at, checkpoint, token = rows[0]
+    return Timestamp(size, at, bytes(checkpoint), bytes(token))
+
+
+def request(data: bytes) -> bytes:
+    """The configured authority's verified answer over `data`. Raises NoTimestamp."""
+    asked = TimestampRequestBuilder().data(data).nonce(nonce=True).cert_request(cert_request=True).build()
+    try:
+        answer = httpx.post(
+            settings.TIMESTAMP_URL,
+            content=asked.as_bytes(),
+            headers={"Content-Type": "application/timestamp-query"},
+            timeout=SECONDS,
+        )
+        answer.raise_for_status()
+        if len(answer.content) > LONGEST:
+            raise NoTimestamp(f"Got {len(answer.content)} bytes.")
+        response = decode_timestamp_response(answer.content)
+        verifier = VerifierBuilder.from_request(asked).add_root_certificate(_root()).build()
+        verifier.verify_message(response, data)
+    except (httpx.HTTPError, httpx.InvalidURL, VerificationError, ValueError) as error:
+        raise NoTimestamp(f"{error}".rstrip(".") + ".") from None
+    return answer.content
+
+
+def _root() -> x509.Certificate:
+    if not settings.TIMESTAMP_ROOT:
+        raise ImproperlyConfigured("TIMESTAMP_URL needs TIMESTAMP_ROOT, the authority's root certificate")
+    try:
+        return x509.load_pem_x509_certificate(Path(settings.TIMESTAMP_ROOT).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"TIMESTAMP_ROOT: {error}") from None

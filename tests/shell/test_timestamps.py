@@ -1,0 +1,175 @@
+"""Time stamps by a real authority (openssl ts) behind a small server on the loopback."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from audit import asking, globallog, sequencer, timestamps
+from tests.processes import eventually
+from tests.shell.test_ledger import TENANT
+
+pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed: no authority to ask")
+
+CONFIG = """
+[ ca ]
+[ req ]
+distinguished_name = name
+[ name ]
+[ root ]
+basicConstraints = critical, CA:true
+keyUsage = critical, keyCertSign
+subjectKeyIdentifier = hash
+[ authority ]
+basicConstraints = critical, CA:false
+keyUsage = critical, digitalSignature
+extendedKeyUsage = critical, timeStamping
+[ tsa ]
+default_tsa = it
+[ it ]
+serial = serial
+default_policy = 1.2.3.4
+digests = sha256, sha384, sha512
+signer_digest = sha256
+ordering = yes
+tsa_name = no
+ess_cert_id_chain = no
+ess_cert_id_alg = sha256
+"""
+
+
+def openssl(folder: Path, *words: str) -> bytes:
+    return subprocess.run(["openssl", *words], cwd=folder, capture_output=True, check=True).stdout
+
+
+class Authority:
+    """A certificate authority with a time-stamp authority below it, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder, self.broken = folder, lambda answer: answer
+        (folder / "c").write_text(CONFIG)
+        (folder / "serial").write_text("01")
+        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        openssl(folder, "req", "-x509", *curve, "-keyout", "r.key", "-out", "root.pem", "-subj", "/CN=Root",
+                "-config", "c", "-extensions", "root", "-days", "2")  # fmt: skip
+        openssl(folder, "req", *curve, "-keyout", "t.key", "-out", "t.csr", "-subj", "/CN=TSA", "-config", "c")
+        openssl(folder, "x509", "-req", "-in", "t.csr", "-CA", "root.pem", "-CAkey", "r.key", "-out", "t.pem",
+                "-extfile", "c", "-extensions", "authority", "-days", "2", "-CAcreateserial")  # fmt: skip
+
+    def answer(self, question: bytes) -> bytes:
+        (self.folder / "q").write_bytes(question)
+        openssl(self.folder, "ts", "-reply", "-config", "c", "-section", "it", "-queryfile", "q", "-signer", "t.pem",
+                "-inkey", "t.key", "-out", "a")  # fmt: skip
+        return self.broken((self.folder / "a").read_bytes())
+
+
+@pytest.fixture
+def authority(tmp_path, settings) -> Iterator[Authority]:
+    held = Authority(tmp_path / "authority")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.headers["Content-Type"] == "application/timestamp-query"
+            body = held.answer(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    settings.TIMESTAMP_URL = f"http://127.0.0.1:{server.server_port}/"
+    settings.TIMESTAMP_ROOT = str(held.folder / "root.pem")
+    yield held
+    server.shutdown()
+
+
+@pytest.mark.django_db
+def test_the_newest_head_is_stamped_and_openssl_verifies_it(authority):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    stamped = timestamps.stamp(TENANT)
+    assert timestamps.latest(TENANT) == stamped
+    assert stamped.checkpoint == globallog.signed_head(TENANT).checkpoint
+    (authority.folder / "checkpoint").write_bytes(stamped.checkpoint)
+    (authority.folder / "checkpoint.tsr").write_bytes(stamped.token)
+    words = ("ts", "-verify", "-data", "checkpoint", "-in", "checkpoint.tsr", "-CAfile", "root.pem")
+    openssl(authority.folder, *words)
+    (authority.folder / "checkpoint").write_bytes(stamped.checkpoint + b"x")
+    with pytest.raises(subprocess.CalledProcessError):
+        openssl(authority.folder, *words)
+
+
+@pytest.mark.django_db
+def test_an_answer_over_other_bytes_or_of_another_authority_is_not_kept(authority, tmp_path, settings):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    first = timestamps.request(b"other bytes")
+    authority.broken = lambda _: first
+    with pytest.raises(timestamps.NoTimestamp):
+        timestamps.stamp(TENANT)
+    authority.broken = lambda answer: answer
+    settings.TIMESTAMP_ROOT = str(Authority(tmp_path / "stranger").folder / "root.pem")
+    with pytest.raises(timestamps.NoTimestamp):
+        timestamps.stamp(TENANT)
+    assert timestamps.latest(TENANT) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("broken", [b"", b"nonsense", b"0" * 200_000])
+def test_an_answer_that_is_none_is_not_kept(broken, authority):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    authority.broken = lambda _: broken
+    with pytest.raises(timestamps.NoTimestamp):
+        timestamps.stamp(TENANT)
+
+
+@pytest.mark.django_db
+def test_an_answer_with_one_changed_byte_is_not_kept(authority):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    length = len(authority.answer(_question()))
+    for at in range(20, length, 97):
+        authority.broken = lambda answer, at=at: answer[:at] + bytes([answer[at] ^ 1]) + answer[at + 1 :]
+        with pytest.raises(timestamps.NoTimestamp):
+            timestamps.stamp(TENANT)
+
+
+def _question() -> bytes:
+    from rfc3161_client import TimestampRequestBuilder
+
+    return TimestampRequestBuilder().data(b"x").nonce(nonce=True).build().as_bytes()
+
+
+@pytest.mark.django_db
+def test_an_authority_that_is_away_is_said_in_one_line(authority, settings):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    settings.TIMESTAMP_URL = "http://127.0.0.1:9/"
+    with pytest.raises(timestamps.NoTimestamp) as refused:
+        timestamps.stamp(TENANT)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.django_db
+def test_without_a_root_certificate_nothing_is_asked(authority, settings):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    settings.TIMESTAMP_ROOT = ""
+    with pytest.raises(ImproperlyConfigured, match="TIMESTAMP_ROOT"):
+        timestamps.stamp(TENANT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_sequencers_companion_has_heads_stamped_by_itself(authority, settings, monkeypatch):
+    settings.TIMESTAMP_EVERY = 0.1
+    monkeypatch.setattr(asking, "LOOK", 0.02)
+    with asking.outside_parties(TENANT):
+        for size in (1, 2):
+            sequencer.run_once(TENANT, extra=[bytes([size])])
+            eventually(lambda size=size: timestamps.latest(TENANT, size), what="stamped")
