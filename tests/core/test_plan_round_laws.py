@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphlib import TopologicalSorter
+
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,18 @@ from agentstate.engine.plan import ready, rounds
 from agentstate.engine.plan.order import graph
 from agentstate.engine.plan.rounds import Round
 from tests.core import plan_world as world
+
+
+@settings(deadline=None)
+@given(world.plans(most=20))
+def test_a_plan_has_the_order_that_the_standard_library_gives_it(plan):
+    wiring = graph(plan)
+    sorter = TopologicalSorter()
+    for call, places in wiring.reads.items():
+        sorter.add(call, *places)
+    for place in dict.fromkeys(place for places in wiring.reads.values() for place in places):
+        sorter.add(place, *wiring.at[place], *wiring.below[place])
+    assert wiring.order == tuple(node for node in sorter.static_order() if isinstance(node, str))
 
 
 @settings(deadline=None)
