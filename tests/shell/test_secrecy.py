@@ -1,20 +1,32 @@
-"""No word of a conversation lies anywhere in clear: not in a column, in Valkey, in a log, in a page's session row."""
+"""No word of a conversation lies anywhere in clear: not in a column, in Valkey or on its way through it, in a log, in a
+page's session row, on an error page.
+"""
 
 from __future__ import annotations
 
 import logging
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from types import SimpleNamespace
+from uuid import UUID, uuid4
 
 import msgspec
 import psycopg
 import pytest
 import redis
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
 from django.conf import settings
 from django.contrib.sessions.models import Session as BrowserSession
+from django.db import connection
 
+from agentstate.clear import CLEAR
 from agentstate.engine import events as ev
 from audit import ledger
-from sessions import commands, queries, tasks
+from sessions import commands, queries, states, tasks
+from sessions.commands import erasure, memory, versions
 from sessions.runtime import execute
 from sessions.tools import registry as tools
 from tests import cast
@@ -23,42 +35,93 @@ from tests.shell.bank_world import opened, say
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SAID, TOPIC, REASON, ENDED = "Zebrafinch", "Quokkaburra", "Wombatlike", "Numbatesque"
+PINNED, NAMED, HELD, ALIAS = "Echidnaesque", "Cassowaryish", "Bandicootian", "thread-platypus-17"
+WORDS = (SAID, TOPIC, REASON, ENDED, PINNED, NAMED, HELD, "900.00", "from savings", "C-1001")
 
 
-def everything_stored() -> dict[str, str]:
-    """Every table as text, by name, read as a superuser."""
-    stack = settings.STACK
+Column = tuple[str, str]
+
+
+def text_columns() -> dict[Column, str]:
+    """Every column of every table and view of every schema that is not PostgreSQL's own, as text."""
+    stack, found = settings.STACK, {}
     with psycopg.connect(stack.dsn(stack.superuser, stack.database), autocommit=True) as connection:
-        names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        signed_in = [repr(row.get_decoded()) for row in BrowserSession.objects.all()]  # deflated in its row
-        return {"browser sessions": "\n".join(signed_in)} | {
-            name: "\n".join(row[0] for row in connection.execute(f'SELECT t::text FROM "{name}" t').fetchall())
-            for (name,) in names
-        }
+        columns = connection.execute(
+            "SELECT table_schema, table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        for schema, table, column in columns:
+            rows = connection.execute(f'SELECT "{column}"::text FROM "{schema}"."{table}"').fetchall()
+            found[table, column] = "\n".join(row[0] or "" for row in rows)
+    return found
+
+
+def everything_stored() -> dict[Column, str]:
+    """Every column, and what browser sessions hold, which is deflated in its column."""
+    signed_in = [repr(row.get_decoded()) for row in BrowserSession.objects.all()]
+    return text_columns() | {("browser sessions", "decoded"): "\n".join(signed_in)}
 
 
 def in_valkey() -> str:
-    """Every key with its value: caches, the broker's messages, the channel layer's."""
+    """Every key of every database, with its value: caches, throttles, the broker's messages."""
     found = []
-    broker = settings.STACK.broker_url.replace("redis+socket://", "unix://").replace("virtual_host=", "db=")
-    for url in {settings.STACK.cache_url, settings.STACK.channel_url, broker}:
-        with redis.Redis.from_url(url) as client:
+    with redis.Redis.from_url(settings.STACK.cache_url, single_connection_client=True) as client:
+        read = {b"string": client.get, b"hash": client.hgetall, b"zset": client.zscan, b"set": client.smembers}
+        for name in client.info("keyspace"):
+            client.execute_command("SELECT", name.removeprefix("db"))
             for key in client.scan_iter():
-                read = {b"string": client.get, b"hash": client.hgetall, b"zset": client.zscan, b"set": client.smembers}
-                value = read.get(client.type(key), lambda key, client=client: client.lrange(key, 0, -1))(key)
-                found.append(f"{key!r} {value!r}")
+                value = read.get(client.type(key), lambda key: client.lrange(key, 0, -1))(key)
+                found.append(f"{name} {key!r} {value!r}")
     return "\n".join(found)
 
 
+@contextmanager
+def traffic() -> Iterator[list[str]]:
+    """Whatever passes through Valkey meanwhile, also what is published and kept by nobody: the channel layer's."""
+    seen: list[str] = []
+    end = str(uuid4())
+    listening = Event()
+
+    def listen() -> None:
+        with redis.Redis.from_url(settings.STACK.cache_url) as client, client.monitor() as monitor:
+            listening.set()
+            for command in monitor.listen():
+                seen.append(command["command"])
+                if end in command["command"]:
+                    return
+
+    thread = Thread(target=listen)
+    thread.start()
+    assert listening.wait(10)
+    yield seen
+    with redis.Redis.from_url(settings.STACK.cache_url) as client:
+        client.echo(end)
+    thread.join(10)
+
+
+def in_log_files() -> str:
+    """What the servers of this test wrote, PostgreSQL's own log among it."""
+    files = [path for path in (settings.STATE_DIR / "log").iterdir() if path.is_file()]
+    assert files
+    return "\n".join(path.read_text(errors="replace") for path in files)
+
+
+def spellings(word: str) -> set[str]:
+    """A word as it is, in hexadecimal, and as it shows through base64 at each of its three offsets."""
+    plain = word.lower().encode()
+    inner = {b64encode(bytes(at) + word.encode())[4 if at else 0 : -4].decode() for at in range(3)}
+    return {word.lower(), plain.hex(), word.encode().hex(), *(each.lower() for each in inner if len(each) >= 8)}
+
+
 def traces(text: str, *words: str) -> list[str]:
-    """The words that stand in `text`, as they are or in hexadecimal."""
+    """The words that stand in `text` in any spelling."""
     lower = text.lower()
-    return [word for word in words if word.lower() in lower or word.encode().hex() in lower]
+    return [word for word in words if any(each in lower for each in spellings(word))]
 
 
-def a_conversation(browser) -> None:
+def a_conversation(browser) -> UUID:
     """A customer's words, a decision by a page with a reason, a lookup, an end: all with words to look for."""
-    session = opened("C-1001", topic=TOPIC)
+    session = opened("C-1001", topic=TOPIC, alias=ALIAS)
     say(session, f"My dog is called {SAID}. Move $900.00 from savings to checking.")
     say(session, "Yes.")
     line = next(line for line in queries.requests(cast.alice()) if line.session == session)
@@ -67,18 +130,77 @@ def a_conversation(browser) -> None:
     done = browser.post(page, {"decision": "approve", "reason": REASON, "key": "k1"})
     assert done.status_code == 302
     tasks.advance_ready()
+    memory.pin(cast.alice(), session, 1, why=PINNED)
+    versions.name_checkpoint(cast.alice(), session, NAMED)
     commands.end(cast.cleo(), session, ENDED, key="e1")
+    held = erasure.set_hold(cast.petra(), session=session, reason=HELD)
+    erasure.lift_hold(cast.petra(), held.pk)
+    return session
 
 
 def test_the_words_of_a_conversation_are_stored_nowhere_in_clear(bank, caplog):
     caplog.set_level(logging.INFO)
-    a_conversation(cast.browser(cast.alice()))
-    words = (SAID, TOPIC, REASON, ENDED, "900.00", "from savings", "C-1001")
-    for table, text in everything_stored().items():
-        assert traces(text, *words) == [], table
+    with traffic() as passed:
+        a_conversation(cast.browser(cast.alice()))
+        async_to_sync(get_channel_layer().group_send)("anybody", {"type": "seen"})
+    for place, text in everything_stored().items():
+        assert traces(text, *WORDS) == [], place
     assert "advance_ready" in in_valkey()  # the hints to workers lie there, without an argument
-    assert traces(in_valkey(), *words) == []
-    assert traces(caplog.text, *words) == []
+    assert any("PUBLISH" in each for each in passed)
+    for place, text in {
+        "Valkey": in_valkey(), "on its way": "\n".join(passed), "log": caplog.text, "log files": in_log_files(),
+    }.items():  # fmt: skip
+        assert traces(text, *WORDS) == [], place
+
+
+def test_the_search_for_words_finds_each_spelling():
+    for at in range(3):
+        assert traces(b64encode(bytes(at) + f"...{SAID}...".encode()).decode(), SAID) == [SAID]
+    assert traces(f"\\x{SAID.encode().hex()}", SAID, TOPIC) == [SAID]
+
+
+def test_what_stands_in_clear_stands_in_declared_columns_only(bank):
+    a_conversation(cast.browser(cast.alice()))
+    declared = {(table, column) for table, columns in CLEAR.items() for column in columns}
+    chosen = (ALIAS, "alice", "retail")
+    found = {place for place, text in text_columns().items() if traces(text, *chosen)}
+    assert found
+    assert found - declared == set()
+
+
+def test_every_column_of_plain_text_is_declared_and_every_declared_one_exists():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+            " AND data_type IN ('text', 'character varying', 'character', 'json', 'jsonb', 'ARRAY')"
+            " AND table_name ~ '^(people|audit|agent_sessions)_'"
+        )
+        found = set(cursor.fetchall())
+    assert found == {(table, column) for table, columns in CLEAR.items() for column in columns}
+
+
+def test_an_error_page_says_no_word_of_the_session_it_is_about(bank, monkeypatch):
+    browser = cast.browser(cast.alice(), raise_request_exception=False)
+    session = a_conversation(browser)
+    bearer = cast.bearer(cast.alice())
+    answers = [
+        browser.get(f"/sessions/{session}/nowhere/"),
+        browser.post(f"/api/v1/sessions/{session}/messages", "{", "application/json", headers=bearer),
+        browser.post(f"/api/v1/sessions/{session}/messages", {"text": "hm"}, "application/json", headers=bearer),
+        cast.browser(cast.charlie()).get(f"/sessions/{session}/"),
+    ]
+
+    def chokes(*_args, **_wishes):
+        raise ValueError(f"cannot read {SAID!r} of {session}: {REASON}")
+
+    monkeypatch.setattr(states, "load", chokes)
+    said = {"text": "hm"}, "application/json"
+    answers.append(browser.get(f"/sessions/{session}/"))
+    answers.append(browser.post(f"/api/v1/sessions/{session}/messages", *said, headers=cast.bearer(cast.cleo())))
+    assert {answer.status_code for answer in answers} >= {404, 400, 500}
+    for answer in answers:
+        assert answer.status_code >= 400
+        assert traces(answer.content.decode(), *WORDS) == []
 
 
 def test_a_stored_receipt_does_not_let_its_reader_try_out_what_was_said():

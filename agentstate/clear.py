@@ -1,0 +1,48 @@
+"""What the database holds as plain text: every such column of ours, and why. Everything else that people, customers,
+models or tools say is ciphertext or a keyed token.
+
+A test holds the catalog to this list, plants words everywhere and looks through every column. None of these may hold a
+word of a conversation or of anything derived from one.
+"""
+
+from __future__ import annotations
+
+WORDS = "one of a few words of ours"
+ID = "an opaque id"
+NAMED = "a name that its developer or operator gave"
+DIGEST = "a digest"
+STAFF = "staff wrote it about staff"
+
+# table -> column -> what is in it
+CLEAR: dict[str, dict[str, str]] = {
+    "people_tenant": {"name": NAMED},
+    "people_team": {"name": NAMED, "slug": NAMED},
+    "people_user": {"username": STAFF, "display_name": STAFF, "password": DIGEST},
+    "people_membership": {"role": WORDS},
+    "people_accessgrant": {"given_by": ID, "reason": STAFF, "kinds": WORDS, "sessions": ID},
+    "people_apitoken": {"name": STAFF, "digest": DIGEST},
+    "people_signinlink": {"digest": DIGEST},
+    "audit_subjectkey": {"kek_ref": "the name of a key-encryption key"},
+    "audit_blindkey": {"kek_ref": "the name of a key-encryption key"},
+    "audit_cosignature": {"name": NAMED, "line": "a witness's signature"},
+    "audit_gap": {"part": WORDS},
+    "audit_erasurerequest": {"state": WORDS, "basis": WORDS, "asked_by": ID, "ruled_by": ID, "counts": "counts"},
+    "audit_legalhold": {"set_by": ID, "lifted_by": ID},
+    "audit_retentionclass": {"name": NAMED},
+    "audit_retentionrule": {"agent": NAMED, "channel": WORDS},
+    "agent_sessions_agentsession": {
+        "agent": NAMED,
+        "channel": WORDS,
+        "alias": "the id under which an integration finds its session; never to be a person's",
+        "status": WORDS,
+        "waiting_for": WORDS,
+    },
+    "agent_sessions_approvalrequest": {
+        "state": WORDS, "tool": NAMED, "rule": NAMED, "policy": NAMED, "decided_by": ID,
+    },
+    "agent_sessions_snapshot": {"form": "the form of the state"},
+    "agent_sessions_agentdefinition": {"digest": DIGEST},
+    "agent_sessions_savedplan": {"name": NAMED, "by": ID},
+    "agent_sessions_accessline": {"reader": ID, "kind": WORDS, "about": ID, "teams": ID},
+    "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
+}  # fmt: skip
