@@ -126,7 +126,7 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
         "instances": [(each.name, _told(each.counts)) for each in found.instances],
         "changes": changes,
         "drawing": drawing.text(found.drawing) if found.version else "",
-        "goals": [(each, STATUSES.get(each.standing.status, "Open")) for each in goals.tasks],
+        "goals": [(each, STATUSES.get(each.standing.status, "Open"), "– " * each.depth) for each in goals.tasks],
         "goals_version": goals.version,
         "task_statuses": TASK_STATUSES,
         "names": display_names({each.by for each in found.versions}),

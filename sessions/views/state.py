@@ -45,7 +45,7 @@ def state(request: HttpRequest, session_id: UUID) -> HttpResponse:
         "values": values,
         "places": [_row(place, kinds.kinds.task.data) for place in kinds.places],
         "names": display_names({each.by for each in beside.objects}),
-        "beside": [(each, words.value(each.value)) for each in beside.objects],
+        "beside": [(each, words.value(each.value), words.plain(each.by.replace(":", " "))) for each in beside.objects],
         "preferences": words.rows(kinds.kinds.user.preferences),
         "history": words.rows(kinds.kinds.user.history),
     }
