@@ -64,7 +64,7 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "open_requests": len(waits),
         "opened_at": state.opened_at,
         "last_at": state.last_at,
-        "ended_at": state.last_at if state.ended else None,
+        "ended_at": (state.ended_at or state.last_at) if state.ended else None,
         "parent": UUID(state.plans.parent) if state.plans.parent else None,
         "fork_of": UUID(origin.parent) if origin is not None and not origin.promoted else None,
     }

@@ -121,6 +121,14 @@ def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]
     return sorted(_granting(user.pk, permission).values_list("team_id", flat=True).distinct())
 
 
+def holds_any(user: User | AnonymousUser, *permissions: Permission) -> bool:
+    """Whether a role of `user`, in whatever team, includes one of `permissions`. One query."""
+    if user.pk is None:
+        return False
+    roles = [role.value for role, bundle in ROLES.items() if bundle & set(permissions)]
+    return _memberships(user.pk).filter(role__in=roles).exists()
+
+
 def narrow_grants(user: User | AnonymousUser) -> list[AccessGrant]:
     """The grants, running now, that open some sessions of a team only to `user`; what they open is in `kinds`. One
     query. Those that open a whole team are in `teams_with` and `can`.

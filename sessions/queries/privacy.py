@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
 from audit import erasure, holds
 from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
@@ -71,7 +71,7 @@ class Detail(msgspec.Struct, frozen=True):
 
 def may_open(user: Person) -> bool:
     """Whether the pages about data subjects have anything for `user`."""
-    return any(teams_with(user, permission) for permission in (*PRIVACY, Permission.RETENTION))
+    return holds_any(user, *PRIVACY, Permission.RETENTION)
 
 
 def must_open(user: Person) -> None:

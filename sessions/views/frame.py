@@ -19,6 +19,7 @@ from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
 from audit.keys import Erased
 from sessions import queries
+from sessions.queries import privacy as subjects
 
 View = Callable[..., HttpResponseBase]
 INSIDE = (Permission.CONFIGURE, Permission.CHANGE_STATE)
@@ -45,6 +46,11 @@ class Shell:
     def may_look_inside(self) -> bool:
         """Whether how agents are made concerns this person: who sets them up, or changes what their sessions hold."""
         return any(teams_with(self.person, each) for each in INSIDE) if self.person else False
+
+    @cached_property
+    def may_serve_subjects(self) -> bool:
+        """Whether the page about erasures, legal holds and retention is theirs."""
+        return subjects.may_open(self.person) if self.person else False
 
     @cached_property
     def may_play_caller(self) -> bool:

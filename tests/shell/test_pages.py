@@ -21,6 +21,7 @@ ELSEWHERE = {
     "session_vkey",
     "chat", "chat_with", "chat_changes", "chat_say",
     "session_stop",
+    "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
 }  # fmt: skip
 NONSENSE = [
     "/live/changes/?s=x",
@@ -66,6 +67,7 @@ def addresses(session, request) -> list[str]:
         reverse("charts"),
         reverse("chart", args=["bank-transfer"]),
         reverse("audit"),
+        reverse("privacy"),
         reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
     ]
 

@@ -36,7 +36,9 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
 def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancelled, at: str) -> SessionState:
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
-    return replace(state, ended_reason=event.reason, owes=False, asking="", run="", failure="", paused_at="")
+    return replace(
+        state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at=""
+    )
 
 
 def session_paused(state: SessionState, event: ev.SessionPaused, at: str) -> SessionState:

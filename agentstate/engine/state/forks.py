@@ -38,6 +38,7 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
         talk=_talk_shifted(older.talk, -event.seq),
         owes=bool(withdrawn or older.owes or older.asking),
         ended_reason="",
+        ended_at="",
         sealed="",
         versions=Versions(origin=Origin(event.parent, event.seq, event.digest, event.by)),
     )

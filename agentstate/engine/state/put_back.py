@@ -40,6 +40,7 @@ STAYS: Mapping[str, str] = {
     "opened_at": "a fact",
     "last_at": "a fact",
     "ended_reason": "a fact",
+    "ended_at": "a fact",
     "sealed": "a fact",
     "expired_at": "a fact, and what is said next reopens it",
     "paused_at": "a person stopped it, and only a person lets it go on",

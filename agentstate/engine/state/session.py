@@ -77,6 +77,7 @@ class SessionState(msgspec.Struct, frozen=True):
     opened_at: str = ""
     last_at: str = ""
     ended_reason: str = ""
+    ended_at: str = ""
     items: tuple[Item, ...] = ()
     talk: Talk = Talk()
     memory: Memory = Memory()
