@@ -147,10 +147,11 @@ def session_line(user: Person, session: UUID) -> SessionLine:
     return lines[0]
 
 
-def opening(user: Person, committed: Committed) -> SessionLine:
-    """A session as its opening left it, for the person who opened it."""
+def opening(committed: Committed, reader: Person | None = None) -> SessionLine:
+    """A session as its opening left it, for the person who opened it; to a `reader` the words in it are new."""
     place, state = committed.place, committed.state
-    access.note(user, "line", [Seen(place.id, place.team)])
+    if reader is not None:
+        access.note(reader, "line", [Seen(place.id, place.team)])
     assert state.opened is not None
     row = projections.session_row(state)
     del row["epoch"]

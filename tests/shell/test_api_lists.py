@@ -102,6 +102,7 @@ def test_a_list_of_many_customers_costs_as_many_queries_as_one_of_two() -> None:
     alice.get("/sessions")
     for number in range(MANY):
         opened(customer=f"C-{number}")
+    alice.get("/sessions", limit=1)  # the day's first entry of her access log begins it
     assert cost(alice, "/sessions", limit=2) == cost(alice, "/sessions", limit=MANY) <= 10
 
 

@@ -54,7 +54,7 @@ class Sessions(APIView):
     )
     def post(self, request: Request) -> Response:
         committed = commands.start(request.user, **valid(shapes.OpenSession, request))
-        response = answer(committed, shown(shapes.Session, queries.opening(request.user, committed)), 201)
+        response = answer(committed, shown(shapes.Session, queries.opening(committed)), 201)
         response["Location"] = f"{request.path}/{committed.session}"
         return response
 

@@ -107,7 +107,7 @@ class Fork(APIView):
     )
     def post(self, request: Request, session: str) -> Response:
         committed = commands.fork(request.user, _session(session), **valid(forms.ForkSession, request))
-        response = answer(committed, shown(shapes.Session, queries.opening(request.user, committed)), 201)
+        response = answer(committed, shown(shapes.Session, queries.opening(committed, request.user)), 201)
         response["Location"] = f"{request.path.rpartition('/sessions/')[0]}/sessions/{committed.session}"
         return response
 
