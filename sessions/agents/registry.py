@@ -27,6 +27,7 @@ from sessions import state_schemas
 from sessions.agents import charts, counters
 from sessions.agents.model import Model, ToolSpec
 from sessions.tools import registry as tools
+from sessions.tools.registry import Tool
 
 Plans = Literal["unasked", "adapt", "follow"]
 PLANNING = ToolSpec(
@@ -43,7 +44,9 @@ PLANNING = ToolSpec(
                 "items": {
                     "type": "object",
                     "required": ["_tool"],
-                    "properties": {name: {"type": "string"} for name in ("_id", "_tool", "_outputPath", "_when")},
+                    "properties": {
+                        name: {"type": "string"} for name in ("_id", "_tool", "_outputPath", "_when", "_activity")
+                    },
                 },
             }
         },
@@ -212,5 +215,13 @@ def idle_of(agent: Agent) -> int:
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:
     """The agent's tools as its model sees them."""
     found = [tools.find(name) for name in agent.tools]
-    specs = tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
-    return specs if agent.plans == "unasked" else (*specs, PLANNING, TAKING_APART)
+    if agent.plans == "unasked":
+        return tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
+    specs = (ToolSpec(tool.name, _with_activities(tool), tool.arguments) for tool in found if tool is not None)
+    return (*specs, PLANNING, TAKING_APART)
+
+
+def _with_activities(tool: Tool) -> str:
+    """What a tool does, and by which activities a plan may have it done otherwise."""
+    others = "; ".join(f"{each.name}: {each.description}" for each in tool.activities.values())
+    return f"{tool.description} In a plan _activity may be one of these. {others}" if others else tool.description

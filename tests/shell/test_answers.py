@@ -8,13 +8,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from agentstate.engine.decide import permit_digest
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from sessions import commands, queries, rebuild, states
-from sessions.agents import registry
+from sessions.agents import context, registry
 from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall, Usage
 from sessions.agents.registry import Agent, register
 from sessions.runtime import answering
@@ -228,3 +229,19 @@ def test_the_bank_reads_a_customer_without_contacts_where_a_plan_says_so(bank):
     work()
     assert state(session).pad["customer"]["interactions"] == []
     assert registry.facts_for("bank")["load_customer"].activities == frozenset({"without_contacts"})
+
+
+def test_an_agent_with_scopes_of_its_own_is_shown_no_more_than_they_name():
+    session = handed(step("shout", "state.a", text="x"), step("shout", "state.b", text="y"), data={"n": 3})
+    narrow = structs.replace(AGENT, scopes=("state.b", "notes.n"))
+    wide, few = (context.build(agent, "m", state(session)).state for agent in (AGENT, narrow))
+    assert (wide["a"], wide["data"]) == ({"said": "X"}, {"notes": {"n": 3}})
+    assert "a" not in few
+    assert (few["b"], few["data"]) == ({"said": "Y"}, {"notes": {"n": 3}})
+    assert context.build(structs.replace(AGENT, scopes=()), "m", state(session)).state.keys().isdisjoint({"b", "data"})
+
+
+def test_a_model_that_plans_is_told_by_which_activities_a_tool_may_act():
+    specs = {each.name: each.description for each in registry.tool_specs(structs.replace(AGENT, plans="adapt"))}
+    assert "whisper: Says it quietly." in specs["shout"]
+    assert "whisper" not in {each.name: each.description for each in registry.tool_specs(AGENT)}["shout"]
