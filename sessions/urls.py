@@ -42,6 +42,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/export/", audit.session_export, name="session_export"),
     path("sessions/<uuid:session_id>/export/key/", audit.session_vkey, name="session_vkey"),
     path("sessions/<uuid:session_id>/plan/", plans.plan, name="plan"),
+    path("sessions/<uuid:session_id>/plan/changes/", plans.plan_changes, name="plan_changes"),
     path("sessions/<uuid:session_id>/plan/edit/", plans.plan_edit, name="plan_edit"),
     path("sessions/<uuid:session_id>/plan/goals/", plans.goals_change, name="goals_change"),
     path("sessions/<uuid:session_id>/chart/", charts.session_chart, name="session_chart"),

@@ -52,6 +52,13 @@ def plan(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 
 @console
+@require_safe
+def plan_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Every part of the page that may change, as it stands now."""
+    return render(request, "agent_sessions/plan_changes.html", _context(request, session_id))
+
+
+@console
 @require_POST
 def plan_edit(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Another version of the plan, as it was written into the form."""

@@ -103,9 +103,9 @@ def clipped(text: str) -> str:
 
 
 def rows(pad: Data, path: str = "") -> list[tuple[str, str]]:
-    """A scratchpad as paths and values, bounded."""
-    found = []
-    for row in _rows(pad, path):
+    """A scratchpad as paths and values, bounded; none of one that holds nothing."""
+    found: list[tuple[str, str]] = []
+    for row in _rows(pad, path) if pad or path else ():
         found.append(row)
         if len(found) == MOST_ROWS:
             break

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from tests.browser.console import Desk, live
+from tests.browser.console import Desk, live, was_not_reloaded
 from tests.browser.demo import Call, Demo
 from tests.processes import eventually
 
@@ -185,6 +185,37 @@ def test_the_charts_and_a_customers_profile(desk: Desk, asked: Call):
     for each in page.locator("summary", has_text="Change it").all():
         each.click()
     assert [*found, *faults(page, "a customer, every form open")] == []
+
+
+def test_the_plan_changes_without_reload(desk: Desk, demo: Demo):
+    call, page = demo.call(), desk.person("supervisor")
+    page.goto(f"/sessions/{call.id}/plan/")
+    live(page)
+    expect(page.get_by_role("heading", name="No plan yet")).to_be_visible()
+    load = {"_tool": "load_customer", "customer": call.person.id, "_outputPath": "state.customer"}
+    demo.api("supervisor").post(f"/sessions/{call.id}/plans", calls=[load])
+    expect(page.locator("#plan-now tbody tr")).to_contain_text("Done")
+    expect(page.locator("#plan-side")).to_contain_text("Version 1")
+    assert was_not_reloaded(page)
+
+
+def test_a_session_is_paused_and_resumed_on_its_page_without_reload_elsewhere(desk: Desk, demo: Demo):
+    call, other = demo.call(), desk.person("second")
+    other.goto(f"/sessions/{call.id}/")
+    live(other)
+    page = desk.person("supervisor")
+    page.goto(f"/sessions/{call.id}/")
+    live(page)
+    page.get_by_text("Pause it, or stop it for good").click()
+    found = list(faults(page, "the form that stops a session"))
+    page.get_by_label("Why").fill("The customer is at the counter.")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#rail")).to_contain_text("A person stopped it; it may go on.")
+    expect(other.locator("#stop-paused")).to_contain_text("nothing is begun")
+    assert [*found, *faults(page, "a paused session")] == []
+    other.get_by_role("button", name="Resume").click()
+    expect(other.locator("#stop-paused")).to_have_count(0)
+    expect(page.locator("#stop-paused")).to_have_count(0)
 
 
 def test_charts_are_in_the_menu_of_those_who_set_agents_up_or_change_sessions(desk: Desk):

@@ -18,3 +18,8 @@ def test_every_kind_is_told_by_exactly_one_area():
 def test_what_was_erased_says_so_and_what_is_not_known_is_named():
     assert "erased" in words.entry("message.added", None).about
     assert words.entry("moon.landed", {}).act == "moon.landed"
+
+
+def test_a_scratchpad_that_holds_nothing_has_no_rows():
+    assert words.rows({}) == []
+    assert words.rows({"customer": {}}) == [("customer", words.value({}))]

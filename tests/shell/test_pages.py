@@ -63,6 +63,7 @@ def addresses(session, request) -> list[str]:
         reverse("memory", args=one),
         reverse("versions", args=one),
         reverse("plan", args=one),
+        reverse("plan_changes", args=one),
         reverse("session_chart", args=one),
         reverse("charts"),
         reverse("chart", args=["bank-transfer"]),
