@@ -22,7 +22,7 @@ from agentstate.errors import AgentStateError
 from audit import globallog, sequencer, signer
 from audit.asking import outside_parties
 from audit.ledger import run
-from audit.sequencer import Deposed
+from audit.sequencer import Deposed, Round
 from audit.tlog.downtime import Downtime
 
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
@@ -31,8 +31,12 @@ REST = 2.0  # seconds after a round that was refused, or without a signer or a d
 log = logging.getLogger("audit.sequencer")
 
 
-def keep_sequencing(tenant_of: Callable[[], UUID | None], over: threading.Event) -> None:
-    """Run rounds whenever this process is the elected one, until `over`. What fails is said once and tried again."""
+def keep_sequencing(
+    tenant_of: Callable[[], UUID | None], over: threading.Event, told: Callable[[Round], None] = lambda _: None
+) -> None:
+    """Run rounds whenever this process is the elected one, until `over`; each is `told`. What fails is said once and
+    tried again.
+    """
     said = ""
     while not over.is_set():
         try:
@@ -41,7 +45,7 @@ def keep_sequencing(tenant_of: Callable[[], UUID | None], over: threading.Event)
                 with Term(tenant) as term:
                     if term.elected:
                         said = ""
-                        term.serve(over)
+                        term.serve(over, told)
         except (AgentStateError, OperationalError, InterfaceError, psycopg.Error) as error:
             connection.close()
             if str(error) != said:
@@ -73,13 +77,14 @@ class Term:
     def __exit__(self, *_: object) -> None:
         self._lock.close()
 
-    def serve(self, over: threading.Event) -> None:
+    def serve(self, over: threading.Event, told: Callable[[Round], None]) -> None:
         """Run rounds until `over` or deposed. Raises what a round raises."""
         self._begin()
         with outside_parties(self.tenant):
             while not over.is_set():
-                found = self._round()
-                over.wait(settings.SEQUENCE_BUSY if found else settings.SEQUENCE_EVERY)
+                done = self._round()
+                told(done)
+                over.wait(settings.SEQUENCE_BUSY if done.heads else settings.SEQUENCE_EVERY)
 
     def _begin(self) -> None:
         sequencer.begin(self.tenant)
@@ -92,8 +97,8 @@ class Term:
         if last_alive and (present - last_alive).total_seconds() > settings.GAP_SECONDS:
             self._record([Downtime(settings.LOG_ORIGIN, "sequencer", last_alive, present)])
 
-    def _round(self) -> int:
-        """One look: a round if there is something to do. How many heads it sequenced."""
+    def _round(self) -> Round:
+        """One look: a round, which may find nothing to do."""
         self._say_alive()
         if not self._asked_downtimes:
             self._record(unrecorded_downtimes(self.tenant))
@@ -104,7 +109,7 @@ class Term:
             self._signed = time.monotonic()
         elif self._is_due("_signed", settings.REPUBLISH_EVERY):
             sequencer.sign(self.tenant, again=True)
-        return done.heads
+        return done
 
     def _record(self, downtimes: list[Downtime]) -> None:
         if downtimes:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 import threading
+import time
 from importlib import import_module
 from uuid import UUID, uuid4
 
@@ -15,7 +18,7 @@ from django.db import connection, transaction
 from audit import electing, globallog, ledger, sequencer, signer
 from audit.tlog import headmap, note, tiles, tree
 from audit.tlog.checkpoint import open_signed
-from tests.processes import eventually
+from tests.processes import ROOT, eventually
 from tests.shell.test_ledger import TENANT, batch, new_log
 from tests.shell.together import at_once
 
@@ -492,3 +495,24 @@ def test_a_rotation_that_was_interrupted_goes_on_with_the_key_that_was_announced
     call_command("rotate-log-key")
     assert [body for _, body in globallog.introductions(TENANT)] == [announced]
     assert signer.vkey() == note.parse(announced).text.splitlines()[2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sequencers_killed_at_any_moment_lose_and_double_nothing():
+    logs = [new_log() for _ in range(6)]
+    command = [sys.executable, "-m", "tests.shell.killed_rounds", str(TENANT), "60"]
+    killing = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while killing.poll() is None:
+        logs = [grown(log) for log in logs]
+        time.sleep(0.005)
+    out, errors = killing.communicate()
+    assert out == "killed 60\n", errors
+    assert globallog.state(TENANT).size > 60, "rounds came through"
+    sequencer.run_once(TENANT, with_map=True)
+    assert opened().root == naive_root()
+    for log in logs:
+        sizes = heads_of(log.log)
+        assert sizes == sorted(set(sizes))
+        assert sizes[-1] == log.size == globallog.latest_place(log.log).size
+    assert kept_map() == replayed_map()
+    assert dirty() == 0

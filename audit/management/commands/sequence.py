@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 
 from agentstate.people.models import Tenant
 from audit.electing import keep_sequencing
+from audit.lag import Lags
 
 
 class Command(BaseCommand):
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         over = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: over.set())
-        keep_sequencing(tenant, over)
+        keep_sequencing(tenant, over, Lags().told)
 
 
 def tenant() -> UUID | None:
