@@ -193,15 +193,22 @@ def _words_of(source: bytes) -> schemas.Declared | None:
 
 def whole(pad: Pad, board: Board) -> Pad:
     """The scratchpad and the objects beside it as one, for whoever writes by path: see `name_of`."""
+    if not board:
+        return pad
     return {**pad, **{name_of(kind): held.value for kind, held in board.items()}}
 
 
 def parted(before: Pad, after: Pad, board: Board, wrote: Iterable[Path], by: str) -> tuple[Pad, dict[str, Held]]:
     """What `whole` put together and outputs at `wrote` have changed, apart again. `before` is the scratchpad then."""
     kinds = {path.kind for path in wrote if path.kind != STATE}
-    names = {name_of(kind): kind for kind in (*board, *kinds)}
-    pad = {name: value for name, value in after.items() if name not in names or name in before}
-    pad |= {name: before[name] for name in names if name in before}
+    names = {name_of(kind) for kind in (*board, *kinds)}
+    if not names:
+        return after, {}
+    pad = dict(after)
+    for name in names:
+        pad.pop(name, None)
+        if name in before:
+            pad[name] = before[name]
     made = {kind: _replaced(board.get(kind), after[name_of(kind)], by) for kind in kinds}
     return pad, {**board, **made}
 
