@@ -42,15 +42,15 @@ class NotThere(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a tenant's global log is: size and frontier, the index of its newest head map (-1: none), and when this
-    was read (PostgreSQL's clock).
+    """How far a tenant's global log is: size and frontier, the index of its newest head map (-1: none), the size of its
+    newest signed head (0: none), and when this was read (PostgreSQL's clock).
     """
 
     tenant: UUID
     size: int
     frontier: bytes
     mapped: int
-    mapped_at: datetime | None
+    signed: int
     read_at: datetime
 
     @property
@@ -105,20 +105,15 @@ def origin_of(log: UUID) -> str:
 
 def state(tenant: UUID) -> State:
     """As it stands, signed or not."""
-    size, frontier, mapped, mapped_at, read_at = run(
-        "SELECT s.size, s.frontier, s.mapped, s.mapped_at, clock_timestamp()"
+    size, frontier, mapped, signed, read_at = run(
+        "SELECT s.size, s.frontier, s.mapped, (SELECT coalesce(max(size), 0) FROM audit_signedhead h"
+        "  WHERE h.tenant = asked.tenant), clock_timestamp()"
         " FROM (VALUES (%(tenant)s::uuid)) AS asked(tenant) LEFT JOIN audit_gstate s USING (tenant)",
         {"tenant": tenant},
     )[0]
     if size is None:
-        return State(tenant, 0, b"", -1, None, read_at)
-    return State(tenant, size, bytes(frontier), mapped, mapped_at, read_at)
-
-
-def signed_size(tenant: UUID) -> int:
-    """The size of the newest signed head; 0 when there is none."""
-    found = run("SELECT max(size) FROM audit_signedhead WHERE tenant = %(tenant)s", {"tenant": tenant})
-    return found[0][0] or 0
+        return State(tenant, 0, b"", -1, signed, read_at)
+    return State(tenant, size, bytes(frontier), mapped, signed, read_at)
 
 
 def signed_head(tenant: UUID, size: int | None = None) -> SignedHead | None:

@@ -30,9 +30,12 @@ from audit.ledger import run
 from audit.tlog import headmap, tiles, tree
 from audit.tlog.checkpoint import Checkpoint
 from audit.tlog.downtime import Downtime
+from audit.tlog.ranges import consistency_ranges, perfect
+from audit.tlog.tree import HASH_SIZE
 
 CAP = 10_000  # heads in one round
 CLEARED = 500  # heads marked clean in one statement: the longest that a writer may wait for one
+AT_HAND = 500  # leaves whose proof of growth is worked out from them, rather than read from tiles
 TRIES = 20
 
 log = logging.getLogger("audit.sequencer")
@@ -105,20 +108,23 @@ def run_once(
     """
     with transaction.atomic(durable=True):
         pass  # what is signed must be committed: a round inside somebody's transaction could be rolled back after it
-    sign(tenant)
     for _ in range(TRIES):
-        batch = _gather(tenant, with_map, extra, wanted)
+        # The state is read first: a round that comes in between changes its size, and ours then writes nothing.
+        state = globallog.state(tenant)
+        if state.signed != state.size:
+            sign(tenant)
+        batch = _gather(state, with_map, extra, wanted)
         if not batch.bodies:
-            break
-        if _append(batch, fence):
-            break
+            _mark_clean(tenant)
+            return _done(batch, None)
+        leaves = [tree.leaf_hash(body) for body in batch.bodies]
+        if _append(batch, leaves, fence):
+            signed_at = _sign_grown(state, leaves)
+            _mark_clean(tenant)
+            return _done(batch, signed_at)
         if fence is not None:
             _must_be_highest(tenant, fence)
-    else:
-        raise Unsettled("Rounds of others came first.")
-    signed_at = sign(tenant)
-    _mark_clean(tenant)
-    return _done(batch, signed_at)
+    raise Unsettled("Rounds of others came first.")
 
 
 def settle(log: UUID, with_map: bool = False) -> Place:
@@ -154,16 +160,48 @@ def sign(tenant: UUID, *, again: bool = False) -> datetime | None:
     """
     while True:
         state = globallog.state(tenant)
-        signed = globallog.signed_size(tenant)
-        if not state.size or (signed == state.size and not again):
+        if not state.size or (state.signed == state.size and not again):
             return None
         try:
-            note = signer.sign_global(state.size, state.root, signed, partial(globallog.consistency, tenant))
+            note = signer.sign_global(state.size, state.root, state.signed, partial(globallog.consistency, tenant))
         except signer.HeadRefused:
             if globallog.state(tenant).size > state.size:
                 continue  # another round was signed before ours; only the log as it stands now can be refused
             raise
         return _store(tenant, state.size, note)
+
+
+def _sign_grown(before: State, leaves: Sequence[bytes]) -> datetime | None:
+    """`sign` of the log that these leaf hashes were added to. The proof is at hand, if it was signed before them."""
+    size = before.size + len(leaves)
+    if len(leaves) > AT_HAND or before.signed != before.size:
+        return sign(before.tenant)
+
+    def prove(old: int, new: int) -> list[bytes]:
+        if old == before.size:
+            return growth_proof(before.frontier, old, leaves)
+        return globallog.consistency(before.tenant, old, new)
+
+    root = tree.root(tree.append(before.frontier, before.size, leaves), size)
+    try:
+        return _store(before.tenant, size, signer.sign_global(size, root, before.size, prove))
+    except signer.HeadRefused:
+        return sign(before.tenant)  # another round may have been signed before ours; else this is refused as well
+
+
+def growth_proof(frontier: bytes, old: int, leaves: Sequence[bytes]) -> list[bytes]:
+    """The consistency proof of a tree of `old` leaves and the one that `leaves` (hashes) make of it, without a read:
+    what it holds are nodes of the frontier, and subtrees of new leaves alone (RFC 6962 section 2.1.2).
+    """
+    nodes = {}
+    for number, (height, at) in enumerate(perfect((0, old))):
+        nodes[at << height, (at + 1) << height] = frontier[number * HASH_SIZE : (number + 1) * HASH_SIZE]
+    if old == 0:
+        return []
+    return [
+        nodes[part] if part[1] <= old else tree.root_of(leaves[part[0] - old : part[1] - old])
+        for part in consistency_ranges((0, old), old + len(leaves))
+    ]
 
 
 def _store(tenant: UUID, size: int, note: bytes) -> datetime:
@@ -177,10 +215,10 @@ def _store(tenant: UUID, size: int, note: bytes) -> datetime:
 
 
 def _is_settled(tenant: UUID, place: Place, with_map: bool) -> bool:
-    signed = globallog.signed_size(tenant)
+    state = globallog.state(tenant)
     if not with_map:
-        return signed > place.index
-    return signed > globallog.state(tenant).mapped > place.index
+        return state.signed > place.index
+    return state.signed > state.mapped > place.index
 
 
 def _compare(head: ledger.Head, place: Place | None) -> None:
@@ -200,13 +238,11 @@ SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size
   ORDER BY h.dirty_since LIMIT %(cap)s"""
 
 
-def _gather(tenant: UUID, with_map: bool, extra: Sequence[bytes | Downtime], wanted: UUID | None) -> _Batch:
-    # The state is read first: a round that comes in between changes its size, and ours then writes nothing.
-    state = globallog.state(tenant)
+def _gather(state: State, with_map: bool, extra: Sequence[bytes | Downtime], wanted: UUID | None) -> _Batch:
     if not state.size:
-        begin(tenant)
+        begin(state.tenant)
     batch = _Batch(state, [], [])
-    for log, size, frontier, since, sequenced in _read(tenant, wanted):
+    for log, size, frontier, since, sequenced in _read(state.tenant, wanted):
         try:
             root = tree.root(bytes(frontier), size)
         except tree.BadTree:
@@ -291,12 +327,10 @@ maptile AS (INSERT INTO audit_maptile (tenant, tile, data)
   ON CONFLICT (tenant, tile) DO UPDATE SET data = EXCLUDED.data)"""
 
 
-def _append(batch: _Batch, fence: int | None) -> bool:
+def _append(batch: _Batch, leaves: Sequence[bytes], fence: int | None) -> bool:
     """Whether the batch was written: all of it, in one statement, or nothing because somebody else was faster."""
     state = batch.state
-    leaves = [tree.leaf_hash(body) for body in batch.bodies]
-    grown = tiles.growth(state.size, leaves, globallog.StoredTiles(state.tenant))
-    full = [(tile, data) for tile, data in grown if tile.width == tiles.WIDTH]
+    full = _full_tiles(state, leaves)
     size = state.size + len(leaves)
     params: dict[str, Any] = {
         "tenant": state.tenant,
@@ -332,6 +366,14 @@ def _append(batch: _Batch, fence: int | None) -> bool:
             "maptiles": Blobs(batch.mapped.tiles.values()),
         }
     return bool(run(_APPEND.format(more=more), params))
+
+
+def _full_tiles(state: State, leaves: Sequence[bytes]) -> list[tuple[tiles.Tile, bytes]]:
+    """The tiles that these leaves fill. Most rounds fill none, and then nothing is read."""
+    if state.size % tiles.WIDTH + len(leaves) < tiles.WIDTH:
+        return []
+    grown = tiles.growth(state.size, leaves, globallog.StoredTiles(state.tenant))
+    return [(tile, data) for tile, data in grown if tile.width == tiles.WIDTH]
 
 
 # Losing this at a power cut costs nothing: the next round finds the place and marks the head again. So nobody waits

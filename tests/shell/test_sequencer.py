@@ -516,3 +516,13 @@ def test_sequencers_killed_at_any_moment_lose_and_double_nothing():
         assert sizes[-1] == log.size == globallog.latest_place(log.log).size
     assert kept_map() == replayed_map()
     assert dirty() == 0
+
+
+def test_the_proof_of_growth_is_that_of_the_whole_tree():
+    """Every tree up to 40 leaves, every growth of it up to 40."""
+    leaves = [tree.leaf_hash(bytes([number])) for number in range(80)]
+    for old in range(1, 41):
+        frontier = tree.append(b"", 0, leaves[:old])
+        for many in range(1, 41):
+            proof = sequencer.growth_proof(frontier, old, leaves[old : old + many])
+            assert proof == tree.consistency_proof(old, leaves[: old + many])
