@@ -12,11 +12,12 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.db import transaction
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission
+from agentstate.people.permissions import Permission, teams_with
 from audit import erasure, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
 from sessions import access
@@ -39,18 +40,29 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
     their = AgentSession.objects.filter(kid=kid).values_list("pk", "team_id")
     seen = [access.Seen(each, team) for session, team in their for each in (session, kid)]
     access.note(user, "subject report", seen)
+    logs = [log for log, _ in erasure.logs_of(kid)]
     found = {
         "subject": str(kid),
         "made_at": stamp(now()),
-        "logs": [_log(log, kid) for log, _ in erasure.logs_of(kid)],
+        "logs": [_log(log, kid) for log in logs],
         "stores": erasing.preview(kid),
         "holds": [_plain(privacy.hold_line(row)) for row in LegalHold.objects.filter(kid=kid).order_by("set_at")],
         "erasures": [_plain(privacy.line(row)) for row in ErasureRequest.objects.filter(kid=kid).order_by("asked_at")],
     }
     assert isinstance(user, User)
-    facts = {"subject_key": str(kid), "logs": len(found["logs"])}
-    staff.record(user.tenant_id, now(), "subject.reported", user.actor, "", facts)
+    with transaction.atomic():
+        facts = {"subject_key": str(kid), "logs": len(logs)}
+        staff.record(user.tenant_id, now(), "subject.reported", user.actor, "", facts)
+        access.note(user, "subject report", _seen(user, kid, logs))
     return found
+
+
+def _seen(user: User, kid: UUID, logs: list[UUID]) -> list[access.Seen]:
+    """The subject, and each session that says something of them, under the team that serves them there."""
+    rows = AgentSession.objects.filter(pk__in=logs).values_list("pk", "team_id", "seq")
+    seen = [access.Seen(session, team, 0, seq - 1) for session, team, seq in rows]
+    teams = {each.team for each in seen} or set(teams_with(user, Permission.SUBJECT_REPORT))
+    return [*seen, *(access.Seen(kid, team) for team in teams)]
 
 
 def _log(log: UUID, kid: UUID) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, teams_with
-from audit import erasure, keys
+from audit import erasure, keys, ledger
 from sessions import plans, states
 from sessions.agents.registry import BATCH
 from sessions.commands.conversation import KEYS
@@ -62,11 +62,15 @@ def propose_plan(
     members = _members(session, instances)
     command = _proposal(session, calls, saved, inputs or {}, follow, author)
     if len(members) <= MAX_INSTANCES:
-        kids = {UUID(each.kid) for each in members if each.kid}
-        guard = erasure.living(kids) if kids else None
         wish = msgspec.structs.replace(command, instances=members)
-        return person_command(session, wish, author, guard=guard, refused=SubjectLeaves())
+        return person_command(session, wish, author, guard=_living(members), refused=SubjectLeaves())
     return _shared_out(session, command, members, author)
+
+
+def _living(members: Sequence[InstanceGiven]) -> ledger.Fragment | None:
+    """A guard that nobody of these is being erased; none for a plan of the session's own customer."""
+    kids = {UUID(each.kid) for each in members if each.kid}
+    return erasure.living(kids) if kids else None
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -152,7 +156,8 @@ def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -
     open_session(Place(child, place.tenant, place.team, place.kid), wish, Author(author.actor))
     if not states.load(child).state.plans.parent:
         task = TakeTask(str(place.id), "", author.actor, plan=plan)
-        person_command(child, task, Author(author.actor))
+        guard = _living(plan.instances)
+        person_command(child, task, Author(author.actor), guard=guard, refused=SubjectLeaves())
 
 
 def edit_plan(user: Person, session: UUID, calls: list[Any], *, version: int, key: str = "") -> Committed:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions import export, queries, transcript, words
+from sessions.queries.privacy import held
 from sessions.views.frame import console
 
 PAGE = 50  # entries
@@ -40,6 +41,7 @@ def session_audit(request: HttpRequest, session_id: UUID) -> HttpResponse:
         "start": start,
         "stop": stop,
         "names": display_names({row["entry"].actor for row in rows}),
+        "holds": held(session_id),
         "may_export": _may_export(request, session_id),
     }
     return render(request, "audit/session.html", context)

@@ -14,6 +14,7 @@ import msgspec
 import psycopg
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connections
 
 from agentstate.clock import now
@@ -29,7 +30,7 @@ from sessions import queries, rebuild, states
 from sessions.commands import erasure as commands
 from sessions.commands import profiles as profile_commands
 from sessions.models import AgentSession, ApprovalRequest, CustomerProfile
-from sessions.profiles import logs
+from sessions.profiles import learning, logs
 from sessions.queries import privacy
 from sessions.runtime import advance, leases
 from sessions.stores import STORES
@@ -364,11 +365,16 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     say(session, "My dog is called Quokkaburra.")
     profile_commands.consent(cast.cleo(), kid_of(session), "personalisation", True)
     states.keep_snapshot(states.load(session))
+    learning.teach_all({session})
+    cache.set(f"warm/{session}", b"sealed")
     secret = stored_of(kid_of(session))
     assert len(secret) > 15
+    assert {store.name for store in STORES if not store.count(kid_of(session))} <= {"snapshot_parts", "reasons"}
     assert missing_from_files(secret) == []  # they are where the test looks for them
     approved()
     assert erasing.carry_out_due() == 1
+    assert [store.name for store in STORES if store.count(kid_of(session))] == []
+    assert str(session) not in in_valkey()
     assert set(missing_from_files(secret)) == set(secret)
     words = (CUSTOMER, "Quokkaburra", "Zebrafinch", "900.00", "from savings")
     for table, text in everything_stored().items():
@@ -447,3 +453,25 @@ def test_who_may_not_hold_is_refused_and_a_stranger_finds_no_hold():
         commands.set_hold(cast.alice(), customer=CUSTOMER, reason="so it is")
     with pytest.raises(holds.UnknownHold):
         commands.lift_hold(cast.charlie(), hold.pk)
+
+
+def test_a_hold_is_shown_where_the_sessions_ledger_is_read():
+    session = opened()
+    address = f"/sessions/{session}/audit/"
+    assert b"Legal hold" not in cast.browser(cast.alice()).get(address).content
+    commands.set_hold(cast.petra(), customer=CUSTOMER, reason="case 12 at court")
+    shown = cast.browser(cast.alice()).get(address).content
+    assert b"Legal hold" in shown
+    assert b"case 12" not in shown
+
+
+def test_a_state_goes_from_memory_with_the_key_that_it_was_read_under(monkeypatch):
+    """Nobody asks for the session again: it goes all the same."""
+    session = opened()
+    assert states.recall(session) is not None
+    states.forget_stale()
+    assert states.recall(session) is not None
+    monkeypatch.setattr(states, "LOOK", keys.CACHE_SECONDS + 1)  # as if that much time had passed
+    states.forget_stale()
+    assert states.recall(session) is None
+    assert not keys.remembered([kid_of(session)])
