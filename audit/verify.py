@@ -10,8 +10,8 @@ What it proves, given a log key or a policy that the auditor got from elsewhere 
 of the global log is by that key, and cosigned by as many witnesses as the policy asks for; the session's head
 stands in that log, and the newest head map in it says that there is no later one, so the end was not cut off;
 the head's root is the root over exactly the entries in the bundle, in this order; every disclosed payload
-is the one whose hash and key commitment the entry holds; every file, the report too, is the one that was
-signed.
+is the one whose hash and key commitment the entry holds, and every field that is shown alone is one that the entry
+commits to; every file, the report too, is the one that was signed.
 What it cannot prove: that what was recorded was true then; that nobody is shown another history, unless a
 witness that the operator does not run cosigned; that the session did not go on after the head map.
 
@@ -69,6 +69,17 @@ class Fault(Exception):
     """One part of the bundle is not what it has to be; the text says what was found and what was wanted."""
 
 
+class Hidden(Exception):
+    """A check would need a field that is not shown."""
+
+
+class Shown(dict[str, Any]):
+    """What is shown of an object that may have other members; those are asked for in vain, not missing."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise Hidden
+
+
 @dataclass(frozen=True)
 class Failure:
     """One thing that does not hold. `entry` is the position it concerns, None for the bundle as a whole."""
@@ -85,7 +96,9 @@ class Verdict:
 
     failures: list[Failure] = field(default_factory=list)
     counts: dict[str, int] = field(
-        default_factory=lambda: {"entries": 0, "disclosed": 0, "withheld": 0, "erased": 0, "pruned": 0, "failures": 0}
+        default_factory=lambda: dict.fromkeys(
+            ("entries", "disclosed", "partly", "withheld", "erased", "pruned", "failures"), 0
+        )
     )
     head: dict[str, Any] | None = None
     log: dict[str, Any] | None = None  #: the global log's head, who cosigned it, and how fresh it is
@@ -336,6 +349,8 @@ def _exact(value: Any) -> str:
     """JSON with sorted keys in which every number keeps its text."""
     if isinstance(value, Number):
         return str(value)
+    if isinstance(value, Shown):
+        raise Hidden
     if isinstance(value, dict):
         return "{" + ",".join(f"{_exact(key)}:{_exact(value[key])}" for key in sorted(value)) + "}"
     if isinstance(value, list):
@@ -602,8 +617,11 @@ class Tree:
         self._levels: list[list[bytes]] = []  # _levels[l]: the hashes of the tile at level l that is being filled
         self.tiles: dict[str, str] = {}  # name of tile -> sha256 of its content
 
-    def add(self, envelope: bytes) -> None:
-        carried = _leaf(envelope)
+    def add(self, entry: bytes) -> None:
+        self.add_hash(_leaf(entry))
+
+    def add_hash(self, carried: bytes) -> None:
+        """Add a leaf of which the hash is known."""
         self._tile(0, carried, self.size)
         self.size += 1
         subtree = self.size
@@ -867,6 +885,51 @@ def fields_root(okm: bytes, payload: bytes) -> bytes:
     return tree.root()
 
 
+def open_leaves(envelope: dict[str, Any], leaves: list[Any]) -> Shown:
+    """What is shown of an event whose fields stand in `leaves`, in order: [pointer, salt, value], or the hash of one
+    that is hidden. Fault unless they are the fields that the entry commits to.
+    """
+    if "pc" not in envelope:
+        raise Fault("an entry of version 1 commits to no fields, so that none can be shown alone")
+    tree, event = Tree(), Shown()
+    before: tuple[str, ...] = ()
+    for leaf in leaves:
+        if isinstance(leaf, str) and _is_digest(leaf):
+            tree.add_hash(bytes.fromhex(leaf))
+            continue
+        names, text, value = _shown(leaf)
+        if names <= before or (before and names[: len(before)] == before):
+            raise Fault("the fields that are shown are not in order")
+        tree.add(text)
+        inner: dict[str, Any] = event
+        for name in names[:-1]:
+            inner = inner.setdefault(name, Shown())
+        inner[names[-1]] = value
+        before = names
+    if tree.root().hex() != envelope["pc"]:
+        raise Fault("the fields that are shown are not those that the entry commits to")
+    if event.get("kind") != envelope["kind"]:
+        raise Fault(f"the payload is not shown to be an event of kind {envelope['kind']}")
+    return event
+
+
+def _shown(leaf: Any) -> tuple[tuple[str, ...], bytes, Any]:
+    """(names of the pointer, salt and text that are hashed, value) of a field that is shown."""
+    if not isinstance(leaf, list) or len(leaf) != 3 or not all(isinstance(part, str) for part in leaf):
+        raise Fault("a field that is shown is not [pointer, salt, value]")
+    pointer, salt, text = leaf
+    names = tuple(name.replace("~1", "/").replace("~0", "~") for name in pointer.split("/")[1:])
+    if not _POINTER.fullmatch(pointer) or not re.fullmatch(r"[0-9a-f]{32}", salt, re.ASCII) or len(names) > 5:
+        raise Fault("a field that is shown is malformed")
+    value = strict_json(text.encode("utf-8"))
+    if text != text.strip(" \t\n\r") or (len(names) <= 4 and isinstance(value, dict) and 1 <= len(value) <= 32):
+        raise Fault("a field that is shown is no field: it has space around it, or members of its own")
+    return names, bytes.fromhex(salt) + f"{_encode(pointer)}:{text}".encode(), value
+
+
+_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)+")
+
+
 def _fields(text: str, prefix: str, depth: int) -> Iterator[str]:
     """`"pointer":value` of each field of the JSON object `text`."""
     members = dict(_members(text))
@@ -932,7 +995,7 @@ class Request:
     seq: int
     call: str
     quorum: int
-    arguments: str  # digest of what an approval at this point would let through; an edit replaces it
+    arguments: str  # digest of what an approval at this point would let through; an edit replaces it; empty: hidden
     outcome: str = ""
     approvals: list[tuple[str, str, str]] = field(default_factory=list)  # by, permit digest, arguments' digest
 
@@ -941,7 +1004,7 @@ class Story:
     """What the entries say together: results answer intents, and gated intents rest on decisions.
 
     Kinds and references stand in the envelopes and are always checked, the rest where events are disclosed. What
-    is sealed, or damaged and therefore reported by itself, is not held against the others.
+    is sealed or hidden, or damaged and therefore reported by itself, is not held against the others.
     """
 
     def __init__(self, verdict: Verdict) -> None:
@@ -964,6 +1027,8 @@ class Story:
             self._refers(seq, kind, envelope["ref"])
             if event is not None:
                 self._tells(seq, kind, event, envelope)
+        except Hidden:
+            self._sealed.add(kind)
         except Fault as fault:
             self._verdict.fail("story", str(fault), seq, kind)
         except (KeyError, TypeError, AttributeError, ValueError):
@@ -1009,7 +1074,7 @@ class Story:
         if event["request"] in self._requests:
             raise Fault(f"request {event['request']} was made before")
         self._requests[event["request"]] = Request(
-            seq, str(event["call"]), int(event["quorum"]), digest_of(event["arguments"])
+            seq, str(event["call"]), int(event["quorum"]), _digest_of_arguments(event)
         )
 
     def _request(self, event: dict[str, Any], envelope: dict[str, Any]) -> Request | None:
@@ -1030,14 +1095,14 @@ class Story:
         if request.outcome:
             raise Fault(f"request {event['request']} had ended before as {request.outcome}")
         if event["decision"] == "edit":
-            request.arguments = digest_of(event["arguments"])
+            request.arguments = _digest_of_arguments(event)
         if event["decision"] in ("approve", "edit"):
-            request.approvals.append((event["by"], str(event["digest"]), request.arguments))
+            request.approvals.append((event["by"], _if_shown(event, "digest"), request.arguments))
 
     def _intends(self, seq: int, event: dict[str, Any], envelope: dict[str, Any]) -> None:
         self._intents[seq] = (event["call"], event["attempt"])
-        arguments = digest_of(event["arguments"])
-        if event["arguments_digest"] != arguments:
+        arguments = _digest_of_arguments(event)
+        if arguments and _if_shown(event, "arguments_digest") not in (arguments, ""):
             raise Fault("its digest is not that of its arguments")
         if not event["request"] and envelope["ref"] >= 0:
             raise Fault(f"it names no request, but rests on entry {envelope['ref']}")
@@ -1053,8 +1118,8 @@ class Story:
             raise Fault(f"{name}, which had ended as {request.outcome}")
         if not request.outcome:
             self._must_be_sealed("request.ended", f"{name}, which had not ended")
-        exactly = (event["digest"], arguments)
-        approvers = {by for by, permit, what in request.approvals if (permit, what) == exactly}
+        exactly = (_if_shown(event, "digest"), arguments)
+        approvers = {by for by, *what in request.approvals if all(map(_agree, what, exactly))}
         if len(approvers) < max(request.quorum, 1):
             want = f"got {len(approvers)} approvals of exactly this call before it, want {request.quorum}"
             self._must_be_sealed("decision.made", f"{name}: {want}")
@@ -1063,6 +1128,27 @@ class Story:
         """What is missing may stand in an entry that cannot be read; else it is a fault."""
         if not self._sealed & {kind, ""}:
             raise Fault(otherwise)
+
+
+def _digest_of_arguments(event: dict[str, Any]) -> str:
+    """The digest of an event's arguments; empty where a part of them is hidden."""
+    try:
+        return digest_of(event["arguments"])
+    except Hidden:
+        return ""
+
+
+def _if_shown(event: dict[str, Any], name: str) -> str:
+    """A digest in an event; empty where it is hidden."""
+    try:
+        return str(event[name])
+    except Hidden:
+        return ""
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether two digests are the same, as far as both are shown."""
+    return one == other or not one or not other
 
 
 # --- the verifier ---------------------------------------------------------------------------------
@@ -1412,11 +1498,11 @@ class Verifier:
     def _disclosed(
         self, seq: int, envelope: dict[str, Any], ciphertext: bytes | None, disclosure: Any
     ) -> dict[str, Any] | None:
-        """Check the payload against the envelope; the event if it is disclosed."""
-        state, okm = read_disclosure(disclosure, seq)
+        """Check the payload against the envelope; the event, or the part of it that is shown, if it is disclosed."""
+        state, opens = read_disclosure(disclosure, seq)
         if envelope["kind"] == ERASED_BY:
             self._erasures.add(envelope["kid"])
-        if envelope["kind"] == PRUNED_BY and state != "disclosed":
+        if envelope["kind"] == PRUNED_BY and state not in ("disclosed", "partly"):
             self._prunings.append((0, seq))
         if ciphertext and hashlib.sha256(ciphertext).hexdigest() != envelope["ct"]:
             raise Fault("the payload is not the one whose hash the entry holds")
@@ -1431,9 +1517,14 @@ class Verifier:
             raise Fault("the payload is missing")
         if state == "withheld":
             return None
-        event = read_event(open_payload(envelope, ciphertext, okm), envelope["kind"])
+        event: dict[str, Any]
+        if isinstance(opens, bytes):
+            event = read_event(open_payload(envelope, ciphertext, opens), envelope["kind"])
+        else:
+            event = open_leaves(envelope, opens)
         if envelope["kind"] == PRUNED_BY:
-            self._prunings += read_ranges(event, seq)
+            hidden = isinstance(event, Shown) and "ranges" not in event
+            self._prunings += [(0, seq)] if hidden else read_ranges(event, seq)
         return event
 
     def _check_tree(self) -> None:
@@ -1478,12 +1569,14 @@ def read_ranges(event: dict[str, Any], seq: int) -> list[tuple[int, int]]:
     return found
 
 
-def read_disclosure(line: Any, seq: int) -> tuple[str, bytes]:
-    """("disclosed", okm), or "withheld", "erased" or "pruned" with b""; Fault on anything else."""
+def read_disclosure(line: Any, seq: int) -> tuple[str, bytes | list[Any]]:
+    """("disclosed", okm), ("partly", leaves), or "withheld", "erased" or "pruned" with b""; Fault on anything else."""
     if not isinstance(line, dict) or line.get("seq") != seq or type(line["seq"]) is not int:
         raise Fault("the line that discloses it is missing or of another entry")
     if set(line) == {"okm", "seq"} and re.fullmatch(r"[0-9a-f]{128}", str(line["okm"]), re.ASCII):
         return "disclosed", bytes.fromhex(line["okm"])
+    if set(line) == {"leaves", "seq"} and isinstance(line["leaves"], list):
+        return "partly", line["leaves"]
     if set(line) == {"seq", "state"} and line["state"] in ("withheld", "erased", "pruned"):
         return str(line["state"]), b""
     if line.get("state") == "unreadable":
@@ -1634,9 +1727,8 @@ def in_words(verdict: Verdict) -> Iterator[str]:
         if "leaf" in verdict.head:
             yield "         leaf {leaf} of the log, the latest as of leaf {latest_as_of}".format(**verdict.head)
     counts = verdict.counts
-    yield "Entries  {entries}: {disclosed} disclosed, {withheld} withheld, {erased} erased, {pruned} pruned".format(
-        **counts
-    )
+    told = "{disclosed} disclosed, {partly} partly disclosed, {withheld} withheld, {erased} erased, {pruned} pruned"
+    yield f"Entries  {counts['entries']}: {told.format(**counts)}"
     for failure in verdict.failures:
         place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.

@@ -14,7 +14,8 @@
     session/payload/...            ciphertexts, in files of 256: four bytes of length, then the ciphertext;
                                    length 0 where there is none
     session/disclosures/...        one line of JSON per entry: the key material (`okm`) that opens it and no
-                                   other, or why there is none
+                                   other, or the fields that are shown with the hashes of those that are masked
+                                   (`leaves`, audit/tlog/fields.py), or why there is neither
 
 Nothing is repaired on the way: a ledger that was tampered with is exported as it is, with warnings, so that
 the verifier can name the entry. Where a row is missing, an empty entry stands in its place.
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 from uuid import UUID
@@ -35,7 +36,7 @@ from audit.export import report
 from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
 from audit.export.readme import README
-from audit.tlog import canonical, checkpoint, tree
+from audit.tlog import canonical, checkpoint, fields, tree
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
@@ -81,6 +82,10 @@ class Signs(Protocol):
     def sign_text(self, text: str) -> bytes: ...
 
 
+#: whether a field may be seen in a masked export: the entry's kind, the field's pointer, its value as JSON
+Shows = Callable[[str, str, bytes], bool]
+
+
 @dataclass
 class Summary:
     """What was exported, and what was odd about it."""
@@ -98,9 +103,10 @@ def write(
     out: BinaryIO,
     withhold: frozenset[str] = frozenset(),
     render: report.Renderer = report.render,
+    shows: Shows | None = None,
 ) -> Summary:
     """Write the bundle of `log` to `out`, up to the head that `evidence` proves. Entries of the kinds in `withhold`
-    keep their content sealed.
+    keep their content sealed; with `shows`, so do all fields of the others but those that it says may be seen.
 
     Raises TooLarge, or the signer's HeadRefused when the head cannot be signed.
     """
@@ -111,7 +117,7 @@ def write(
         packer.add("session/checkpoint", signer.sign_head(evidence.head, evidence.checkpoint))
         for name, data in evidence.files():
             packer.add(name, data)
-        session = _Session(packer, source, withhold)
+        session = _Session(packer, source, withhold, shows)
         entries = session.write(head.size)
         summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
         _write_report(packer, log, head.origin, signer.vkey(), summary, render, entries)
@@ -123,10 +129,11 @@ def write(
 class _Session:
     """Writes the folder `session`, 256 entries at a time."""
 
-    def __init__(self, packer: Packer, source: Source, withhold: frozenset[str]) -> None:
+    def __init__(self, packer: Packer, source: Source, withhold: frozenset[str], shows: Shows | None) -> None:
         self._packer = packer
         self._source = source
         self._withhold = withhold
+        self._shows = shows
         self._leaves: list[bytes] = []
         self._odd: dict[str, list[int]] = {}
 
@@ -192,7 +199,7 @@ class _Session:
         self._packer.add(f"session/payload/{path}", bytes(payloads))
         self._packer.add(f"session/disclosures/{path}", bytes(lines))
 
-    def _disclosure(self, seq: int, data: bytes, ciphertext: bytes) -> dict[str, str]:
+    def _disclosure(self, seq: int, data: bytes, ciphertext: bytes) -> dict[str, Any]:
         """How the payload stands in the bundle. One that is gone is said to be so even where it would be withheld."""
         try:
             envelope = verify.read_envelope(data)
@@ -201,7 +208,9 @@ class _Session:
             okm = self._source.okm(envelope)
             if okm is None:
                 return {"state": "erased"}
-            return {"okm": okm.hex()} if ciphertext else {"state": "pruned"}
+            if not ciphertext:
+                return {"state": "pruned"}
+            return {"okm": okm.hex()} if self._shows is None else _masked(envelope, ciphertext, okm, self._shows)
         except (verify.Fault, AgentStateError, ValueError, OverflowError):
             self._odd.setdefault("Entries that cannot be opened", []).append(seq)
             return {"state": "unreadable"}
@@ -217,6 +226,15 @@ class _Session:
                 if width == verify.CHUNK:
                     above.append(tree.root_of(tile))
             level, hashes = level + 1, above
+
+
+def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Shows) -> dict[str, Any]:
+    """The fields that may be seen. All of an entry of version 1 stays sealed: its fields cannot be shown one by one."""
+    if "pc" not in envelope:
+        return {"state": "withheld"}
+    payload = verify.open_payload(envelope, ciphertext, okm)
+    leaves = fields.leaves(okm, payload, lambda pointer, value: shows(envelope["kind"], pointer, value))
+    return {"leaves": leaves} if any(isinstance(leaf, str) for leaf in leaves) else {"okm": okm.hex()}
 
 
 def _write_report(
@@ -247,13 +265,16 @@ def _report_entry(seq: int, data: bytes, ciphertext: bytes, line: dict[str, Any]
         envelope = verify.read_envelope(data)
     except verify.Fault:
         return report.ReportEntry(seq, verify.guess_kind(data), "", "", -1, "unreadable", None)
-    state, event = line.get("state", "disclosed"), None
-    if state == "disclosed":
-        try:
+    state = line.get("state", "partly" if "leaves" in line else "disclosed")
+    event: dict[str, Any] | None = None
+    try:
+        if state == "partly":
+            event = verify.open_leaves(envelope, line["leaves"])
+        elif state == "disclosed":
             plain = verify.open_payload(envelope, ciphertext, bytes.fromhex(line["okm"]))
             event = verify.read_event(plain, envelope["kind"])
-        except verify.Fault:
-            state = "unreadable"
+    except verify.Fault:
+        state = "unreadable"
     return report.ReportEntry(seq, envelope["kind"], envelope["at"], envelope["actor"], envelope["ref"], state, event)
 
 

@@ -16,14 +16,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One entry as the report may show it. `event` is None unless `state` is "disclosed"."""
+    """One entry as the report may show it. `event` is None unless `state` is "disclosed", or "partly": then it lacks
+    what is masked.
+    """
 
     seq: int
     kind: str
     at: str
     actor: str
     ref: int
-    state: str  #: disclosed, withheld, erased, pruned, unreadable, missing
+    state: str  #: disclosed, partly, withheld, erased, pruned, unreadable, missing
     event: dict[str, Any] | None  #: numbers other than integers are text, as they were written
 
 

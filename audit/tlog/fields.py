@@ -13,6 +13,7 @@ the salts die with it, so no leaf can be guessed at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256, shake_256
@@ -101,6 +102,20 @@ def fields(okm: bytes, payload: bytes) -> list[Field]:
         end = _end_of_string(text)
         pointer, path = str(_value(text[:end])), tuple(tree.inclusion_proof(index, leaves))
         found.append(Field(pointer, text[end + 1 :], salt, index, len(texts), path))
+    return found
+
+
+def leaves(okm: bytes, payload: bytes, shown: Callable[[str, bytes], bool]) -> list[list[str] | str]:
+    """All fields in order, for a line of disclosures: [pointer, salt in hex, value] of those that `shown` (called with
+    pointer and value) says may be seen, of the others the leaf's hash in hex. Raises BadFields.
+    """
+    texts = _texts(payload)
+    salts = shake_256(okm + LABEL).digest(SALT * len(texts))
+    found: list[list[str] | str] = []
+    for at, text in enumerate(texts):
+        salt, end = salts[SALT * at : SALT * (at + 1)], _end_of_string(text)
+        pointer, value = str(_value(text[:end])), text[end + 1 :]
+        found.append([pointer, salt.hex(), value.decode()] if shown(pointer, value) else _leaf(salt, text).hex())
     return found
 
 

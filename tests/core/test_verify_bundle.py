@@ -37,6 +37,7 @@ def test_a_session_of_any_size_verifies(size, tmp_path):
     assert verdict.counts == {
         "entries": size,
         "disclosed": size,
+        "partly": 0,
         "withheld": 0,
         "erased": 0,
         "pruned": 0,

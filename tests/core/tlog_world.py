@@ -320,10 +320,11 @@ def export(
     withhold: frozenset[str] = frozenset(),
     render: Renderer = plain_report,
     evidence: Evidence | None = None,
+    shows: bundle.Shows | None = None,
 ) -> bytes:
     """The bundle's bytes."""
     out = io.BytesIO()
-    bundle.write(ledger.log, ledger, evidence or in_a_log(ledger, signer), signer, out, withhold, render)
+    bundle.write(ledger.log, ledger, evidence or in_a_log(ledger, signer), signer, out, withhold, render, shows)
     return out.getvalue()
 
 
