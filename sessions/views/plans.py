@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.engine.plan import drawing
 from agentstate.errors import Invalid, Refused
 from agentstate.people.queries import display_names
-from sessions import commands, queries, words
+from sessions import access, commands, queries, words
 from sessions.api import strict_json
 from sessions.views.frame import console
 
@@ -48,6 +48,7 @@ _json = msgspec.json.Encoder(decimal_format="number")
 @require_safe
 def plan(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """The plan in force, or with `instance` that of one of its instances."""
+    access.live("plan", f"session:{session_id}", goes_on=False)
     return render(request, "agent_sessions/plan.html", _context(request, session_id))
 
 
@@ -55,6 +56,7 @@ def plan(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @require_safe
 def plan_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """Every part of the page that may change, as it stands now."""
+    access.live("plan", f"session:{session_id}", goes_on=True)
     return render(request, "agent_sessions/plan_changes.html", _context(request, session_id))
 
 
