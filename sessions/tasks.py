@@ -26,10 +26,10 @@ def sweep() -> None:
     """
     sweeper.expire_due()
     delegates.deliver_due()
-    access.close_lost()
     live.drain_outbox(older_than=2.0, first=learning.teach_all)
     if sweeper.something_is_due():
         advance.advance_ready()
+    access.close_lost()  # last: where nothing can be recorded, the rest must go on
 
 
 @shared_task(ignore_result=True)
