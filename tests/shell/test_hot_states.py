@@ -23,7 +23,7 @@ def held(memory, *each: states.Loaded) -> list[bool]:
 
 def test_long_conversations_take_the_room_of_several_short_ones(settings):
     settings.STATE_CACHE_BYTES = 4 * states.STATE_BYTES
-    memory, short, other, long = states._Memory(), loaded(), loaded(), loaded(text="x" * states.STATE_BYTES)
+    memory, short, other, long = states._Memory(), loaded(), loaded(), loaded(text="x" * (states.STATE_BYTES * 2 // 3))
     for each in (short, other, long):  # 1 + 1 + 3 of 4
         memory.put(each)
     assert held(memory, short, other, long) == [False, True, True]
