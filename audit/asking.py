@@ -20,16 +20,19 @@ log = logging.getLogger("audit.asking")
 
 
 @contextmanager
-def outside_parties(tenant: UUID) -> Iterator[None]:
-    """While inside, new heads are witnessed and stamped as the settings say. Nothing runs where none is configured."""
+def outside_parties(tenant: UUID) -> Iterator[threading.Event]:
+    """While inside, new heads are witnessed and stamped as the settings say. Nothing runs where none is configured.
+
+    Set the event, and the newest head is stamped at once: a log was sealed.
+    """
+    over, sealed = threading.Event(), threading.Event()
     if not settings.WITNESSES and not settings.TIMESTAMP_URL:
-        yield
+        yield sealed
         return
-    over = threading.Event()
-    thread = threading.Thread(target=_ask, args=(tenant, over), name="outside parties", daemon=True)
+    thread = threading.Thread(target=_ask, args=(tenant, over, sealed), name="outside parties", daemon=True)
     thread.start()
     try:
-        yield
+        yield sealed
     finally:
         over.set()
         thread.join(1.0)
@@ -43,9 +46,9 @@ class Due:
         self._next = time.monotonic()
         self._done: datetime | None = None
 
-    def look(self, tenant: UUID) -> None:
-        """Act if it is time and there is a head that was signed since; what fails is tried again at the next time."""
-        if time.monotonic() < self._next:
+    def look(self, tenant: UUID, now: bool = False) -> None:
+        """Act if it is time (or `now`) and there is a head that was signed since; what fails is tried again later."""
+        if time.monotonic() < self._next and not now:
             return
         head = globallog.signed_head(tenant)
         if head is None or head.signed_at == self._done:
@@ -55,16 +58,18 @@ class Due:
         self._done = head.signed_at
 
 
-def _ask(tenant: UUID, over: threading.Event) -> None:
+def _ask(tenant: UUID, over: threading.Event, sealed: threading.Event) -> None:
     every = []
     if settings.WITNESSES:
-        every.append(Due(settings.WITNESS_EVERY, witnesses.collect))
+        every.append((Due(settings.WITNESS_EVERY, witnesses.collect), False))
     if settings.TIMESTAMP_URL:
-        every.append(Due(settings.TIMESTAMP_EVERY, timestamps.stamp))
+        every.append((Due(settings.TIMESTAMP_EVERY, timestamps.stamp), True))
     while not over.is_set():
-        for due in every:
+        at_once = sealed.is_set()
+        sealed.clear()
+        for due, at_seals in every:
             try:
-                due.look(tenant)
+                due.look(tenant, at_once and at_seals)
             except Exception as error:  # whatever it is, the next one is asked and the thread goes on
                 log.warning("%s", error)
                 connection.close()

@@ -27,6 +27,7 @@ from audit.tlog.downtime import Downtime
 
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
 HEARTBEAT = 2.0  # seconds between two signs of life
+PAUSE = 0.005  # seconds between two rounds, at least
 REST = 2.0  # seconds after a round that was refused, or without a signer or a database
 log = logging.getLogger("audit.sequencer")
 
@@ -80,11 +81,15 @@ class Term:
     def serve(self, over: threading.Event, told: Callable[[Round], None]) -> None:
         """Run rounds until `over` or deposed. Raises what a round raises."""
         self._begin()
-        with outside_parties(self.tenant):
+        with outside_parties(self.tenant) as sealed:
             while not over.is_set():
+                began = time.monotonic()
                 done = self._round()
                 told(done)
-                over.wait(settings.SEQUENCE_BUSY if done.heads else settings.SEQUENCE_EVERY)
+                if done.sealed:
+                    sealed.set()
+                every = settings.SEQUENCE_BUSY if done.heads else settings.SEQUENCE_EVERY
+                over.wait(max(PAUSE, began + every - time.monotonic()))
 
     def _begin(self) -> None:
         sequencer.begin(self.tenant)

@@ -63,20 +63,23 @@ class Dirty:
     size: int
     root: bytes
     since: datetime
+    sealed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
     """What a round did: leaves `first` to `size` are new; `mapped`: whether a head map is among them.
 
-    `lags` are seconds for each head, from when it became dirty to when it was signed. `altered` are logs whose head
-    row cannot be, or is smaller than what the global log has: they are left out.
+    `sealed`: whether one of the heads is of a log that ends with it. `lags` are seconds for each head, from when it
+    became dirty to when it was signed. `altered` are logs whose head row cannot be, or is smaller than what the global
+    log has: they are left out.
     """
 
     first: int
     size: int
     heads: int = 0
     mapped: bool = False
+    sealed: bool = False
     lags: tuple[float, ...] = ()
     altered: tuple[UUID, ...] = ()
 
@@ -232,7 +235,7 @@ def _compare(head: ledger.Head, place: Place | None) -> None:
 
 
 _READ = """
-SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size
+SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size, h.sealed
   FROM audit_head h LEFT JOIN audit_place p ON p.log = h.log
   WHERE h.tenant = %(tenant)s AND {which} AND h.size IS DISTINCT FROM p.size
   ORDER BY h.dirty_since LIMIT %(cap)s"""
@@ -242,7 +245,7 @@ def _gather(state: State, with_map: bool, extra: Sequence[bytes | Downtime], wan
     if not state.size:
         begin(state.tenant)
     batch = _Batch(state, [], [])
-    for log, size, frontier, since, sequenced in _read(state.tenant, wanted):
+    for log, size, frontier, since, sequenced, sealed in _read(state.tenant, wanted):
         try:
             root = tree.root(bytes(frontier), size)
         except tree.BadTree:
@@ -251,7 +254,7 @@ def _gather(state: State, with_map: bool, extra: Sequence[bytes | Downtime], wan
         if sequenced is not None and size < sequenced:
             batch.altered.append(log)
             continue
-        batch.heads.append(Dirty(log, size, root, since or state.read_at))
+        batch.heads.append(Dirty(log, size, root, since or state.read_at, sealed))
         batch.bodies.append(Checkpoint(origin_of(log), size, root).body().encode())
     for leaf in extra:
         if isinstance(leaf, Downtime):
@@ -405,4 +408,5 @@ def _done(batch: _Batch, signed_at: datetime | None) -> Round:
     lags = tuple((signed_at - head.since).total_seconds() for head in batch.heads) if signed_at else ()
     first = batch.state.size
     size = first + len(batch.bodies)
-    return Round(first, size, len(batch.heads), batch.mapped is not None, lags, tuple(batch.altered))
+    sealed = any(head.sealed for head in batch.heads)
+    return Round(first, size, len(batch.heads), batch.mapped is not None, sealed, lags, tuple(batch.altered))

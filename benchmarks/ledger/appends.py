@@ -82,11 +82,13 @@ def cells(here: Ground, writers: int, entries: int) -> dict[str, Cell]:
     bytes_each = written(here, entries).stored
     return {
         "raw": lambda seconds: speed(writers, seconds, _raw(here, os.urandom(bytes_each))),
-        "append": lambda seconds: speed(writers, seconds, _append(here, entries)),
+        "append": lambda seconds: speed(writers, seconds, appending(here, entries)),
     }
 
 
-def _append(here: Ground, entries: int) -> Writer:
+def appending(here: Ground, entries: int) -> Writer:
+    """A writer that appends so many entries at a time to a session of its own."""
+
     def write(number: int, over: threading.Event, start: threading.Barrier) -> int:
         log, done = Log.fresh(here, f"customer-{number}", entries), 0
         try:

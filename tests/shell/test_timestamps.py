@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 
 from audit import asking, globallog, sequencer, timestamps
 from tests.processes import eventually
-from tests.shell.test_ledger import TENANT
+from tests.shell.test_ledger import TENANT, new_log
 
 pytestmark = pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed: no authority to ask")
 
@@ -163,6 +164,19 @@ def test_without_a_root_certificate_nothing_is_asked(authority, settings):
     settings.TIMESTAMP_ROOT = ""
     with pytest.raises(ImproperlyConfigured, match="TIMESTAMP_ROOT"):
         timestamps.stamp(TENANT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_seal_of_a_log_is_stamped_at_once(authority, settings, monkeypatch):
+    monkeypatch.setattr(asking, "LOOK", 0.02)
+    with asking.outside_parties(TENANT) as sealed:
+        sequencer.run_once(TENANT, extra=[b"leaf"])
+        eventually(lambda: timestamps.latest(TENANT, 1), what="stamped")
+        log = new_log()
+        connection.cursor().execute("UPDATE audit_head SET sealed = true WHERE log = %s", [log.log])
+        assert sequencer.run_once(TENANT).sealed
+        sealed.set()
+        eventually(lambda: timestamps.latest(TENANT, 2), what="stamped within the hour")
 
 
 @pytest.mark.django_db(transaction=True)
