@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
 from agentstate.people.queries import display_names
 from audit.erasure import BASES, State
 from audit.retention import Class, Rule, Schedule
@@ -58,6 +58,7 @@ def _subjects(request: HttpRequest) -> dict[str, Any]:
         "names": display_names(actors),
         "bases": list(BASES.items()),
         "may": may,
+        "may_read": _may_read(request),
         "sent": request.POST,
     }
 
@@ -169,7 +170,19 @@ def _detail(request: HttpRequest, erasure_id: UUID) -> dict[str, Any]:
     one = found.erasure
     actors = {one.asked_by, one.ruled_by} | {hold.set_by for hold in found.holds}
     badge = BADGES[one.state]
-    return {"here": "privacy", "detail": found, "one": one, "badge": badge, "names": display_names(actors)}
+    return {
+        "here": "privacy",
+        "detail": found,
+        "one": one,
+        "badge": badge,
+        "names": display_names(actors),
+        "may_read": _may_read(request),
+    }
+
+
+def _may_read(request: HttpRequest) -> bool:
+    """Whether links to sessions lead anywhere for this person."""
+    return holds_any(request.user, Permission.READ)
 
 
 @console
@@ -194,6 +207,7 @@ def _retention(request: HttpRequest) -> dict[str, Any]:
         "unused": [each for each in schedule.classes if all(rule.retention != each.name for rule in schedule.rules)],
         "due": due,
         "payloads": sum(each.payloads for each in due if not each.held),
+        "may_read": _may_read(request),
         "teams": teams,
         "channels": CHANNELS,
         "sent": request.POST,

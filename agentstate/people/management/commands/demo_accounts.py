@@ -40,6 +40,7 @@ PEOPLE = (  # the supervisor also plays the caller on the page made for it
     Account("second", "Priya Raman", (Role.SUPERVISOR,), ("retail",)),
     Account("auditor", "Jonas Lindqvist", (Role.AUDITOR,), ("retail", "cards")),
     Account("admin", "Sofia Marques", (Role.ADMIN,), ("retail", "cards")),
+    Account("privacy", "Helen Osei", (Role.PRIVACY,), ("retail", "cards")),
     Account("viewer", "Tom Ashby", (Role.VIEWER,), ("retail",)),
 )
 CALLER = Account("caller", "Demo callers", (Role.CALLER,), ("retail",))

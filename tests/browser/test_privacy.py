@@ -1,0 +1,37 @@
+"""The pages about data subjects in a real browser: as others are, and a whole erasure without JavaScript."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.console import Desk
+from tests.browser.demo import Demo
+from tests.browser.test_pages import visit
+
+
+def test_the_pages_about_data_subjects_empty_and_loaded(desk: Desk, demo: Demo):
+    page = desk.person("privacy")
+    assert visit(page, "/privacy/", "/privacy/retention/") == []
+    call = demo.call()
+    supervisor = demo.api("supervisor")
+    asked = supervisor.post("/erasures", session=call.id, basis="objection", reason="Asked by letter of 2 March.")
+    demo.api("privacy").post("/holds", session=call.id, reason="Case 12 at the district court.")
+    loaded = visit(page, "/privacy/", f"/privacy/erasures/{asked['id']}/")
+    assert loaded + visit(desk.person("supervisor"), f"/sessions/{call.id}/audit/") == []
+
+
+def test_an_erasure_is_asked_for_and_approved_without_javascript(desk: Desk, demo: Demo):
+    call = demo.call()
+    asks = desk.person("supervisor", java_script_enabled=False)
+    asks.goto("/privacy/")
+    asks.get_by_text("Ask for an erasure").click()
+    asks.get_by_label(re.compile("Customer's reference")).first.fill(call.id)
+    asks.get_by_label(re.compile("^Why")).first.fill("Asked by letter.")
+    asks.get_by_role("button", name="Ask for the erasure").click()
+    expect(asks.get_by_role("button", name="Approve")).to_have_count(0)
+    approves = desk.person("privacy", java_script_enabled=False)
+    approves.goto(asks.url)
+    approves.get_by_role("button", name="Approve").click()
+    expect(approves.locator(".head")).to_contain_text(re.compile("Being erased|Erased"))
