@@ -1,5 +1,6 @@
-"""`python -m benchmarks.ledger.sequencer_process FILE`: the sequencer as `manage.py sequence` runs it. At SIGUSR1 it writes
-the lag of each head since the last time into FILE, a line each.
+"""`python -m benchmarks.ledger.sequencer_process FILE`: the sequencer as `manage.py sequence` runs it.
+
+At SIGUSR1 it writes the lag of each head since the last time into FILE, a line each.
 """
 
 from __future__ import annotations
