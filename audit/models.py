@@ -186,6 +186,16 @@ class Gap(models.Model):
     until = models.DateTimeField()
 
 
+class LogTile(models.Model):
+    """256 hashes of one log's own tree, kept since a proof needed them. A cache, of audit.proofs.sessiontree."""
+
+    pk = models.CompositePrimaryKey("log", "level", "index")
+    log = models.UUIDField()
+    level = models.SmallIntegerField()
+    index = models.BigIntegerField()
+    data = models.BinaryField()
+
+
 class MapBucket(models.Model):
     """Leaves of the head map whose keys begin alike. A cache: `manage.py headmap --rebuild` makes it anew."""
 

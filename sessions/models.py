@@ -225,3 +225,31 @@ class Viewed(models.Model):
     team = models.UUIDField()
     first = models.BigIntegerField()
     last = models.BigIntegerField()
+
+
+class Disclosure(models.Model):
+    """Something of a session that somebody was let see. A link is known by the hash of its token only; nothing of what
+    it shows is kept here. No projection: `sessions.commands.disclosures` writes it.
+    """
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
+    session = models.UUIDField()
+    what = models.CharField(max_length=10)  # sessions.disclosing.What
+    first = models.BigIntegerField()
+    last = models.BigIntegerField()
+    pointer = models.CharField(max_length=200, blank=True)  # of a field: names only, no value
+    reason = models.BinaryField()  # sealed under the key of the session's data subject
+    kid = models.UUIDField()
+    token = models.BinaryField(null=True, unique=True)  # SHA-256 of the link's token; null: a file was made
+    made_by = models.CharField(max_length=60)
+    made_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    revoked_by = models.CharField(max_length=60, blank=True)
+    revoked_at = models.DateTimeField(null=True)
+    opened = models.IntegerField(default=0)  # how often
+    opened_at = models.DateTimeField(null=True)  # last
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["session", "-made_at"], name="disclosure_newest")]
