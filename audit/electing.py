@@ -22,7 +22,7 @@ from agentstate.errors import AgentStateError
 from audit import globallog, sequencer, signer
 from audit.asking import outside_parties
 from audit.ledger import run
-from audit.sequencer import Deposed, Round
+from audit.sequencer import Deposed, Round, Unsettled
 from audit.tlog.downtime import Downtime
 
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
@@ -63,7 +63,9 @@ class Term:
         self.elected = False
         self._fence = 0
         self._beaten = self._mapped = self._signed = time.monotonic()
-        self._asked_downtimes = False
+        self._downtimes: list[Downtime] = []
+        self._knows_downtimes = False
+        self._said = ""
 
     def __enter__(self) -> Term:
         params = connection.get_connection_params()
@@ -84,7 +86,10 @@ class Term:
         with outside_parties(self.tenant) as sealed:
             while not over.is_set():
                 began = time.monotonic()
-                done = self._round()
+                done = self._tried()
+                if done is None:
+                    over.wait(REST)
+                    continue
                 told(done)
                 if done.sealed:
                     sealed.set()
@@ -100,14 +105,28 @@ class Term:
         )[0]
         log.info("elected, number %d", self._fence)
         if last_alive and (present - last_alive).total_seconds() > settings.GAP_SECONDS:
-            self._record([Downtime(settings.LOG_ORIGIN, "sequencer", last_alive, present)])
+            self._downtimes.append(Downtime(settings.LOG_ORIGIN, "sequencer", last_alive, present))
+
+    def _tried(self) -> Round | None:
+        """A round; None, said once, when the signer refuses or does not answer. One stays in office meanwhile."""
+        try:
+            done = self._round()
+        except (signer.HeadRefused, signer.SignerDown, Unsettled) as error:
+            if str(error) != self._said:
+                log.error("%s", error)
+            self._said, self._knows_downtimes = str(error), False
+            return None
+        self._said = ""
+        return done
 
     def _round(self) -> Round:
         """One look: a round, which may find nothing to do."""
         self._say_alive()
-        if not self._asked_downtimes:
-            self._record(unrecorded_downtimes(self.tenant))
-            self._asked_downtimes = True
+        if not self._knows_downtimes:  # the signer was away, or we were
+            extra = [*self._downtimes, *unrecorded_downtimes(self.tenant)]
+            if extra:
+                sequencer.run_once(self.tenant, extra=extra, fence=self._fence)
+            self._downtimes, self._knows_downtimes = [], True
         with_map = self._is_due("_mapped", settings.HEADMAP_EVERY)
         done = sequencer.run_once(self.tenant, with_map=with_map, fence=self._fence)
         if done.size > done.first:
@@ -115,10 +134,6 @@ class Term:
         elif self._is_due("_signed", settings.REPUBLISH_EVERY):
             sequencer.sign(self.tenant, again=True)
         return done
-
-    def _record(self, downtimes: list[Downtime]) -> None:
-        if downtimes:
-            sequencer.run_once(self.tenant, extra=downtimes, fence=self._fence)
 
     def _is_due(self, name: str, seconds: float) -> bool:
         due = time.monotonic() - getattr(self, name) >= seconds

@@ -526,3 +526,17 @@ def test_the_proof_of_growth_is_that_of_the_whole_tree():
         for many in range(1, 41):
             proof = sequencer.growth_proof(frontier, old, leaves[old : old + many])
             assert proof == tree.consistency_proof(old, leaves[: old + many])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sequencer_without_a_signer_stays_in_office_says_so_once_and_goes_on(settings, monkeypatch, caplog):
+    monkeypatch.setattr(electing, "REST", 0.05)
+    right, settings.SIGNER_SOCKET = settings.SIGNER_SOCKET, "/nowhere/signer.sock"
+    log = new_log()
+    office = Office()
+    eventually(lambda: "does not answer" in caplog.text, what="said")
+    time.sleep(0.3)
+    settings.SIGNER_SOCKET = right
+    eventually(lambda: globallog.signed_head(TENANT), what="signed")
+    office.stop()
+    assert (caplog.text.count("does not answer"), fence(), heads_of(log.log)) == (1, 1, [1])
