@@ -54,9 +54,15 @@ def start(
     command = core.Open(customer, str(chosen.pk), agent, channel, topic, alias)
     if key and AgentSession.objects.filter(pk=session).exists():
         return _opened_before(session, command)
-    place = Place(session, chosen.tenant_id, chosen.pk, keys.subject_kid(chosen.tenant_id, customer))
-    committed = open_session(place, command, author)
+    try:
+        committed = open_session(_place(session, chosen, customer), command, author)
+    except keys.Erased:  # between the look for the key and the commit: the next look finds a new one
+        committed = open_session(_place(session, chosen, customer), command, author)
     return committed if committed is not None else _opened_before(session, command)
+
+
+def _place(session: UUID, team: Team, customer: str) -> Place:
+    return Place(session, team.tenant_id, team.pk, keys.subject_kid(team.tenant_id, customer))
 
 
 def _opened_before(session: UUID, command: core.Open) -> Committed:

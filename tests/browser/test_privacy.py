@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.console import Desk
 from tests.browser.demo import Demo
 from tests.browser.test_pages import visit
+from tests.processes import eventually
 
 
 def test_the_pages_about_data_subjects_empty_and_loaded(desk: Desk, demo: Demo):
@@ -35,3 +36,7 @@ def test_an_erasure_is_asked_for_and_approved_without_javascript(desk: Desk, dem
     approves.goto(asks.url)
     approves.get_by_role("button", name="Approve").click()
     expect(approves.locator(".head")).to_contain_text(re.compile("Being erased|Erased"))
+    request = f"/erasures/{approves.url.rstrip('/').rpartition('/')[2]}"
+    seen = demo.api("privacy")
+    eventually(lambda: seen.get(request)["erasure"]["destroyed_at"], 30.0, "the worker destroys the key")
+    assert seen.get(request)["erasure"]["reason"] == ""

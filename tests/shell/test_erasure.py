@@ -281,6 +281,14 @@ def test_no_session_begins_under_a_key_that_is_about_to_be_destroyed(monkeypatch
         opened()
 
 
+def test_who_looked_for_a_key_just_before_it_was_closed_opens_under_the_next_one(monkeypatch):
+    old = kid_of(opened())
+    erasure.close(approved())
+    found = [old, keys.subject_kid(cast.tenant().pk, CUSTOMER)]
+    monkeypatch.setattr(keys, "subject_kid", lambda *_: found.pop(0))
+    assert kid_of(opened()) != old
+
+
 def test_erasing_twice_erases_the_second_life_apart_from_the_first(at_once):
     first = opened()
     approved()
