@@ -24,7 +24,7 @@ from audit.signing.errors import (
     NotSigned,
     SignerDown,
 )
-from audit.signing.messages import Answer, Behind, Known, Refusal, Request, Signed
+from audit.signing.messages import Answer, Attested, Behind, Known, Refusal, Request, Signed
 
 __all__ = ["AlreadySigning", "BadLogKey", "BadMemory", "HeadRefused", "Known", "NotSigned", "SignerDown"]
 
@@ -94,6 +94,16 @@ def sign_head(log: UUID, size: int, root: bytes, index: int, proof: Sequence[byt
 def sign_text(text: str) -> bytes:
     """A note over a text that is no head and introduces no key. Raises NotSigned."""
     return _signed(messages.SignText(text))
+
+
+def sign_receipt(head: bytes) -> tuple[str, bytes]:
+    """The key (a vkey) and its signature (64 bytes) under the COSE receipts of all leaves of the signed global `head`.
+
+    Raises NotSigned when the head is not by this log.
+    """
+    answer = ask(messages.SignReceipt(head))
+    assert isinstance(answer, Attested)
+    return answer.vkey, answer.signature
 
 
 def announce() -> bytes:

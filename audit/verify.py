@@ -46,8 +46,11 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 FORMAT = "agentstate-export/2"
 MANIFEST_TITLE = "agentstate export manifest v1"
 CHUNK = 256  #: entries per file, as in C2SP tlog-tiles
-TOP_FILES = ("README.txt", "policy", "report.html", "report.json")
-LOG_FILES = ("log/checkpoint", "log/head.tlog-proof", "log/headmap.json", "log/headmap.tlog-proof")
+TOP_FILES = ("README.txt", "entries.csv", "entries.jsonl", "policy", "report.html", "report.json", "report.pdf")
+LOG_FILES = (
+    *("log/checkpoint", "log/head.tlog-proof", "log/headmap.json", "log/headmap.tlog-proof"),
+    "receipts/head.cbor",
+)
 MAP_TITLE = "agentstate headmap/1"
 KEY_TITLE = "agentstate key/1"
 PROOF_TITLE = "c2sp.org/tlog-proof@v1"
@@ -758,6 +761,47 @@ def root_of_map(origin: str, log: str, index: int, size: int, siblings: list[byt
     return value
 
 
+def write_cbor(value: Any) -> bytes:
+    """Deterministic CBOR (RFC 8949 section 4.2) of integers, bytes, text, lists, mappings in their order, and None."""
+    match value:
+        case None:
+            return b"\xf6"
+        case int():
+            return _cbor_head(0, value) if value >= 0 else _cbor_head(1, -1 - value)
+        case bytes():
+            return _cbor_head(2, len(value)) + value
+        case str():
+            return _cbor_head(3, len(value.encode())) + value.encode()
+        case list():
+            return _cbor_head(4, len(value)) + b"".join(map(write_cbor, value))
+    return _cbor_head(5, len(value)) + b"".join(write_cbor(part) for item in value.items() for part in item)
+
+
+def _cbor_head(major: int, number: int) -> bytes:
+    if number < 24:
+        return bytes([major << 5 | number])
+    extra = 3 if number >= 2**32 else 2 if number >= 2**16 else 1 if number >= 2**8 else 0
+    return bytes([major << 5 | 24 + extra]) + number.to_bytes(1 << extra, "big")
+
+
+def check_receipt(data: bytes, key: LogKey, head: Head, proof: LogProof) -> None:
+    """Fault unless `data` is the COSE receipt (RFC 9942) of the leaf of `proof` under `head`, signed by `key`.
+
+    All but the signature follows from the proof, so it is written anew and compared, not parsed.
+    """
+    header = {1: -8, 4: f"{key.name}+{key.key_id.hex()}".encode(), 15: {1: key.name, 2: str(head.size)}, 395: 1}
+    protected = write_cbor(header)
+    inclusion = write_cbor([head.size, proof.index, proof.path])
+    parts = b"".join(map(write_cbor, (protected, {396: {-1: [inclusion]}}, None)))
+    if data[:-64] != b"\xd2\x84" + parts + _cbor_head(2, 64):
+        raise Fault("receipts/head.cbor is not the receipt of this head by this key")
+    try:
+        signed = write_cbor(["Signature1", protected, b"", head.root])
+        Ed25519PublicKey.from_public_bytes(key.public).verify(data[-64:], signed)
+    except (InvalidSignature, ValueError):
+        raise Fault("receipts/head.cbor: its signature does not match") from None
+
+
 # --- time -----------------------------------------------------------------------------------------
 
 
@@ -1300,6 +1344,7 @@ class Verifier:
         proof = self._proved("log/head.tlog-proof", self._log)
         if proof.body != self._head_text.encode():
             raise Fault("the head that is proved to stand in the log is not the one of this session")
+        self._checked("receipt", lambda: self._check_receipt(proof))
         said = self._proved("log/headmap.tlog-proof", self._log)
         lines = said.body.split(b"\n")
         if len(lines) != 6 or lines[:2] != [MAP_TITLE.encode(), self._key.name.encode()] or lines[5]:
@@ -1317,6 +1362,10 @@ class Verifier:
             )
         assert self._verdict.head is not None
         self._verdict.head |= {"leaf": proof.index, "latest_as_of": said.index}
+
+    def _check_receipt(self, proof: LogProof) -> None:
+        assert self._log is not None
+        check_receipt(self._archive.read("receipts/head.cbor", MAX_NOTE), self._key, self._log, proof)
 
     def _map_row(self) -> tuple[int, int, list[bytes]]:
         row = canonical(self._archive.read("log/headmap.json", MAX_NOTE))

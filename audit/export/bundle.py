@@ -2,11 +2,13 @@
 
     README.txt                     how to verify it, and what that proves
     manifest.json  manifest.note   SHA-256 of every other file; the log key's signature over that
-    report.html    report.json     what a person reads
+    report.html  .pdf  .json       what a person reads; the same for programs
+    entries.csv    entries.jsonl   the same entries, one a row: for spreadsheets, and for programs
     policy                         log key, witnesses and quorum (C2SP tlog-policy), to compare with one's own
     log/checkpoint                 the global log's signed head, with what witnesses cosigned
     log/head.tlog-proof            that the session's head is a leaf of that log (C2SP tlog-proof)
     log/headmap.tlog-proof  .json  that a head map is one too, and that it calls this head the session's latest
+    receipts/head.cbor             the same as log/head.tlog-proof, as a COSE receipt (RFC 9942)
     log/keys/...                   rotations of the log key, if any; log/checkpoint.tsr an RFC 3161 timestamp
     log/consistency/N              that the log continues its head of N entries, which somebody holds
     session/checkpoint             the session's signed head (C2SP tlog-checkpoint)
@@ -120,7 +122,16 @@ def write(
         session = _Session(packer, source, withhold, shows)
         entries = session.write(head.size)
         summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
-        _write_report(packer, log, head.origin, signer.vkey(), summary, render, entries)
+        about = report.ReportHead(
+            str(log),
+            head.origin,
+            summary.size,
+            summary.root,
+            signer.vkey(),
+            tuple(summary.warnings),
+            masked=shows is not None,
+        )
+        _write_report(packer, render(about, _report_entries(packer, entries)))
         _write_manifest(packer, signer, head.origin, entries)
         packer.write(out)
     return summary
@@ -237,13 +248,12 @@ def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Show
     return {"leaves": leaves} if any(isinstance(leaf, str) for leaf in leaves) else {"okm": okm.hex()}
 
 
-def _write_report(
-    packer: Packer, log: UUID, origin: str, vkey: str, summary: Summary, render: report.Renderer, entries: int
-) -> None:
-    head = report.ReportHead(str(log), origin, summary.size, summary.root, vkey, tuple(summary.warnings))
-    rendered = render(head, _report_entries(packer, entries))
+def _write_report(packer: Packer, rendered: report.Report) -> None:
     packer.add("report.html", rendered.html)
+    packer.add("report.pdf", rendered.pdf)
     packer.add("report.json", rendered.json)
+    packer.add("entries.csv", rendered.csv)
+    packer.add("entries.jsonl", rendered.jsonl)
     packer.add("README.txt", README.encode("ascii"))
 
 

@@ -47,6 +47,7 @@ class Evidence:
     map: Leaf  #: the newest head map
     row: MapRow  #: what it says of this session
     policy: bytes
+    receipt: bytes  #: of the session's head, a COSE receipt (RFC 9942)
     rotations: tuple[Leaf, ...] = ()  #: of the log key, oldest first
     timestamp: bytes = b""  #: RFC 3161 response over the signed head; empty: none
     consistency: Mapping[int, tuple[bytes, ...]] = field(default_factory=dict)  #: size of an older head -> proof
@@ -55,6 +56,7 @@ class Evidence:
         """The files of a bundle that hold it."""
         yield "policy", self.policy
         yield "log/checkpoint", self.checkpoint
+        yield "receipts/head.cbor", self.receipt
         yield "log/head.tlog-proof", self.head.proof(self.checkpoint)
         yield "log/headmap.tlog-proof", self.map.proof(self.checkpoint)
         siblings = [sibling.hex() for sibling in self.row.siblings]

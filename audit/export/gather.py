@@ -8,7 +8,7 @@ from uuid import UUID
 from audit import globallog, ledger, sequencer, signer
 from audit.export.bundle import HeadMalformed
 from audit.export.evidence import Evidence, Leaf, MapRow
-from audit.tlog import tree
+from audit.tlog import note, receipt, tree
 from audit.tlog.checkpoint import parse as parse_head
 
 TRIES = 10
@@ -33,12 +33,14 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
     def leaf(index: int) -> Leaf:
         return Leaf(globallog.body(tenant, index), index, tuple(globallog.inclusion(tenant, index, size)))
 
+    head = leaf(said.place.index)
     return Evidence(
         checkpoint=anchor.checkpoint,
-        head=leaf(said.place.index),
+        head=head,
         map=leaf(said.index),
         row=MapRow(said.place.index, said.place.size, tuple(said.proof.siblings)),
         policy=policy(),
+        receipt=_receipt(head, anchor),
         rotations=tuple(leaf(index) for index in _rotations(tenant)),
         consistency={old: tuple(globallog.consistency(tenant, old, size)) for old in held if 0 < old < size},
     )
@@ -55,14 +57,14 @@ def _checked_head(log: UUID) -> ledger.Head:
 
 def _rotations(tenant: UUID) -> Iterator[int]:
     """Where the keys before the one that signs now gave way to their successors, oldest first."""
-    known = signer.known()
-    for introduction in known.introductions:
-        index = globallog.index_of(tenant, introduction)
-        if index is None:
-            return  # announced, and not in the log yet
-        yield index
-        if known.vkey.encode() in introduction.splitlines():
-            return
+    known, places = signer.known(), {body: index for index, body in reversed(globallog.introductions(tenant))}
+    for introduction in known.introductions[: known.vkeys.index(known.vkey)]:  # those after it are announced only
+        yield places[introduction]
+
+
+def _receipt(head: Leaf, anchor: globallog.SignedHead) -> bytes:
+    vkey, signature = signer.sign_receipt(anchor.note)
+    return receipt.make(note.parse_vkey(vkey), head.index, anchor.size, head.path, signature)
 
 
 def policy() -> bytes:

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 from agentstate.files import write_once
 from audit.signing.errors import BadLogKey, BadMemory, NotSigned
-from audit.tlog import cosignature, note
+from audit.tlog import checkpoint, cosignature, note, receipt
 
 ROTATION = "agentstate key/1"  # first line of the text that introduces a key
 
@@ -90,6 +90,12 @@ class Keyring:
         """`sign` of a head, with the second signature (a cosignature without a time) if there is to be one."""
         signed = self.sign(body)
         return note.extended(signed, [cosignature.make(body, self.origin, self._second, 0)]) if self._second else signed
+
+    def sign_receipt(self, head: checkpoint.Checkpoint) -> tuple[str, bytes]:
+        """The key that signs now, and its signature under the receipts of all leaves of `head`."""
+        private = self._private(self.current())
+        key = note.verifier_key(self.origin, private)
+        return str(key), private.sign(receipt.message(key, head.size, head.root))
 
     def second(self) -> str:
         """The public key of the second signature; "" when there is none."""

@@ -43,6 +43,12 @@ class SignText(msgspec.Struct, frozen=True, tag="text"):
     text: str
 
 
+class SignReceipt(msgspec.Struct, frozen=True, tag="receipt"):
+    """Asks for the signature of COSE receipts under the tree of a signed global head."""
+
+    head: bytes
+
+
 class Announce(msgspec.Struct, frozen=True, tag="announce"):
     """Asks for the note that introduces a new key, which is made now."""
 
@@ -55,13 +61,20 @@ class Activate(msgspec.Struct, frozen=True, tag="activate"):
     head: bytes
 
 
-Request = Status | SignGlobal | SignHead | SignText | Announce | Activate
+Request = Status | SignGlobal | SignHead | SignText | SignReceipt | Announce | Activate
 
 
 class Signed(msgspec.Struct, frozen=True, tag="signed"):
     """A signed note."""
 
     note: bytes
+
+
+class Attested(msgspec.Struct, frozen=True, tag="attested"):
+    """The signature (64 bytes) of every receipt under that head, and the key that made it."""
+
+    vkey: str
+    signature: bytes
 
 
 class Behind(msgspec.Struct, frozen=True, tag="behind"):
@@ -97,4 +110,4 @@ class Refusal(msgspec.Struct, frozen=True, tag="refused"):
     detail: str
 
 
-Answer = Signed | Behind | Known | Refusal
+Answer = Signed | Attested | Behind | Known | Refusal

@@ -93,6 +93,13 @@ class Signer:
             self.memory.remember(str(log), (size, root))
         return self.keys.sign_head(body)
 
+    def sign_receipt(self, head: bytes) -> tuple[str, bytes]:
+        """Key and signature under the receipts of all leaves of the global head that the note `head` signs.
+
+        Raises NotSigned when that is not one of ours.
+        """
+        return self.keys.sign_receipt(self._own_head(head))
+
     def sign_text(self, text: str) -> bytes:
         """A note over a text that is no head and introduces no key. Raises NotSigned."""
         title = text.split("\n", 1)[0]

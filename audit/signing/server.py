@@ -160,6 +160,8 @@ class Desk:
                 return Signed(signer.sign_head(asked.log, asked.size, asked.root, asked.index, asked.proof, asked.head))
             case messages.SignText():
                 return Signed(signer.sign_text(asked.text))
+            case messages.SignReceipt():
+                return messages.Attested(*signer.sign_receipt(asked.head))
             case messages.Announce():
                 return Signed(signer.keys.announce())
             case messages.Activate():

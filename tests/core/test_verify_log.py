@@ -7,8 +7,11 @@ import dataclasses
 import io
 from datetime import UTC, datetime, timedelta
 
+import cbor2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
 
 from audit import verify
 from audit.export import bundle
@@ -125,7 +128,26 @@ def test_evidence_of_the_log_changed_anywhere_is_rejected_even_under_our_own_man
         changed = files[name][:at] + bytes([files[name][at] ^ 1]) + files[name][at + 1 :]
         verdict = check(pack(resign(files | {name: changed})), tmp_path)
         assert not verdict.ok or name == "policy", at
-        assert {failure.check for failure in verdict.failures} <= {"log", "tail"}, (at, said(verdict))
+        assert {failure.check for failure in verdict.failures} <= {"log", "tail", "receipt"}, (at, said(verdict))
+
+
+def test_a_receipt_of_another_leaf_or_by_another_key_does_not_pass(tmp_path):
+    ledger, log, head = world()
+    whole = log.evidence(ledger.log, head, log.add_map())
+    stranger = GlobalLog(STRANGER, log.leaves)
+    for receipt in (log.receipt(0), stranger.receipt(head), whole.receipt[:-1], whole.receipt + b"\x00", b""):
+        verdict = check(export(ledger, evidence=dataclasses.replace(whole, receipt=receipt)), tmp_path)
+        assert [failure.check for failure in verdict.failures] == ["receipt"]
+
+
+@given(st.recursive(
+    st.none() | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=300) | st.text(max_size=300),
+    lambda inner: st.lists(inner, max_size=30) | st.dictionaries(st.integers(-300, 300), inner, max_size=5),
+))  # fmt: skip
+def test_the_verifiers_own_cbor_is_that_of_the_library(value):
+    assert cbor2.loads(verify.write_cbor(value)) == value
+    if not isinstance(value, list | dict):
+        assert verify.write_cbor(value) == cbor2.dumps(value, canonical=True)
 
 
 def test_a_head_signed_by_a_stranger_does_not_pass(tmp_path):

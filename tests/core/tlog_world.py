@@ -28,7 +28,7 @@ from audit.export.archive import Packer
 from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
-from audit.tlog import fields, note
+from audit.tlog import fields, note, receipt
 from audit.tlog.checkpoint import Checkpoint
 from tests.shared_data import shared_data
 
@@ -198,7 +198,13 @@ class GlobalLog:
 
     def evidence(self, log: UUID, head: int, map_leaf: int, *witnesses: Witness, **more: Any) -> Evidence:
         checkpoint = self.checkpoint(*witnesses)
-        return Evidence(checkpoint, self.leaf(head), self.leaf(map_leaf), self.row(log), self.policy(), **more)
+        shown = self.leaf(head), self.leaf(map_leaf), self.row(log), self.policy()
+        return Evidence(checkpoint, *shown, self.receipt(head), **more)
+
+    def receipt(self, index: int) -> bytes:
+        key, size = note.parse_vkey(self.signer.vkey()), len(self.leaves)
+        signature = self.signer.key.sign(receipt.message(key, size, naive_root(self.leaves)))
+        return receipt.make(key, index, size, naive_path(self.leaves, index), signature)
 
 
 @dataclass

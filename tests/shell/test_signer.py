@@ -20,7 +20,7 @@ from audit.signing import messages
 from audit.signing.errors import AlreadySigning, BadLogKey, BadMemory, HeadRefused, NotSigned, SignerDown
 from audit.signing.rules import Behind, Signer
 from audit.signing.server import Diary, held
-from audit.tlog import checkpoint, cosignature, note, tree
+from audit.tlog import checkpoint, cosignature, note, receipt, tree
 from tests.processes import ROOT, eventually
 
 LOG = UUID("018f0000-0000-7000-8000-000000000001")
@@ -174,6 +174,18 @@ def test_a_global_head_of_another_signer_proves_nothing(tmp_path):
     head = stranger.sign_global(1, tree.leaf_hash(body), 0, [])
     with pytest.raises(NotSigned, match="no head of the global log that we signed"):
         signer(tmp_path / "own").sign_head(LOG, 5, b"r" * 32, 0, [], head)
+
+
+def test_receipts_are_signed_only_under_a_head_that_was_signed(tmp_path):
+    head = sign(tmp_path, 5, 0)
+    vkey, signature = signer(tmp_path).sign_receipt(head)
+    key = note.parse_vkey(vkey)
+    data = receipt.make(key, 3, 5, tree.inclusion_proof(3, LEAVES[:5]), signature)
+    assert receipt.verify(data, bytes([3]), key).size == 5
+    stranger = sign(tmp_path / "stranger", 5, 0)
+    for unsigned in (head.replace(b"\n5\n", b"\n6\n"), stranger, signer(tmp_path).sign_text("a b\n"), b"", b"\n\n"):
+        with pytest.raises(NotSigned):
+            signer(tmp_path).sign_receipt(unsigned)
 
 
 def test_a_line_torn_by_a_crash_is_forgotten_for_its_head_was_never_given_out(tmp_path):
