@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from agentstate import clock
 from agentstate.people import commands as people
+from agentstate.people import grants
 from agentstate.people.models import ApiToken
 from tests import cast
 from tests.shell.api_world import UNKNOWN, V1, Api, document, new_session, nothing_written, problem, waiting_request
@@ -339,6 +342,8 @@ def test_without_the_permission_it_is_403_that_names_it(who: str, method: str, p
 @pytest.mark.parametrize("who", ["vera", "anna", "cleo"])
 @committed
 def test_who_may_read_but_not_decide_is_403(bank, who: str) -> None:
+    soon = clock.now() + timedelta(hours=1)
+    grants.give(cast.anna(), cast.retail(), until=soon, kinds=["read"], reason="audit", by=None)
     request, person = waiting_request(), Api(getattr(cast, who)())
     with nothing_written():
         answer = person.post(f"/requests/{request}/decisions", {"decision": "approve"})
