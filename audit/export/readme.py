@@ -3,7 +3,8 @@
 README = """\
 AN EXPORTED SESSION
 
-report.html is for reading, report.json is the same for programs. Everything else is evidence.
+report.pdf and report.html are for reading, entries.csv is for a spreadsheet, report.json and entries.jsonl
+are the same for programs. Everything else is evidence.
 
 To verify it you need three things, and only the first is in this file:
   1. this file;
@@ -17,9 +18,10 @@ It ends with status 0 only if everything holds. --json prints the verdict for pr
 What that proves: the operator's log key signed a head of this session; exactly the entries in this file, in
 this order, with none left out, altered or added, are what that head covers; every disclosed content is the
 one recorded; every approved action rests on the approval recorded before it; the report is the one signed.
+Where values are masked, what is shown is still proved, and what is hidden is counted, not shown.
 What it does not prove: that what was recorded was true, or that the session did not go on afterwards.
 
 The folder `session` is a complete log in the formats C2SP signed-note, tlog-checkpoint and tlog-tiles, with
 the hashes of RFC 6962, so other software can check it too. Ciphertexts are in session/payload, and
-session/disclosures holds the key material of each disclosed entry.
+session/disclosures holds the key material of each disclosed entry, or the fields of it that are shown.
 """

@@ -1,4 +1,4 @@
-"""The report in an export: what a person reads.
+"""The report in an export: what a person reads, on the screen, on paper and in a spreadsheet.
 
 `audit` knows entries, not sessions, so the words come from outside: `sessions` registers a renderer that
 tells the story of a session. Until one is registered, the plain renderer below lists the entries as they are.
@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from audit.export import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +41,59 @@ class ReportHead:
     root: str  #: hex
     vkey: str
     warnings: tuple[str, ...] = field(default=())
+    masked: bool = False  #: whether personal values are hidden
 
 
 @dataclass(frozen=True)
 class Report:
-    """The report twice: for people (UTF-8 HTML, complete in itself) and for programs (UTF-8 JSON)."""
+    """The report for people (UTF-8 HTML, complete in itself, and PDF), for spreadsheets (CSV, a row an entry) and for
+    programs (JSON of the whole, and JSONL, a line an entry).
+    """
 
     html: bytes
+    pdf: bytes
     json: bytes
+    csv: bytes
+    jsonl: bytes
 
 
 Renderer = Callable[[ReportHead, Iterable[ReportEntry]], Report]
+COLUMNS = ("seq", "at", "actor", "kind", "says", "answers", "state", "event")  #: of entries.csv
+
+
+def line(entry: ReportEntry, says: str) -> dict[str, Any]:
+    """One entry as report.json, entries.csv and entries.jsonl have it. `answers` is None where it answers none."""
+    return {
+        "seq": entry.seq,
+        "kind": entry.kind,
+        "at": entry.at,
+        "actor": entry.actor,
+        "answers": entry.ref if entry.ref >= 0 else None,
+        "state": entry.state,
+        "says": says,
+        "event": entry.event,
+    }
+
+
+def made_of(head: ReportHead, lines: Sequence[dict[str, Any]], page: str, pdf: bytes) -> Report:
+    """The report of these lines; what is for programs follows from them."""
+    facts = {"log": head.log, "origin": head.origin, "size": head.size, "root": head.root, "key": head.vkey}
+    data = {"head": facts, "masked": head.masked, "warnings": list(head.warnings), "entries": lines}
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, indent=1)
+    return Report(
+        html=page.encode("utf-8", "replace"),
+        pdf=pdf,
+        json=text.encode("utf-8", "replace"),
+        csv=tables.csv_table(COLUMNS, lines),
+        jsonl=tables.json_lines(lines),
+    )
 
 
 def plain(head: ReportHead, entries: Iterable[ReportEntry]) -> Report:
     """The entries in order, with everything they disclose."""
-    rows, records = [], []
-    for entry in entries:
-        rows.append(_row(entry))
-        records.append({name: getattr(entry, name) for name in ReportEntry.__slots__})
-    facts = {"log": head.log, "origin": head.origin, "size": head.size, "root": head.root, "key": head.vkey}
-    data = {"head": facts, "warnings": list(head.warnings), "entries": records}
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True, indent=1)
-    return Report(_page(head, rows).encode("utf-8", "replace"), text.encode("utf-8", "replace"))
+    kept = list(entries)
+    lines = [line(entry, entry.kind) for entry in kept]
+    return made_of(head, lines, _page(head, [_row(entry) for entry in kept]), _paper(head, kept))
 
 
 _renderers: dict[str, Renderer] = {"": plain}
@@ -102,13 +134,30 @@ def _page(head: ReportHead, rows: list[str]) -> str:
 
 
 def _row(entry: ReportEntry) -> str:
-    answers = f", answers {entry.ref}" if entry.ref >= 0 else ""
-    content = entry.state
-    if entry.event is not None:
-        content = json.dumps(entry.event, ensure_ascii=False, sort_keys=True, indent=1)
-    cells = (f"{entry.seq}", entry.at, entry.actor, f"{entry.kind}{answers}")
-    return (
-        "<tr>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
-        + f"<td><pre>{html.escape(content)}</pre></td></tr>"
-    )
+    content = html.escape(_content(entry, indent=1))
+    cells = (f"{entry.seq}", entry.at, entry.actor, _what(entry))
+    return "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in cells) + f"<td><pre>{content}</pre></td></tr>"
+
+
+def _paper(head: ReportHead, entries: Iterable[ReportEntry]) -> bytes:
+    from audit.export.paper import Paper  # only those who write reports need the PDF library in memory
+
+    paper = Paper(f"Export of {head.log}", f"Export of {head.log}")
+    paper.heading(f"Export of {head.log}", 16)
+    for warning in head.warnings:
+        paper.text(warning, strong=True)
+    paper.text(f"{head.size} entries under the signed root {head.root}, key {head.vkey}.")
+    paper.text("README.txt in the export says how to verify it.")
+    rows = ((str(entry.seq), entry.at, entry.actor, f"{_what(entry)} {_content(entry)}") for entry in entries)
+    paper.table(("Entry", "Time", "Who", "What"), (1, 3, 3, 8), rows)
+    return paper.done()
+
+
+def _what(entry: ReportEntry) -> str:
+    return f"{entry.kind}, answers {entry.ref}" if entry.ref >= 0 else entry.kind
+
+
+def _content(entry: ReportEntry, indent: int | None = None) -> str:
+    if entry.event is None:
+        return entry.state
+    return json.dumps(entry.event, ensure_ascii=False, sort_keys=True, indent=indent)

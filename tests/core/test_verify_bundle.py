@@ -96,7 +96,8 @@ def test_a_registered_renderer_writes_the_report(monkeypatch, tmp_path):
     from audit.export import report
 
     monkeypatch.setattr(report, "_renderers", {"": plain})
-    report.register(lambda head, entries: Report(f"{head.log} {len(list(entries))}".encode(), b"{}"))
+    told = lambda head, entries: f"{head.log} {len(list(entries))}".encode()  # noqa: E731
+    report.register(lambda head, entries: Report(told(head, entries), b"", b"{}", b"", b""))
     data = export(chatter(4), render=report.render)
     assert unpack(data)["report.html"] == f"{LOG} 4".encode()
     assert check(data, tmp_path).ok
