@@ -17,7 +17,15 @@ from django.db.models import Q, QuerySet
 from audit import erasure, keys
 from audit.models import ErasureRequest, LegalHold
 from sessions import states
-from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, Snapshot, SnapshotPart, Taught
+from sessions.models import (
+    AgentSession,
+    ApprovalRequest,
+    CustomerProfile,
+    Disclosure,
+    Snapshot,
+    SnapshotPart,
+    Taught,
+)
 
 
 class Store(NamedTuple):
@@ -85,6 +93,10 @@ def _sweep_reasons(kid: UUID) -> int:
     return requests + LegalHold.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
 
 
+def _disclosures(kid: UUID) -> QuerySet[Disclosure]:
+    return Disclosure.objects.filter(kid=kid).exclude(reason=b"")
+
+
 def _keys_in_valkey(client: redis.Redis, kid: UUID) -> Iterator[bytes]:
     for named in (kid, *own_sessions(kid)):
         yield from client.scan_iter(match=f"*{named}*", count=1000)
@@ -131,6 +143,12 @@ STORES: tuple[Store, ...] = (
     Store("profiles", "What is known of the customer", lambda kid: _profiles(kid).count(), _deleted(_profiles)),
     Store("taught", "How far sessions have taught the profile", lambda kid: _taught(kid).count(), _deleted(_taught)),
     Store("reasons", "Words of erasure requests and legal holds", _reasons, _sweep_reasons),
+    Store(
+        "disclosures",
+        "Why something was shown to others",
+        lambda kid: _disclosures(kid).count(),
+        lambda kid: _disclosures(kid).update(reason=b""),
+    ),
     Store("valkey", "Caches", _in_valkey, _sweep_valkey),
     Store("memory", "Memory of the process that erases", _in_memory, _sweep_memory),
 )

@@ -377,7 +377,11 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     cache.set(f"warm/{session}", b"sealed")
     secret = stored_of(kid_of(session))
     assert len(secret) > 15
-    assert {store.name for store in STORES if not store.count(kid_of(session))} <= {"snapshot_parts", "reasons"}
+    assert {store.name for store in STORES if not store.count(kid_of(session))} <= {
+        "snapshot_parts",
+        "reasons",
+        "disclosures",
+    }
     assert missing_from_files(secret) == []  # they are where the test looks for them
     approved()
     assert erasing.carry_out_due() == 1
