@@ -455,7 +455,7 @@ def test_an_idle_log_is_signed_anew(settings):
 @pytest.fixture
 def of_the_house(monkeypatch):
     """The commands look after the tests' tenant."""
-    for name in ("rotate-log-key", "headmap"):
+    for name in ("rotate_log_key", "headmap"):
         monkeypatch.setattr(import_module(f"audit.management.commands.{name}"), "tenant", lambda: TENANT)
 
 
@@ -477,7 +477,7 @@ def test_the_head_map_is_checked_and_made_anew_from_the_leaves(of_the_house):
 def test_a_new_key_is_introduced_in_the_global_log_and_both_sign(of_the_house, capsys):
     sequencer.settle(new_log().log)
     old = note.parse_vkey(signer.vkey())
-    call_command("rotate-log-key")
+    call_command("rotate_log_key")
     new = note.parse_vkey(signer.vkey())
     assert f"old key {old}\nnew key {new}" in capsys.readouterr().out
     ((index, introduction),) = globallog.introductions(TENANT)
@@ -492,7 +492,7 @@ def test_a_new_key_is_introduced_in_the_global_log_and_both_sign(of_the_house, c
 def test_a_rotation_that_was_interrupted_goes_on_with_the_key_that_was_announced(of_the_house):
     announced = signer.announce()
     sequencer.run_once(TENANT, extra=[announced])
-    call_command("rotate-log-key")
+    call_command("rotate_log_key")
     assert [body for _, body in globallog.introductions(TENANT)] == [announced]
     assert signer.vkey() == note.parse(announced).text.splitlines()[2]
 
