@@ -241,6 +241,16 @@ def logs_of(kid: UUID) -> list[tuple[UUID, bool]]:
     return [(log, stone) for log, stone in rows]
 
 
+def has_tombstone(log: UUID, kid: UUID) -> bool:
+    """Whether the erasure of the subject is recorded in this log."""
+    rows = ledger.run(
+        "SELECT 1 FROM audit_entry WHERE log = %(log)s"
+        " AND position(convert_to(%(stone)s, 'UTF8') IN envelope) > 0 LIMIT 1",
+        {"log": log, "stone": f'"kid":"{kid}","kind":"{ERASED}"'},
+    )
+    return bool(rows)
+
+
 def tombstone(log: UUID, kid: UUID, *, seals: bool) -> None:
     """Append `subject.erased` under `kid` to a log whose state nobody decides on (any more). One that was sealed is
     sealed again; with `seals` nothing may follow in any case.

@@ -101,7 +101,7 @@ def _tombstone(each: UUID, asked: ErasureRequest) -> None:
             closed(each, asked.kid, str(asked.pk)) if own == asked.kid else recorded(each, asked.kid)
     except keys.Erased:
         pass
-    if not dict(erasure.logs_of(asked.kid))[each]:
+    if not erasure.has_tombstone(each, asked.kid):
         erasure.tombstone(each, asked.kid, seals=CustomerProfile.objects.filter(log=each).exists())
 
 
