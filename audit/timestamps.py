@@ -15,10 +15,17 @@ import httpx
 from cryptography import x509
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from rfc3161_client import TimestampRequestBuilder, VerificationError, VerifierBuilder, decode_timestamp_response
+from rfc3161_client import (
+    HashAlgorithm,
+    TimestampRequestBuilder,
+    VerificationError,
+    VerifierBuilder,
+    decode_timestamp_response,
+)
 
 from agentstate.errors import Broken
 from audit import globallog
+from audit.globallog import SignedHead
 from audit.ledger import run
 
 SECONDS = 10.0  # for an answer
@@ -50,14 +57,33 @@ def stamp(tenant: UUID) -> Timestamp | None:
     Raises NoTimestamp.
     """
     head = globallog.signed_head(tenant)
-    if head is None or not settings.TIMESTAMP_URL:
+    return None if head is None else stamp_head(head)
+
+
+def over(head: SignedHead, seconds: float = SECONDS) -> Timestamp | None:
+    """A time stamp over exactly this head with these cosignatures: one that is stored, else a new one; None when no
+    authority is configured. Raises NoTimestamp when it has not answered within `seconds`.
+    """
+    rows = run(
+        "SELECT at, token FROM audit_timestamp WHERE tenant = %(tenant)s AND size = %(size)s AND note = %(note)s"
+        " ORDER BY at LIMIT 1",
+        {"tenant": head.tenant, "size": head.size, "note": head.checkpoint},
+    )
+    if rows:
+        return Timestamp(head.size, rows[0][0], head.checkpoint, bytes(rows[0][1]))
+    return stamp_head(head, seconds)
+
+
+def stamp_head(head: SignedHead, seconds: float = SECONDS) -> Timestamp | None:
+    """Have this head stamped, now; None when no authority is configured. Raises NoTimestamp."""
+    if not settings.TIMESTAMP_URL:
         return None
-    token = request(head.checkpoint)
+    token = request(head.checkpoint, seconds)
     at = decode_timestamp_response(token).tst_info.gen_time
     run(
         "INSERT INTO audit_timestamp (tenant, size, at, note, token)"
         " VALUES (%(tenant)s, %(size)s, %(at)s, %(note)s, %(token)s) ON CONFLICT DO NOTHING",
-        {"tenant": tenant, "size": head.size, "at": at, "note": head.checkpoint, "token": token},
+        {"tenant": head.tenant, "size": head.size, "at": at, "note": head.checkpoint, "token": token},
     )
     return Timestamp(head.size, at, head.checkpoint, token)
 
@@ -75,15 +101,16 @@ def latest(tenant: UUID, covering: int = 0) -> Timestamp | None:
     return Timestamp(size, at, bytes(checkpoint), bytes(token))
 
 
-def request(data: bytes) -> bytes:
+def request(data: bytes, seconds: float = SECONDS) -> bytes:
     """The configured authority's verified answer over `data`. Raises NoTimestamp."""
-    asked = TimestampRequestBuilder().data(data).nonce(nonce=True).cert_request(cert_request=True).build()
+    question = TimestampRequestBuilder().hash_algorithm(HashAlgorithm.SHA256).data(data)
+    asked = question.nonce(nonce=True).cert_request(cert_request=True).build()
     try:
         answer = httpx.post(
             settings.TIMESTAMP_URL,
             content=asked.as_bytes(),
             headers={"Content-Type": "application/timestamp-query"},
-            timeout=SECONDS,
+            timeout=seconds,
         )
         answer.raise_for_status()
         if len(answer.content) > LONGEST:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
 import httpx
@@ -60,33 +61,50 @@ def configured() -> list[Witness]:
         raise ImproperlyConfigured(f"WITNESSES: {error}") from None
 
 
-def collect(tenant: UUID, witnesses: Sequence[Witness] | None = None) -> dict[str, Outcome]:
+def cosigned_head(tenant: UUID, covering: int, seconds: float) -> SignedHead:
+    """The newest head of at least `covering` leaves (there is one) that every configured witness cosigned. They are
+    asked when there is none; where some still have not, after so many seconds, the newest with what came in for it.
+    """
+    names = [witness.key.name for witness in configured()]
+    found = globallog.cosigned_head(tenant, names) if names else None
+    if names and (found is None or found.size < covering):
+        collect(tenant, seconds=seconds)
+        found = globallog.cosigned_head(tenant, names)
+    if found is None or found.size < covering:
+        found = globallog.signed_head(tenant)
+    assert found is not None
+    return found
+
+
+def collect(tenant: UUID, witnesses: Sequence[Witness] | None = None, seconds: float = SECONDS) -> dict[str, Outcome]:
     """Ask each for a cosignature of the newest signed head, and keep what comes; by the witness's name."""
     asked = configured() if witnesses is None else witnesses
     head = globallog.signed_head(tenant)
     if head is None or not asked:
         return {}
     known = _last_cosigned(tenant)
-    outcomes = _ask_all(head, asked, known)
+    outcomes = _ask_all(head, asked, known, seconds)
     behind = {
         name: outcome.size
         for name, outcome in outcomes.items()
         if outcome.size is not None and outcome.size != known.get(name, 0) and outcome.size <= head.size
     }
-    outcomes |= _ask_all(head, [witness for witness in asked if witness.key.name in behind], behind)
+    outcomes |= _ask_all(head, [witness for witness in asked if witness.key.name in behind], behind, seconds)
     for name, outcome in outcomes.items():
         if outcome.at is None:
             _complain(name, outcome, head)
     return outcomes
 
 
-def _ask_all(head: SignedHead, witnesses: Sequence[Witness], known: Mapping[str, int]) -> dict[str, Outcome]:
+def _ask_all(
+    head: SignedHead, witnesses: Sequence[Witness], known: Mapping[str, int], seconds: float
+) -> dict[str, Outcome]:
     """At once; the database is asked and written by the caller's thread alone."""
     if not witnesses:
         return {}
     bodies = [_request(head, known.get(witness.key.name, 0)) for witness in witnesses]
     with ThreadPoolExecutor(len(witnesses)) as pool:
-        answers = list(pool.map(_post, [witness.url for witness in witnesses], bodies))
+        answers = list(pool.map(partial(_post, seconds), [witness.url for witness in witnesses], bodies))
     return {witness.key.name: _taken(head, witness, answer) for witness, answer in zip(witnesses, answers, strict=True)}
 
 
@@ -96,9 +114,9 @@ def _request(head: SignedHead, old: int) -> bytes:
     return ("\n".join(lines) + "\n\n").encode() + head.note
 
 
-def _post(url: str, body: bytes) -> httpx.Response | str:
+def _post(seconds: float, url: str, body: bytes) -> httpx.Response | str:
     try:
-        return httpx.post(f"{url}/add-checkpoint", content=body, timeout=SECONDS)
+        return httpx.post(f"{url}/add-checkpoint", content=body, timeout=seconds)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         return f"{type(error).__name__}: {error}"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
-from audit import globallog, ledger, sequencer, signer
+from audit import globallog, ledger, sequencer, signer, timestamps, witnesses
 from audit.export.bundle import HeadMalformed
 from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.tlog import note, receipt, tree
 from audit.tlog.checkpoint import parse as parse_head
+from audit.tlog.policy import Group, Log, Policy, Witness
 
 TRIES = 10
+WAIT = 3.0  # seconds that an export waits for witnesses, and for the time-stamp authority
+QUORUM = "any-witness"
+logger = logging.getLogger("audit.export")
 
 
 def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
@@ -23,11 +28,14 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
     tenant = _checked_head(log).tenant
     for _ in range(TRIES):
         sequencer.settle(log, with_map=True)
-        said, anchor = globallog.map_proof(tenant, log), globallog.signed_head(tenant)
-        if said is not None and said.place is not None and anchor is not None and anchor.size > said.index:
+        said, newest = globallog.map_proof(tenant, log), globallog.signed_head(tenant)
+        if said is not None and said.place is not None and newest is not None and newest.size > said.index:
             break  # else a round came in between, and the map is newer than the signature
     else:
         raise sequencer.Unsettled(str(log))
+    known = signer.known()
+    rotations = list(_rotations(tenant, known))
+    anchor = _anchor(tenant, max([said.index, *rotations]) + 1, note.parse_vkey(known.vkey))
     size = anchor.size
 
     def leaf(index: int) -> Leaf:
@@ -41,7 +49,8 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
         row=MapRow(said.place.index, said.place.size, tuple(said.proof.siblings)),
         policy=policy(),
         receipt=_receipt(head, anchor),
-        rotations=tuple(leaf(index) for index in _rotations(tenant)),
+        rotations=tuple(leaf(index) for index in rotations),
+        timestamp=_timestamp(anchor),
         consistency={old: tuple(globallog.consistency(tenant, old, size)) for old in held if 0 < old < size},
     )
 
@@ -55,11 +64,31 @@ def _checked_head(log: UUID) -> ledger.Head:
     return head
 
 
-def _rotations(tenant: UUID) -> Iterator[int]:
+def _rotations(tenant: UUID, known: signer.Known) -> Iterator[int]:
     """Where the keys before the one that signs now gave way to their successors, oldest first."""
-    known, places = signer.known(), {body: index for index, body in reversed(globallog.introductions(tenant))}
+    places = {body: index for index, body in reversed(globallog.introductions(tenant))}
     for introduction in known.introductions[: known.vkeys.index(known.vkey)]:  # those after it are announced only
         yield places[introduction]
+
+
+def _anchor(tenant: UUID, covering: int, key: note.VerifierKey) -> globallog.SignedHead:
+    """A head of at least so many leaves under this key's signature, cosigned if that can be had."""
+    found = witnesses.cosigned_head(tenant, covering, WAIT)
+    if any(line.is_by(key) for line in note.parse(found.note).signatures):
+        return found
+    sequencer.sign(tenant, again=True)  # the key is new, and this head older than its first signature
+    again = globallog.signed_head(tenant)
+    assert again is not None
+    return again
+
+
+def _timestamp(anchor: globallog.SignedHead) -> bytes:
+    try:
+        stamped = timestamps.over(anchor, WAIT)
+    except timestamps.NoTimestamp as error:
+        logger.warning("an export goes without a time stamp: %s", error)
+        return b""
+    return stamped.token if stamped else b""
 
 
 def _receipt(head: Leaf, anchor: globallog.SignedHead) -> bytes:
@@ -68,8 +97,15 @@ def _receipt(head: Leaf, anchor: globallog.SignedHead) -> bytes:
 
 
 def policy() -> bytes:
-    """Whom an auditor of this log may trust (C2SP tlog-policy); to be compared with the auditor's own."""
-    return f"log {signer.vkey()}\nquorum none\n".encode()
+    """Whom an auditor of this log may trust (C2SP tlog-policy): the log's key, and any one of the configured witnesses
+    whose cosignatures verify.py knows. To be compared with the auditor's own.
+    """
+    cosigners = [each for each in witnesses.configured() if each.key.kind == note.COSIGNATURE]
+    named = {each.key.name: Witness(each.key, each.url) for each in cosigners}
+    log = Log(note.parse_vkey(signer.vkey()))
+    if not named:
+        return Policy((log,)).write()
+    return Policy((log,), named, {QUORUM: Group(1, tuple(named))}, QUORUM).write()
 
 
 class Installation:
