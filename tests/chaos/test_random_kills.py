@@ -17,13 +17,13 @@ import pytest
 
 from sessions.runtime import crash
 from tests.live.floor import REST, Call, Floor
-from tests.processes import eventually, is_alive
+from tests.processes import eventually, is_alive, manage
 
 FULL = bool(os.environ.get("FULL"))
 SEED = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6))
 SECONDS = float(os.environ.get("CHAOS_SECONDS") or (60 if FULL else 20))
 CALLS = 20 if FULL else 8
-PARTS = ("worker", "web", "beat", "valkey", "postgres")
+PARTS = ("worker", "web", "beat", "valkey", "postgres", "signer", "sequencer")
 MOST = 4  # deaths of one part in a minute; at the fifth `up` gives up, rightly
 NAMED = {"approved", "rejected", "withdrawn", "expired", "superseded", "failed", "edited", "responded", "ignored"}
 
@@ -107,6 +107,8 @@ def test_nothing_is_lost_doubled_or_stuck(floor: Floor):
     for call, decision in zip(calls, decided, strict=True):
         ended_well(call, decision)
     floor.all_is_well()
+    mapped = manage(floor.up.state_dir, "headmap", "--check")
+    assert mapped.returncode == 0, mapped.stderr
     assert floor.up.process.poll() is None, floor.up.said
 
 
