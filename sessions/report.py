@@ -147,7 +147,7 @@ def _sentence(entry: ReportEntry, tool: str) -> Sentence:
         return words.entry(entry.kind, entry.event, tool)
     try:
         return words.entry(entry.kind, _as_masked(entry.event), tool)
-    except (TypeError, ValueError, AttributeError):  # a number or list that these words need is hidden
+    except (LookupError, TypeError, ValueError, AttributeError):  # a number or list that these words need is hidden
         return Sentence(words.plain(entry.kind), MASKED)
 
 

@@ -1,0 +1,142 @@
+"""What a masked export shows of an entry: this list by kind of event, and nothing else.
+
+Shown are money, times, tools and rules, outcomes, who acted and decided, and numbers that count. Never texts, names,
+account numbers, results, or digests by which one of these could be guessed. A field is shown only if it is listed here
+and its value has the form that is listed with it: a sentence where a word is expected stays hidden. A kind that is not
+listed shows its name and version alone.
+
+`*` stands for names of code between two parts of a pointer, none or several.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+Form = re.Pattern[bytes]
+Forms = dict[str, Form]
+
+_NAME = rb'"[A-Za-z][A-Za-z0-9_.:@/-]{0,99}"|""'
+WORD: Form = re.compile(_NAME)  # a name of code, an opaque id, one of a few words
+ID: Form = re.compile(rb'"[A-Za-z0-9_.:-]{0,120}"')
+WORDS: Form = re.compile(rb"\[(?:(?:" + _NAME + rb")(?:,(?:" + _NAME + rb"))*)?\]")
+NUMBER: Form = re.compile(rb"-?[0-9]{1,16}")
+BOOLEAN: Form = re.compile(rb"true|false")
+TIME: Form = re.compile(rb'"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:[0-9]{2}))?"')
+CURRENCY: Form = re.compile(rb'"[A-Z]{3}"')
+SPANS: Form = re.compile(rb'\[(?:\{"first":[0-9]+,"last":[0-9]+\},?)*\]')
+
+
+def _words(*names: str) -> Forms:
+    return {f"/{name}": WORD for name in names}
+
+
+def _ids(*names: str) -> Forms:
+    return {f"/{name}": ID for name in names}
+
+
+def _numbers(*names: str) -> Forms:
+    return {f"/{name}": NUMBER for name in names}
+
+
+def _money(*names: str) -> Forms:
+    return {f"/{name}*/minor": NUMBER for name in names} | {f"/{name}*/currency": CURRENCY for name in names}
+
+
+ALWAYS: Forms = {"/kind": WORD, "/v": NUMBER}
+SHOWN: Mapping[str, Forms] = {
+    "session.opened": _words("agent", "channel", "schema") | _ids("team") | _numbers("idle"),
+    "message.added": _words("role", "by"),
+    "session.ended": _words("by"),
+    "session.paused": _words("by"),
+    "session.resumed": _words("by"),
+    "session.cancelled": _words("by"),
+    "session.expired": _numbers("idle"),
+    "session.reopened": _words("by"),
+    "session.failed": {},
+    "session.sealed": _words("why", "by"),
+    "payload.pruned": _words("retention") | {"/ranges": SPANS, "/due": TIME},
+    "subject.erased": _ids("kid"),
+    "run.started": _words("trigger") | _ids("run"),
+    "run.rested": _words("waiting_for") | _ids("run"),
+    "model.requested": _words("model") | _ids("step") | _numbers("first", "last", "attempt") | {"/tools": WORDS},
+    "model.answered": _words("model", "finish") | _ids("step") | _numbers("input_tokens", "output_tokens"),
+    "model.failed": _ids("step") | {"/transient": BOOLEAN, "/retry_at": TIME},
+    "call.allowed": _words("rule", "policy") | _ids("call") | _numbers("tier"),
+    "call.refused": _words("code") | _ids("call"),
+    "approval.requested": _words("tool", "rule", "policy", "activity")
+    | _ids("request", "call", "supersedes")
+    | _numbers("tool_version", "tier", "quorum")
+    | _money("arguments")
+    | {"/allowed": WORDS, "/expires_at": TIME},
+    "decision.made": _words("decision", "by") | _ids("request") | _numbers("tier") | _money("arguments"),
+    "request.ended": _words("outcome") | _ids("request"),
+    "tool.intended": _words("tool", "effect", "rule", "policy", "activity")
+    | _ids("call", "request")
+    | _numbers("tool_version", "attempt", "tier")
+    | _money("arguments"),
+    "tool.returned": _ids("call") | _numbers("attempt", "outcome") | _money("result") | {"/answered/model": WORD},
+    "tool.failed": _words("code") | _ids("call") | _numbers("attempt") | {"/transient": BOOLEAN, "/retry_at": TIME},
+    "item.pinned": _words("how", "by") | _numbers("seq"),
+    "item.unpinned": _words("by") | _numbers("seq"),
+    "item.rated": _words("by") | _numbers("seq", "rating"),
+    "summary.requested": _words("model") | _ids("step") | _numbers("first", "last", "count", "limit"),
+    "summary.made": _words("method") | _ids("step") | _numbers("first", "last", "count"),
+    "plan.proposed": _words("by", "source", "saved") | _ids("round") | _numbers("instances") | {"/follow": BOOLEAN},
+    "plan.committed": _words("by", "source", "saved")
+    | _ids("round", "request")
+    | _numbers("version", "instances", "tier", "quorum")
+    | {"/follow": BOOLEAN},
+    "plan.instance_opened": _ids("round"),
+    "call.readied": _words("tool", "activity") | _ids("call") | _money("arguments"),
+    "plan.calls_dropped": _ids("round"),
+    "plan.round_ended": _ids("round")
+    | {
+        f"/{part}/{end}": NUMBER for part in ("counts", "instances") for end in ("done", "failed", "skipped", "blocked")
+    },
+    "call.delegated": _ids("call", "session"),
+    "task.taken": _ids("parent", "call"),
+    "goals.set": _words("by", "how") | _ids("call") | _numbers("version"),
+    "data.added": _words("of", "by"),
+    "talk.declared": {},
+    "topic.opened": _words("by"),
+    "topic.switched": _words("by"),
+    "topic.resumed": _words("by"),
+    "topic.closed": _words("by"),
+    "reference.corrected": _words("by") | _numbers("seq"),
+    "checkpoint.named": _words("by") | _numbers("seq") | {"/at": TIME},
+    "state.changed": _words("by") | _ids("change") | _numbers("seen"),
+    "conflict.opened": _words("rule") | _ids("conflict", "change") | _numbers("quorum", "seen"),
+    "value.proposed": _ids("conflict"),
+    "vote.cast": _words("by") | _ids("conflict", "proposal"),
+    "conflict.ended": _words("outcome", "by") | _ids("conflict", "proposal"),
+    "session.rolled_back": _words("by") | _numbers("to", "epoch", "more"),
+    "session.forked": _words("by") | _ids("parent") | _numbers("seq"),
+    "message.drafted": _words("by"),
+    "fork.promoted": _words("by") | _ids("parent") | _numbers("size", "more"),
+    "session.superseded": _words("by") | _ids("fork"),
+    "user.adapted": {"/adaptation/profile": NUMBER},
+    "chart.moved": _words("chart", "by") | {"/prompt": BOOLEAN},
+    "state.migrated": _words("schema", "by") | _numbers("before", "after") | {"/lossless": BOOLEAN, "/held": BOOLEAN},
+    "state.pruned": _words("by"),
+}
+
+
+def shows(kind: str, pointer: str, value: bytes) -> bool:
+    """Whether the field of an entry of this kind at this JSON Pointer, with this value as JSON, may be seen."""
+    form = _form(kind, pointer)
+    return form is not None and form.fullmatch(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def _form(kind: str, pointer: str) -> Form | None:
+    for listed, form in (ALWAYS | SHOWN.get(kind, {})).items():
+        if _pattern(listed).fullmatch(pointer):
+            return form
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(listed: str) -> re.Pattern[str]:
+    return re.compile(re.escape(listed).replace(r"\*", "(?:/[a-z][a-z_]{0,39})*"))
