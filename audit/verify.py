@@ -106,6 +106,7 @@ class Verdict:
     head: dict[str, Any] | None = None
     log: dict[str, Any] | None = None  #: the global log's head, who cosigned it, and how fresh it is
     timestamp: dict[str, str] | None = None
+    proof: dict[str, Any] | None = None  #: what a proof document proves
     key: dict[str, str] | None = None
     finished: bool = False
 
@@ -127,7 +128,7 @@ class Verdict:
             "log": self.log,
             "timestamp": self.timestamp,
             "key": self.key,
-        }
+        } | ({"proof": self.proof} if self.proof else {})
 
 
 # --- archive --------------------------------------------------------------------------------------
@@ -1207,6 +1208,7 @@ class Demand:
     held_proof: list[bytes] | None = None  #: that the log continues it; else taken from the bundle
     min_size: int = 0  #: the global log must have as many entries at least
     max_age: timedelta | None = None  #: of the newest cosignature
+    receipt: Receipt | None = None  #: of a command: the session has to hold what it says
 
 
 class Verifier:
@@ -1218,7 +1220,8 @@ class Verifier:
         self._verdict = verdict
         self._now = now
         self._key = policy.logs[0]  # until the global log's head says which log, and its rotations which key
-        self._log: Head | None = None
+        self._log: Head | None = None  # the global log's head, once it is trusted
+        self._log_head: Head | None = None  # the same, as it is read
         self._head: Head | None = None
         self._head_text = ""
         self._tree = Tree()
@@ -1229,8 +1232,11 @@ class Verifier:
         self._pruned: list[int] = []  # entries said to be pruned
         self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
         self._sealed = False
+        self._held: Receipt | None = None
+        self._kept = False  # whether the first entries are those of the receipt
 
     def run(self, demand: Demand) -> None:
+        self._held = demand.receipt
         self._checked("log", lambda: self._check_log(demand))
         count = self._check_manifest()
         self._check_head(demand.session)
@@ -1239,6 +1245,7 @@ class Verifier:
         for index, width in tiles(count):
             self._check_chunk(index, width)
         self._check_tree()
+        self._checked("receipt", lambda: self._check_held(demand.receipt))
         self._check_erasures()
         self._check_prunings()
         self._verdict.finished = True
@@ -1257,6 +1264,7 @@ class Verifier:
         name = text.split("\n", 1)[0]
         self._key = next((key for key in self._policy.logs if key.name == name), self._key)
         head = read_log_head(text, self._key.name)
+        self._log_head = head
         self._key = self._newest_key(head)
         if not any(_signed(line, text, self._key) is not None for line in lines):
             raise Fault(f"the log's head is not signed by {self._key.vkey}")
@@ -1270,6 +1278,10 @@ class Verifier:
         self._check_fresh(demand, max(cosigned.values(), default=0))
         if demand.held:
             self._check_continues(demand)
+        self._check_own_policy()
+
+    def _check_own_policy(self) -> None:
+        """The policy in the bundle, which nobody is asked to trust, names the key that signed it."""
         own = read_policy(self._archive.read("policy", MAX_POLICY))
         if self._key.public not in {key.public for key in own.logs}:
             self._verdict.fail("log", "the policy in the bundle does not name the key that signed it")
@@ -1497,6 +1509,8 @@ class Verifier:
         envelope = event = None
         if data is not None:
             self._tree.add(data)
+            if self._held is not None and self._tree.size == self._held.size:
+                self._kept = (self._tree.root(), _leaf(data)) == (self._held.root, self._held.leaf)
             try:
                 if not data:
                     raise Fault("the entry is missing")
@@ -1591,6 +1605,17 @@ class Verifier:
                 "the signed root is not that of these entries: one was altered, left out, added or moved",
             )
 
+    def _check_held(self, held: Receipt | None) -> None:
+        """The session holds what somebody was told when they gave a command."""
+        if held is None:
+            return
+        if self._head is None or self._head.log != held.session:
+            raise Fault(f"the receipt is of session {held.session}")
+        if self._head.size < held.size:
+            raise Fault(f"{held.size} entries were acknowledged, and there are {self._head.size}: its end was cut off")
+        if not self._kept:
+            raise Fault(f"the first {held.size} entries are not those that were acknowledged")
+
     def _check_erasures(self) -> None:
         for kid, entries in self._erased.items():
             if kid not in self._erasures:
@@ -1653,17 +1678,19 @@ def verify(
     now: datetime | None = None,
     demand: Demand | None = None,
 ) -> Verdict:
-    """Check the bundle at `path` with a log's vkey (text) or a policy (bytes).
+    """Check the bundle or proof at `path` with a log's vkey (text) or a policy (bytes).
 
     `log` is short for a demand that names but the session.
     """
     verdict = Verdict()
     try:
-        policy = read_policy(trusted) if isinstance(trusted, bytes) else Policy([read_vkey(trusted)], quorum="none")
-        if not policy.logs:
-            raise Fault("the policy names no log")
-        verdict.key = {"vkey": policy.logs[0].vkey, "source": "given"}
+        policy = _policy_of(trusted, verdict)
         with _open_regular(path) as file:
+            if (start := file.read(len(PROOF_TITLE)))[:1] == b"{" or start == PROOF_TITLE.encode():
+                whole = start + file.read(MAX_PROOF)
+                at = now or datetime.fromtimestamp(time.time(), UTC)
+                _check_proof(whole, policy, verdict, at, demand or Demand(session=log))
+                return verdict
             archive = Archive(file, verdict)
             run = Verifier(archive, policy, verdict, now or datetime.fromtimestamp(time.time(), UTC))
             run.run(demand or Demand(session=log))
@@ -1683,6 +1710,458 @@ def _open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         os.close(descriptor)
         raise Fault("the bundle is not a regular file")
     return os.fdopen(descriptor, "rb")
+
+
+# --- proofs ---------------------------------------------------------------------------------------
+# A proof is one document about a part of a session (docs/proofs.md), or a tlog-proof of one leaf. It rests on the same
+# signed head as a bundle, so it is the same verifier that reads that head.
+
+PROOF_FORMAT = "agentstate-proof/1"
+PROVED = "value.proved"  #: the kind of the entry that says which value a path of the state had
+MAX_PROOF = 2**25  #: bytes
+_PROOF_PARTS = {
+    "entry": {"head", "entry", "path"},
+    "range": {"head", "entries", "range"},
+    "session": {"head", "entries", "tail"},
+    "absence": {"session", "map", "proof"},
+    "consistency": {"session", "head", "old", "path", "last"},
+}
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What somebody was told when they gave a command: the session had `size` entries, with this root and last leaf."""
+
+    session: str
+    size: int
+    root: bytes
+    leaf: bytes
+
+
+def read_receipt(data: bytes) -> Receipt:
+    """Parse a receipt: JSON with session, size, root and leaf, and whatever else the answer held."""
+    said = strict_json(data)
+    good = isinstance(said, dict) and _is_digest(said.get("root")) and _is_digest(said.get("leaf"))
+    if (
+        not good
+        or type(said.get("size")) is not int
+        or said["size"] < 1
+        or not _UUID.fullmatch(str(said.get("session")))
+    ):
+        raise Fault("the receipt does not name session, size, root and leaf")
+    return Receipt(said["session"], said["size"], bytes.fromhex(said["root"]), bytes.fromhex(said["leaf"]))
+
+
+class _Parts:
+    """The parts of a proof under the names that a bundle has for them."""
+
+    def __init__(self, log: Any) -> None:
+        good = isinstance(log, dict) and set(log) == {"checkpoint", "rotations"} and type(log["checkpoint"]) is str
+        if not good or not isinstance(log["rotations"], list):
+            raise Fault("the proof holds no head of the log")
+        self.members = {f"log/keys/{at:03d}.tlog-proof": leaf for at, leaf in enumerate(log["rotations"])}
+        self._checkpoint = log["checkpoint"].encode()
+
+    def read(self, name: str, limit: int) -> bytes:
+        """The signed head."""
+        if len(self._checkpoint) > limit:
+            raise Fault(f"the head has {len(self._checkpoint)} bytes, want at most {limit}")
+        return self._checkpoint
+
+
+class ProofVerifier(Verifier):
+    """One run over one proof document; `run` raises Fault at the first thing that does not hold."""
+
+    def __init__(self, data: bytes, policy: Policy, verdict: Verdict, now: datetime) -> None:
+        document = canonical(data)
+        if not isinstance(document, dict) or document.get("format") != PROOF_FORMAT:
+            raise Fault(f"the file is no proof in the form {PROOF_FORMAT}")
+        kind = document.get("kind")
+        if not isinstance(kind, str) or kind not in _PROOF_PARTS:
+            raise Fault("the proof is of an unknown kind")
+        if set(document) != _PROOF_PARTS[kind] | {"format", "kind", "log"}:
+            raise Fault(f"the proof does not have exactly the parts of its kind, {kind}")
+        self._document, self._kind = document, kind
+        self._parts = _Parts(document["log"])
+        super().__init__(self._parts, policy, verdict, now)  # type: ignore[arg-type]
+        self._said: dict[str, Any] = {"kind": kind}
+
+    def run(self, demand: Demand) -> None:
+        self._check_log(demand)
+        checks = {
+            "entry": self._check_one,
+            "range": self._check_range,
+            "session": self._check_whole,
+            "absence": self._check_absence,
+            "consistency": self._check_growth,
+        }
+        checks[self._kind]()
+        about = self._head.log if self._head else str(self._said.get("absent", ""))
+        if demand.session and about != demand.session:
+            raise Fault(f"the proof is about {about or 'no session'}, want {demand.session}")
+        if demand.receipt:
+            self._check_promise(demand.receipt)
+        self._verdict.proof = self._said
+        self._verdict.finished = True
+
+    def _check_own_policy(self) -> None:
+        """A proof holds none."""
+
+    def _proved(self, name: str, head: Head) -> LogProof:
+        return self._leaf(self._parts.members[name], name)
+
+    def _leaf(self, leaf: Any, name: str) -> LogProof:
+        """A leaf of the global log, proven to stand under its head."""
+        good = isinstance(leaf, dict) and set(leaf) == {"body", "index", "path"} and type(leaf["body"]) is str
+        if not good or type(leaf["index"]) is not int or self._log_head is None:
+            raise Fault(f"{name} is malformed")
+        proof = LogProof(leaf["body"].encode(), leaf["index"], _hashes(leaf["path"]), b"")
+        if root_of_proof(proof.index, self._log_head.size, _leaf(proof.body), proof.path) != self._log_head.root:
+            raise Fault(f"{name} does not stand in the log: it is for another leaf or another head")
+        return proof
+
+    def _read_head(self) -> Head:
+        """The session's head."""
+        leaf = self._leaf(self._document["head"], "the session's head")
+        head = read_session_head(leaf.body.decode(), self._key.name)
+        self._head = head
+        self._verdict.head = {"log": head.log, "size": head.size, "root": head.root.hex(), "leaf": leaf.index}
+        return head
+
+    def _check_one(self) -> None:
+        head = self._read_head()
+        envelope, told = self._entry(self._document["entry"], head)
+        seq, leaf = told["seq"], _leaf(envelope)
+        if root_of_proof(seq, head.size, leaf, _hashes(self._document["path"])) != head.root:
+            raise Fault(f"the entry is not number {seq} of this session")
+        self._said["entries"] = [told]
+        event = told.get("event")
+        if told["kind"] == PROVED and event is not None:
+            if not {"path", "value", "state", "written"} <= set(event):
+                raise Fault("the entry proves no value")
+            self._said["value"] = {name: event[name] for name in ("path", "value", "state", "written")}
+
+    def _check_range(self) -> None:
+        head, proof = self._read_head(), self._document["range"]
+        good = isinstance(proof, dict) and set(proof) == {"before", "end", "parts", "start"}
+        if not good or type(proof["start"]) is not int or type(proof["end"]) is not int:
+            raise Fault("the proof of the range is malformed")
+        parts = proof["parts"]
+        if not isinstance(parts, list):
+            raise Fault("the proof of the range is malformed")
+        leaves = self._entries(head, proof["start"])
+        if len(leaves) != proof["end"] - proof["start"]:
+            raise Fault(f"got {len(leaves)} entries, the range has {proof['end'] - proof['start']}")
+        before, paths = _hashes(proof["before"]), [_hashes(part) for part in parts]
+        check_range((proof["start"], proof["end"]), leaves, before, paths, head)
+
+    def _check_whole(self) -> None:
+        head = self._read_head()
+        leaves = self._entries(head, 0)
+        if len(leaves) != head.size or _grown([], 0, leaves) != head.root:
+            raise Fault(f"the entries are not the {head.size} of the session's head")
+        self._check_latest(head)
+        last = self._said["entries"][-1] if leaves else {}
+        self._said["sealed"] = last.get("kind") in (SEALED_BY, ERASED_BY, PRUNED_BY) and any(
+            each["kind"] == SEALED_BY for each in self._said["entries"]
+        )
+
+    def _check_latest(self, head: Head) -> None:
+        """The newest head map calls this head the session's latest."""
+        tail = self._document["tail"]
+        if not isinstance(tail, dict) or set(tail) != {"map", "siblings"}:
+            raise Fault("the proof of the session's end is malformed")
+        said, root = self._map(tail["map"])
+        assert self._verdict.head is not None
+        index = self._verdict.head["leaf"]
+        if root_of_map(self._key.name, head.log, index, head.size, _hashes(tail["siblings"])) != root:
+            raise Fault("the head map does not call this head the session's latest: its end was cut off")
+        self._said["as_of"] = self._verdict.head["latest_as_of"] = said.index
+
+    def _map(self, leaf: Any) -> tuple[LogProof, bytes]:
+        """A head map that stands in the log, and its root."""
+        said = self._leaf(leaf, "the head map")
+        lines = said.body.split(b"\n")
+        if len(lines) != 6 or lines[:2] != [MAP_TITLE.encode(), self._key.name.encode()] or lines[5]:
+            raise Fault("the leaf is no head map")
+        if lines[2] != str(said.index).encode():
+            raise Fault("the head map stands at another place in the log than it says")
+        return said, _hash(lines[4].decode("ascii", "replace"))
+
+    def _check_absence(self) -> None:
+        session, proof = self._document["session"], self._document["proof"]
+        if not isinstance(session, str) or not _UUID.fullmatch(session):
+            raise Fault("the proof names no session")
+        good = isinstance(proof, dict) and set(proof) == {"other", "siblings", "value"} and proof["value"] is None
+        if not good or not (proof["other"] is None or isinstance(proof["other"], list)):
+            raise Fault("the proof of absence is malformed")
+        said, root = self._map(self._document["map"])
+        if root_without(f"{self._key.name}/s/{session}", _hashes(proof["siblings"]), proof["other"]) != root:
+            raise Fault("the head map does not say that there is no such session")
+        self._said |= {"absent": session, "as_of": said.index}
+
+    def _check_growth(self) -> None:
+        session, old, last = (self._document[name] for name in ("session", "old", "last"))
+        if not isinstance(old, dict) or set(old) != {"root", "size"} or not _is_digest(old["root"]):
+            raise Fault("the older head is malformed")
+        if type(old["size"]) is not int or old["size"] < 1:
+            raise Fault("the older head is malformed")
+        before = Head("", old["size"], bytes.fromhex(old["root"]))
+        self._said |= {"old": old, "session": session}
+        if session == "":
+            if self._document["head"] is not None or last is not None or self._log_head is None:
+                raise Fault("the proof is about a session, and names none")
+            check_consistency(before, self._log_head, _hashes(self._document["path"]))
+            return
+        head = self._read_head()
+        if session != head.log or not isinstance(last, dict) or set(last) != {"leaf", "path"}:
+            raise Fault("the proof is malformed, or of another session")
+        check_consistency(before, head, _hashes(self._document["path"]))
+        leaf = _hashes([last["leaf"]])[0]
+        if root_of_proof(before.size - 1, before.size, leaf, _hashes(last["path"])) != before.root:
+            raise Fault("the last entry of the older head is another")
+        self._said["leaf"] = last["leaf"]
+
+    def _check_promise(self, held: Receipt) -> None:
+        if self._kind != "consistency" or self._document["session"] != held.session:
+            raise Fault("a receipt is checked against a proof of consistency of its session, or an export")
+        old = self._said["old"]
+        if (old["size"], old["root"], self._said["leaf"]) != (held.size, held.root.hex(), held.leaf.hex()):
+            raise Fault(f"the receipt is of {held.size} entries under another root: the session is not what it was")
+        self._said["receipt"] = "held"
+
+    def _entries(self, head: Head, first: int) -> list[bytes]:
+        """The leaf hashes of the entries, which stand one behind the other from `first` on."""
+        items = self._document["entries"]
+        if not isinstance(items, list):
+            raise Fault("the proof holds no list of entries")
+        told, leaves = [], []
+        for at, item in enumerate(items):
+            envelope, each = self._entry(item, head)
+            if each["seq"] != first + at:
+                raise Fault(f"entry {each['seq']} stands where entry {first + at} should")
+            told.append(each)
+            leaves.append(_leaf(envelope))
+        self._said["entries"] = told
+        return leaves
+
+    def _entry(self, item: Any, head: Head) -> tuple[bytes, dict[str, Any]]:
+        """The bytes of an entry's envelope, and what the proof shows of it."""
+        if not isinstance(item, dict) or set(item) != {"envelope", "shown"} or type(item["envelope"]) is not str:
+            raise Fault("an entry is malformed")
+        data = item["envelope"].encode()
+        envelope = read_envelope(data)
+        if envelope["log"] != head.log:
+            raise Fault(f"entry {envelope['seq']} is of another session")
+        told = {name: envelope[name] for name in ("seq", "kind", "at", "actor")}
+        return data, told | self._shown(envelope, item["shown"])
+
+    def _shown(self, envelope: dict[str, Any], shown: Any) -> dict[str, Any]:
+        """What is shown of a payload, checked against what the envelope commits to."""
+        if not isinstance(shown, dict):
+            raise Fault("an entry is malformed")
+        if set(shown) == {"closed"} and shown["closed"] in ("erased", "pruned", "withheld"):
+            return {"closed": shown["closed"]}
+        if set(shown) == {"okm", "payload"} and type(shown["payload"]) is str:
+            if not re.fullmatch(r"[0-9a-f]{128}", str(shown["okm"]), re.ASCII):
+                raise Fault("an entry is opened with no key")
+            okm, payload = bytes.fromhex(shown["okm"]), shown["payload"].encode()
+            if okm[32:].hex() != envelope["kc"]:
+                raise Fault("the disclosed key is not the one that the entry commits to")
+            if fields_root(okm, payload).hex() != envelope.get("pc"):
+                raise Fault("the payload is not the one that the entry commits to")
+            return {"event": read_event(payload, envelope["kind"])}
+        if set(shown) == {"fields"} and isinstance(shown["fields"], list) and shown["fields"]:
+            return {"fields": read_fields(shown["fields"], str(envelope.get("pc")))}
+        raise Fault("an entry is malformed")
+
+
+def read_fields(fields: list[Any], root: str) -> dict[str, Any]:
+    """Values by JSON Pointer, each proven to be a field of the payload behind `root`."""
+    found: dict[str, Any] = {}
+    before, of = -1, None
+    for each in fields:
+        if not isinstance(each, dict) or set(each) != {"count", "index", "path", "pointer", "salt", "value"}:
+            raise Fault("a field is malformed")
+        index, count, pointer, value = (each[name] for name in ("index", "count", "pointer", "value"))
+        good = type(index) is int and type(count) is int and type(pointer) is str and type(value) is str
+        if (
+            not good
+            or not re.fullmatch(r"[0-9a-f]{32}", str(each["salt"]), re.ASCII)
+            or value != value.strip(" \t\r\n")
+        ):
+            raise Fault("a field is malformed")
+        if index <= before or of not in (None, count) or not pointer.startswith("/"):
+            raise Fault("the fields are not in order, or of several payloads")
+        before, of = index, count
+        leaf = _leaf(bytes.fromhex(each["salt"]) + f"{_encode(pointer)}:{value}".encode())
+        if root_of_proof(index, count, leaf, _hashes(each["path"])).hex() != root:
+            raise Fault(f"{pointer[:120]!r} is no field of this entry with this value")
+        found[pointer] = strict_json(value.encode())
+    return found
+
+
+def check_range(
+    part: tuple[int, int], leaves: list[bytes], before: list[bytes], paths: list[list[bytes]], head: Head
+) -> None:
+    """Fault unless these are leaves [start, end) of the tree: one or two subtrees cover them, each a part of it."""
+    start, end = part
+    if not 0 <= start < end <= head.size:
+        raise Fault(f"the range is {start} to {end} of {head.size} entries")
+    covers = subtrees(start, end)
+    first, middle = covers[0]
+    if len(paths) != len(covers) or len(before) != (start - first).bit_count():
+        raise Fault("the proof of the range has not the hashes that it needs")
+    roots = [_grown(before, start - first, leaves[: middle - start])]
+    if len(covers) > 1:
+        roots.append(_grown([], 0, leaves[middle - start :]))
+    for cover, root, path in zip(covers, roots, paths, strict=True):
+        if root_of_subtree(cover, head.size, root, path) != head.root:
+            raise Fault("the entries are not these of the session: one is missing, altered or moved")
+
+
+def subtrees(start: int, end: int) -> list[tuple[int, int]]:
+    """The one or two ranges of leaves, each a subtree, that cover [start, end) and end with it."""
+    if end - start == 1:
+        return [(start, end)]
+    last = end - 1
+    low = (1 << (start ^ last).bit_length() - 1) - 1
+    middle, left = last & ~low, (~start & low).bit_length()
+    return [(start >> left << left, middle), (middle, end)]
+
+
+def root_of_subtree(part: tuple[int, int], size: int, root: bytes, path: list[bytes]) -> bytes:
+    """The root of a tree of `size` leaves to which a proof leads that the subtree `part` has `root` and is in it."""
+    first, last, edge = part[0], part[1] - 1, size - 1
+    while first != last and (last == edge or last & 1):
+        first, last, edge = first >> 1, last >> 1, edge >> 1
+    hashes = [root, *path] if first == last else path
+    if not hashes:
+        raise Fault("the proof of the range is too short")
+    inner = whole = hashes[0]
+    for value in hashes[1:]:
+        if not edge:
+            raise Fault("the proof of the range is too long")
+        if last & 1 or last == edge:
+            inner = _node(value, inner) if first < last else inner
+            whole = _node(value, whole)
+            while not last & 1:
+                first, last, edge = first >> 1, last >> 1, edge >> 1
+        else:
+            whole = _node(whole, value)
+        first, last, edge = first >> 1, last >> 1, edge >> 1
+    if edge or inner != root:
+        raise Fault("the proof of the range does not fit its entries")
+    return whole
+
+
+def root_without(origin: str, siblings: list[bytes], other: list[Any] | None) -> bytes:
+    """The root of a head map that has no row for `origin`: its place is empty, or held by one `other` (key, value)."""
+    key = hashlib.sha256(origin.encode()).digest()
+    value = bytes(32)
+    if len(siblings) > 256 or (siblings and siblings[0] == bytes(32)):
+        raise Fault("the head map is not of the form that it has")
+    if other is not None:
+        if len(other) != 2 or not _is_digest(other[0]) or not re.fullmatch(r"[0-9a-f]{32}", str(other[1]), re.ASCII):
+            raise Fault("the row that stands in the way is malformed")
+        stands = bytes.fromhex(other[0])
+        shared = 256 - (int.from_bytes(key, "big") ^ int.from_bytes(stands, "big")).bit_length()
+        if stands == key or shared < len(siblings):
+            raise Fault("the row that stands in the way is elsewhere")
+        value = hashlib.sha256(b"\x00" + stands + bytes.fromhex(other[1])).digest()
+    bits = int.from_bytes(key, "big")
+    for depth, sibling in zip(range(len(siblings) - 1, -1, -1), siblings, strict=True):
+        value = _node(sibling, value) if bits >> (255 - depth) & 1 else _node(value, sibling)
+    return value
+
+
+def _grown(before: list[bytes], size: int, leaves: list[bytes]) -> bytes:
+    """The root after `leaves` were added to the perfect subtrees (largest first) of a tree of `size`."""
+    nodes = list(before)
+    for leaf in leaves:
+        carried, rest = leaf, size
+        while rest & 1:
+            carried, rest = _node(nodes.pop(), carried), rest >> 1
+        nodes.append(carried)
+        size += 1
+    if not nodes:
+        return hashlib.sha256(b"").digest()
+    root = nodes.pop()
+    while nodes:
+        root = _node(nodes.pop(), root)
+    return root
+
+
+def _hashes(values: Any) -> list[bytes]:
+    if not isinstance(values, list) or len(values) > 256 or not all(map(_is_digest, values)):
+        raise Fault("a list of hashes is malformed")
+    return [bytes.fromhex(value) for value in values]
+
+
+def check_tlog_proof(data: bytes, policy: Policy, verdict: Verdict) -> None:
+    """A tlog-proof of an entry under its session's signed head, or of a leaf under the global log's."""
+    proof = read_proof(data)
+    text, lines = split_note(proof.checkpoint)
+    origin, head = _read_body(text)
+    key = next(
+        (key for key in policy.logs if origin == key.name or origin.startswith(f"{key.name}/s/")), policy.logs[0]
+    )
+    if not any(_signed(line, text, key) is not None for line in lines):
+        raise Fault(f"the head is not signed by {key.vkey}")
+    verdict.key = {"vkey": key.vkey, "source": "given"}
+    if root_of_proof(proof.index, head.size, _leaf(proof.body), proof.path) != head.root:
+        raise Fault(f"the entry is not number {proof.index} of the {head.size} under this head")
+    said: dict[str, Any] = {"kind": "tlog-proof", "origin": origin, "index": proof.index, "size": head.size}
+    if origin == key.name:
+        cosigned = {
+            name for name, one in policy.witnesses.items() if any(_signed(at, text, one) is not None for at in lines)
+        }
+        if not policy.met(cosigned):
+            raise Fault(f"cosigned by {sorted(cosigned)}: the policy asks for {policy.quorum}")
+        said["leaf"] = proof.body.decode("utf-8", "replace")
+    else:
+        envelope = read_envelope(proof.body)
+        session = read_session_head(text, key.name).log
+        if (envelope["log"], envelope["seq"]) != (session, proof.index):
+            raise Fault("the entry is of another session, or says that it has another number")
+        verdict.head = {"log": session, "size": head.size, "root": head.root.hex()}
+        said["entries"] = [{name: envelope[name] for name in ("seq", "kind", "at", "actor")} | {"closed": "withheld"}]
+    verdict.proof = said
+    verdict.finished = True
+
+
+def verify_proof(
+    data: bytes, trusted: str | bytes, *, now: datetime | None = None, demand: Demand | None = None
+) -> Verdict:
+    """Check a proof document or a tlog-proof with a log's vkey (text) or a policy (bytes). Never raises."""
+    verdict = Verdict()
+    try:
+        policy = _policy_of(trusted, verdict)
+        _check_proof(data, policy, verdict, now or datetime.fromtimestamp(time.time(), UTC), demand or Demand())
+    except Fault as fault:
+        verdict.fail("proof", str(fault))
+    except Exception as error:
+        verdict.fail("proof", f"cannot be checked: {type(error).__name__}")
+    return verdict
+
+
+def _check_proof(data: bytes, policy: Policy, verdict: Verdict, now: datetime, demand: Demand) -> None:
+    if len(data) > MAX_PROOF:
+        raise Fault(f"the proof has more than {MAX_PROOF} bytes")
+    if data.startswith(PROOF_TITLE.encode()):
+        if demand.receipt or demand.session or demand.held or demand.min_size or demand.max_age:
+            raise Fault("a tlog-proof is checked by itself")
+        check_tlog_proof(data, policy, verdict)
+        return
+    ProofVerifier(data, policy, verdict, now).run(demand)
+
+
+def _policy_of(trusted: str | bytes, verdict: Verdict) -> Policy:
+    policy = read_policy(trusted) if isinstance(trusted, bytes) else Policy([read_vkey(trusted)], quorum="none")
+    if not policy.logs:
+        raise Fault("the policy names no log")
+    verdict.key = {"vkey": policy.logs[0].vkey, "source": "given"}
+    return policy
 
 
 # --- command line ---------------------------------------------------------------------------------
@@ -1731,7 +2210,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session.")
+    parser = argparse.ArgumentParser(prog="audit.verify", description="Verify an exported session, or a proof.")
     parser.add_argument("bundle", metavar="FILE")
     parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
     parser.add_argument("--policy", metavar="FILE", help="keys, witnesses and quorum, in place of --key")
@@ -1740,6 +2219,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--consistency", metavar="FILE", help="the proof that it does, if the bundle holds none")
     parser.add_argument("--min-size", metavar="N", type=int, default=0, help="entries that the log must have at least")
     parser.add_argument("--max-age", metavar="HOURS", type=float, help="since the newest cosignature of a witness")
+    parser.add_argument("--receipt", metavar="FILE", help="of a command: the session must hold what it says")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     return parser
 
@@ -1751,7 +2231,25 @@ def _demand(options: argparse.Namespace) -> Demand:
         held_proof=read_hashes(_small_file(options.consistency)) if options.consistency else None,
         min_size=options.min_size,
         max_age=timedelta(hours=options.max_age) if options.max_age is not None else None,
+        receipt=read_receipt(_small_file(options.receipt)) if options.receipt else None,
     )
+
+
+def _proof_in_words(said: dict[str, Any]) -> Iterator[str]:
+    """What a proof proves; everything that it quotes in ASCII, for it comes from a stranger."""
+    yield f"Proof    {said['kind']}"
+    if "absent" in said:
+        yield f"         there is no session {said['absent']} as of leaf {said['as_of']} of the log"
+    if "old" in said:
+        yield f"         it continues the head of {said['old']['size']} entries, root {said['old']['root']}"
+    for each in said.get("entries", ()):
+        yield f"Entry    {each['seq']} {each['kind']} at {each['at']} by {ascii(each['actor'])[1:-1]}"
+        shown = {name: each[name] for name in ("event", "fields", "closed") if name in each}
+        yield f"         {json.dumps(shown, sort_keys=True)}"
+    if "value" in said:
+        yield "Value    {path} after {state} entries: ".format(**said["value"]) + json.dumps(said["value"]["value"])
+    if "sealed" in said:
+        yield f"End      nothing after entry {len(said['entries']) - 1} as of leaf {said['as_of']} of the log"
 
 
 NO_WITNESS = "         no witness that you trust cosigned: another auditor may have been shown another history"
@@ -1774,10 +2272,18 @@ def in_words(verdict: Verdict) -> Iterator[str]:
         yield f"Session  {verdict.head['log']}"
         yield f"Head     {verdict.head['size']} entries, root {verdict.head['root']}"
         if "leaf" in verdict.head:
-            yield "         leaf {leaf} of the log, the latest as of leaf {latest_as_of}".format(**verdict.head)
+            latest = (
+                ", the latest as of leaf {latest_as_of}".format(**verdict.head)
+                if "latest_as_of" in verdict.head
+                else ""
+            )
+            yield f"         leaf {verdict.head['leaf']} of the log{latest}"
+    if verdict.proof:
+        yield from _proof_in_words(verdict.proof)
     counts = verdict.counts
     told = "{disclosed} disclosed, {partly} partly disclosed, {withheld} withheld, {erased} erased, {pruned} pruned"
-    yield f"Entries  {counts['entries']}: {told.format(**counts)}"
+    if not verdict.proof:
+        yield f"Entries  {counts['entries']}: {told.format(**counts)}"
     for failure in verdict.failures:
         place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.
