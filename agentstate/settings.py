@@ -280,6 +280,7 @@ WITNESS_EVERY = env.float("WITNESS_EVERY", default=10.0)
 TIMESTAMP_URL = env.str("TIMESTAMP_URL", default="")  # a time-stamp authority (RFC 3161)
 TIMESTAMP_ROOT = env.str("TIMESTAMP_ROOT", default="")  # file with its root certificate (PEM)
 TIMESTAMP_EVERY = env.float("TIMESTAMP_EVERY", default=3600.0)
+LOG_READS_PER_MINUTE = env.int("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
 SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
 SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.05)  # and after a round that found some
 HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)

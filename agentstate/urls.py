@@ -11,6 +11,7 @@ urlpatterns = [
     path("healthz", healthz),
     path("api/v1/", include("sessions.api.urls")),
     path("api/v1/schema", schema, name="schema"),
+    path("log/", include("audit.urls")),
     path("", include("agentstate.people.urls")),
     path("", include("sessions.urls")),
 ]

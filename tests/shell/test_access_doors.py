@@ -59,6 +59,11 @@ PAGES: dict[str, str | None] = {
     "privacy/retention/": None,
     "privacy/erasures/<uuid:erasure_id>/": None,
     "healthz": None,
+    "log/checkpoint": None,
+    "log/tile/entries/<path:path>": None,
+    "log/tile/<path:path>": None,
+    "log/key": None,
+    "log/policy": None,
     "sign-in/": None,
     "api/v1/schema": None,
 }
@@ -115,7 +120,14 @@ def world(bank) -> dict[str, Any]:
     line = next(each for each in queries.requests(cast.alice()) if each.session == session)
     customer = queries.session_line(cast.alice(), session).customer
     own = {"session": session, "session_id": session, "request_id": line.id, "customer_id": customer}
-    return {**own, "customer": customer, "name": "bank-transfer", "erasure_id": UNKNOWN, "agent": "bank"}
+    return {
+        **own,
+        "customer": customer,
+        "name": "bank-transfer",
+        "erasure_id": UNKNOWN,
+        "path": "0/000",
+        "agent": "bank",
+    }
 
 
 def routes(resolver: URLResolver | None = None, before: str = "") -> set[str]:
