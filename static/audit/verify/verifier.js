@@ -1,0 +1,568 @@
+// One run over one bundle: a second implementation of audit/verify.py, which is the specification. All failures are
+// collected; nothing here throws at what a bundle holds.
+import { encoded, equal, hex, latin1, leafHash, sha256, unbase64, unhex } from "./bytes.js";
+import { Archive, Source } from "./archive.js";
+import * as entries from "./entry.js";
+import { Fault, Unreadable } from "./faults.js";
+import { isDigest, openLeaves } from "./fields.js";
+import * as format from "./format.js";
+import { checkReceipt, readHashes, readProof, rootOfMap } from "./globallog.js";
+import { byCodePoint, canonical, Shown } from "./json.js";
+import * as notes from "./notes.js";
+import { Policy, readPolicy } from "./policy.js";
+import { quoted } from "./spelling.js";
+import { Story } from "./story.js";
+import { readTimestamp } from "./timestamp.js";
+import { checkConsistency, rootOfProof, TiledTree } from "./tree.js";
+import { Verdict } from "./verdict.js";
+
+const AT_ONCE = 2 ** 23; // bytes of payloads that are being opened at the same time
+const DISCLOSED = ["disclosed", "partly"];
+
+/**
+ * The verdict on a bundle.
+ *
+ * file: a File or Blob. trusted: a vkey (text) or a policy (bytes). demand: what the auditor asks for beyond a sound
+ * bundle: {session, held, heldProof (bytes), minSize, maxAge (seconds)}. now: milliseconds since 1970.
+ * listen: {progress(bytes read, bytes in all, entries), entry(seq, envelope, event, state)}.
+ */
+export async function verify(file, trusted, { source = "given", demand = {}, now = Date.now(), listen = {} } = {}) {
+  const verdict = new Verdict();
+  try {
+    const policy = typeof trusted === "string" ? new Policy([notes.readVkey(trusted)], "none") : readPolicy(trusted);
+    if (!policy.logs.length) throw new Fault("the policy names no log");
+    verdict.key = { vkey: policy.logs[0].vkey, source };
+    const tell = (bytes, count = 0) => listen.progress?.(bytes, file.size, count);
+    const archive = new Archive(new Source(file), verdict, tell);
+    await archive.scan();
+    await new Verifier(archive, policy, verdict, now, listen).run(demand);
+  } catch (error) {
+    if (error instanceof Fault) verdict.fail("bundle", error.message);
+    else if (error instanceof Unreadable) verdict.fail("bundle", `cannot be read: ${error.message}`);
+    else verdict.fail("bundle", `cannot be checked: ${error?.name}`); // whatever a hostile file provokes is a verdict
+  }
+  return verdict;
+}
+
+class Verifier {
+  constructor(archive, policy, verdict, now, listen) {
+    this.archive = archive;
+    this.policy = policy;
+    this.verdict = verdict;
+    this.now = now;
+    this.listen = listen;
+    this.key = policy.logs[0]; // until the global log's head says which log, and its rotations which key
+    this.log = null;
+    this.head = null;
+    this.headText = "";
+    this.manifestOrigin = "";
+    this.tree = new TiledTree();
+    this.story = new Story(verdict);
+    this.latest = ""; // the latest time of a sound entry; text order is time order
+    this.erased = new Map(); // kid -> entries said to be erased
+    this.erasures = new Set(); // kids for which an entry records the erasure
+    this.pruned = []; // entries said to be pruned
+    this.prunings = []; // the ranges that entries name; [0, seq] where one is not disclosed
+    this.sealed = false;
+  }
+
+  async run(demand) {
+    await this.checked("log", () => this.checkLog(demand));
+    const count = await this.checkManifest();
+    await this.checkHead(demand.session ?? "");
+    await this.checked("tail", () => this.checkTail());
+    await this.checked("timestamp", () => this.checkTimestamp());
+    for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
+    this.checkTree();
+    this.checkErasures();
+    this.checkPrunings();
+    this.verdict.finished = true;
+  }
+
+  async checked(what, check) {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.verdict.fail(what, error.message);
+    }
+  }
+
+  // --- the global log
+
+  /** Its head: by a key that the auditor trusts, cosigned as the policy asks, continuing what was held before. */
+  async checkLog(demand) {
+    const [text, lines] = notes.splitNote(this.archive.read("log/checkpoint", format.MAX_NOTE));
+    const name = text.split("\n", 1)[0];
+    this.key = this.policy.logs.find((key) => key.name === name) ?? this.key;
+    const head = notes.readLogHead(text, this.key.name);
+    this.key = await this.newestKey(head);
+    if (!(await anySigned(lines, text, this.key))) throw new Fault(`the log's head is not signed by ${this.key.vkey}`);
+    this.log = head;
+    const cosigned = await this.cosigned(lines, text);
+    const newest = [...cosigned.values()].reduce((latest, at) => (at > latest ? at : latest), 0n);
+    const witnesses = [...cosigned.keys()].sort(byCodePoint);
+    this.verdict.log = { name, size: head.size, root: hex(head.root), key: this.key.vkey, witnesses, cosigned_at: cosigned.size ? isoSecond(newest) : "" };
+    if (!this.policy.met(new Set(cosigned.keys()))) {
+      this.verdict.fail("log", `cosigned by ${quoted(witnesses)}: the policy asks for ${this.policy.quorum}`);
+    }
+    this.checkFresh(demand, newest);
+    if (demand.held) this.checkContinues(demand);
+    const own = readPolicy(this.archive.read("policy", format.MAX_POLICY));
+    if (!own.logs.some((key) => key.public === this.key.public)) {
+      this.verdict.fail("log", "the policy in the bundle does not name the key that signed it");
+    }
+  }
+
+  /** The key that the auditor's became by rotations, each signed by the one before and standing in the log. */
+  async newestKey(head) {
+    let key = this.key, before = -1n;
+    for (let number = 0; ; number++) {
+      const name = `log/keys/${String(number).padStart(3, "0")}.tlog-proof`;
+      if (!this.archive.members.has(name)) return key;
+      const proof = this.proved(name, head);
+      const [text, lines] = notes.splitNote(proof.body);
+      const parts = text.split("\n");
+      if (parts.length !== 4 || parts[0] !== format.KEY_TITLE || parts[1] !== this.key.name || proof.index <= before) {
+        throw new Fault(`${name} is no rotation of the log's key, or not in order`);
+      }
+      if (await anySigned(lines, text, key)) key = notes.readVkey(parts[2]);
+      before = proof.index;
+    }
+  }
+
+  /** The leaf that a proof in the bundle shows to stand under the global log's head. */
+  proved(name, head) {
+    const proof = readProof(this.archive.read(name, format.MAX_NOTE));
+    if (!equal(proof.checkpoint, this.archive.read("log/checkpoint", format.MAX_NOTE))) {
+      throw new Fault(`${name} is a proof for another head`);
+    }
+    let root;
+    try {
+      root = rootOfProof(proof.index, head.size, leafHash(proof.body), proof.path);
+    } catch (error) {
+      throw error instanceof Fault ? new Fault(`${name}: ${error.message}`) : error;
+    }
+    if (!equal(root, head.root)) {
+      throw new Fault(`${name} does not lead to the log's root: it is for another leaf or another tree`);
+    }
+    return proof;
+  }
+
+  /** When the policy's witnesses cosigned, in seconds since 1970, by their names in the policy. */
+  async cosigned(lines, text) {
+    const found = new Map();
+    for (const [name, key] of this.policy.witnesses) {
+      for (const line of lines) {
+        const at = await notes.signed(line, text, key);
+        if (at === null) continue;
+        if (Number(at) > this.now / 1000 + format.FUTURE_TOLERANCE) {
+          throw new Fault(`witness ${name} cosigned at a time that is still to come`);
+        }
+        const before = found.get(name) ?? 0n;
+        found.set(name, at > before ? at : before);
+      }
+    }
+    return found;
+  }
+
+  checkFresh(demand, newest) {
+    if (this.log.size < (demand.minSize ?? 0)) {
+      this.verdict.fail("log", `the log has ${this.log.size} entries, want at least ${demand.minSize}`);
+    }
+    if (demand.maxAge !== undefined && this.now / 1000 - Number(newest) > demand.maxAge) {
+      this.verdict.fail("log", `last cosigned ${newest ? isoSecond(newest) : "never"}: that is older than was asked for`);
+    }
+  }
+
+  /** The log continues the head that the auditor holds. That one was signed by this key or one before it. */
+  checkContinues(demand) {
+    const [text] = notes.splitNote(demand.held);
+    const old = notes.readLogHead(text, this.key.name);
+    const name = `log/consistency/${old.size}`;
+    let path = demand.heldProof ? readHashes(demand.heldProof) : null;
+    if (!path && this.archive.members.has(name)) path = readHashes(this.archive.read(name, format.MAX_NOTE));
+    if (!path && old.size > 0n && old.size < this.log.size) {
+      throw new Fault(`the bundle holds no proof from the head of ${old.size} entries; give one with --consistency`);
+    }
+    checkConsistency(old, this.log, path ?? []);
+    this.verdict.log.continues = old.size;
+  }
+
+  /** The session's head stands in the global log, and the newest head map says that it is the latest. */
+  async checkTail() {
+    if (!this.log || !this.head) return;
+    const proof = this.proved("log/head.tlog-proof", this.log);
+    if (!equal(proof.body, encoded(this.headText))) {
+      throw new Fault("the head that is proved to stand in the log is not the one of this session");
+    }
+    await this.checked("receipt", () => this.checkReceipt(proof));
+    const said = this.proved("log/headmap.tlog-proof", this.log);
+    const lines = latin1(said.body).split("\n");
+    if (lines.length !== 6 || lines[0] !== format.MAP_TITLE || lines[1] !== latin1(encoded(this.key.name)) || lines[5]) {
+      throw new Fault("log/headmap.tlog-proof proves no head map");
+    }
+    if (lines[2] !== String(said.index)) throw new Fault("the head map stands at another place in the log than it says");
+    const [latest, size, siblings] = this.mapRow();
+    const root = rootOfMap(this.key.name, this.head.log, latest, size, siblings);
+    if (!equal(root, notes.readHash(lines[4]))) throw new Fault("log/headmap.json does not lead to the root of the head map");
+    if (latest !== proof.index || size !== this.head.size) {
+      throw new Fault(
+        `the newest head of this session is leaf ${latest} with ${size} entries, the bundle shows leaf` +
+          ` ${proof.index} with ${this.head.size}: its end was cut off`,
+      );
+    }
+    Object.assign(this.verdict.head, { leaf: proof.index, latest_as_of: said.index });
+  }
+
+  checkReceipt(proof) {
+    return checkReceipt(this.archive.read("receipts/head.cbor", format.MAX_NOTE), this.key, this.log, proof);
+  }
+
+  mapRow() {
+    const row = canonical(this.archive.read("log/headmap.json", format.MAX_NOTE));
+    const good = row instanceof Map && row.size === 3 && ["index", "siblings", "size"].every((name) => row.has(name));
+    if (!good || ["index", "size"].some((name) => !entries.isInteger(row.get(name)) || row.get(name) < 0)) {
+      throw new Fault("log/headmap.json is malformed");
+    }
+    const siblings = row.get("siblings");
+    if (!Array.isArray(siblings) || siblings.length > 256 || !siblings.every(isDigest)) {
+      throw new Fault("log/headmap.json is malformed");
+    }
+    return [BigInt(row.get("index")), BigInt(row.get("size")), siblings.map(unhex)];
+  }
+
+  checkTimestamp() {
+    if (!this.archive.members.has("log/checkpoint.tsr")) return;
+    const [digest, at] = readTimestamp(this.archive.read("log/checkpoint.tsr", format.MAX_NOTE));
+    if (!equal(digest, sha256(this.archive.read("log/checkpoint", format.MAX_NOTE)))) {
+      throw new Fault("log/checkpoint.tsr stamps another head");
+    }
+    this.verdict.timestamp = { at, signature: "not checked here: use openssl ts -verify" };
+  }
+
+  // --- manifest and head
+
+  /** Every file is one that the log key signed; returns how many entries the bundle says it holds. */
+  async checkManifest() {
+    const data = this.archive.read("manifest.json", format.MAX_TEXT);
+    try {
+      const note = this.archive.read("manifest.note", format.MAX_NOTE);
+      const lines = (await notes.openNote(note, this.key, true)).split("\n");
+      if (lines.length !== 4 || lines[0] !== format.MANIFEST_TITLE || lines[3]) throw new Fault("the note is not that of a manifest");
+      if (!equal(unbase64(lines[2]), sha256(data))) throw new Fault("the note signs another manifest");
+      this.manifestOrigin = lines[1];
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.verdict.fail("manifest", `manifest.note: ${error.message}`);
+    }
+    const manifest = canonical(data);
+    const count = manifestCount(manifest);
+    this.checkFiles(manifest.get("files"), count);
+    return count;
+  }
+
+  checkFiles(files, count) {
+    const expected = new Set(format.layout(count));
+    const members = new Set([...this.archive.members.keys()].filter((name) => !format.OPTIONAL.test(name)));
+    const differing = [...[...expected].filter((name) => !members.has(name)), ...[...members].filter((name) => !expected.has(name))];
+    for (const name of differing.sort()) {
+      this.verdict.fail("manifest", `${name} ${expected.has(name) ? "is missing" : "does not belong in the bundle"}`);
+    }
+    const signed = new Map([...this.archive.members].map(([name, member]) => [name, member.sha256]));
+    signed.delete("manifest.json");
+    signed.delete("manifest.note");
+    for (const name of [...new Set([...files.keys(), ...signed.keys()])].sort()) {
+      if ((files.get(name) ?? null) !== (signed.get(name) ?? null)) {
+        this.verdict.fail("manifest", `${name} is not the file that was signed`);
+      }
+    }
+  }
+
+  async checkHead(expectedLog) {
+    let text, head;
+    try {
+      text = await notes.openNote(this.archive.read("session/checkpoint", format.MAX_NOTE), this.key, false);
+      head = notes.readSessionHead(text, this.key.name);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.verdict.fail("head", `session/checkpoint: ${error.message}`);
+      return;
+    }
+    this.head = head;
+    this.headText = text;
+    this.verdict.head = { log: head.log, size: head.size, root: hex(head.root) };
+    if (this.manifestOrigin && this.manifestOrigin !== `${this.key.name}/s/${head.log}`) {
+      this.verdict.fail("head", "the manifest was signed for another session");
+    }
+    if (expectedLog && head.log !== expectedLog) this.verdict.fail("head", `this is session ${head.log}, want ${expectedLog}`);
+  }
+
+  // --- entries
+
+  /** Check up to 256 entries. A file that cannot be read is reported once; the rest is still checked. */
+  async checkChunk(index, width) {
+    const first = index * format.CHUNK, path = format.tilePath(index, width);
+    const envelopes = this.part(`session/tile/entries/${path}`, first, width, (name) => this.envelopes(name));
+    const disclosures = this.part(`session/disclosures/${path}`, first, width, (name) => this.disclosures(name));
+    const payloads = this.payloads(`session/payload/${path}`, first, width);
+    let waiting = [], held = 0;
+    for (let at = 0; at < width; at++) {
+      const [ciphertext, fault] = payloads.next().value;
+      waiting.push(this.begin(first + at, envelopes[at], ciphertext, fault, disclosures[at]));
+      held += ciphertext?.length ?? 0;
+      if (held > AT_ONCE || at === width - 1) {
+        for (const entry of waiting) await this.checkEntry(entry);
+        [waiting, held] = [[], 0];
+      }
+    }
+    this.listen.progress?.(this.archive.source.size, this.archive.source.size, this.verdict.counts.entries);
+  }
+
+  part(name, first, width, reader) {
+    try {
+      const items = reader(name);
+      if (items.length !== width) throw new Fault(`${name}: got ${items.length} items, want ${width}`);
+      return items;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      this.verdict.fail("chunk", `entries ${first} to ${first + width - 1}: ${error.message}`, first);
+      return new Array(width).fill(null);
+    }
+  }
+
+  envelopes(name) {
+    const data = this.archive.read(name, format.CHUNK * (2 + 0xffff));
+    const result = [];
+    for (let at = 0; at < data.length; ) {
+      const size = data[at] * 256 + (data[at + 1] ?? NaN);
+      if (!(at + 2 + size <= data.length)) throw new Fault(`${name} ends inside an entry`);
+      result.push(data.subarray(at + 2, at + 2 + size));
+      at += 2 + size;
+    }
+    return result;
+  }
+
+  disclosures(name) {
+    const data = this.archive.read(name, format.MAX_TEXT);
+    if (data.length && data.at(-1) !== 10) throw new Fault(`${name} ends inside a line`);
+    const lines = [];
+    for (let at = 0; at < data.length; ) {
+      const end = data.indexOf(10, at);
+      lines.push(canonical(data.subarray(at, end)));
+      at = end + 1;
+    }
+    return lines;
+  }
+
+  /** [ciphertext, fault] per entry; null where the file gives nothing to read. The fault is told with that entry. */
+  *payloads(name, first, width) {
+    let given = 0, fault = null;
+    try {
+      for (const frame of this.archive.frames(name, format.MAX_PAYLOAD)) {
+        given++;
+        if (given <= width) yield [frame, null];
+      }
+      if (given !== width) throw new Fault(`${name}: got ${given} payloads, want ${width}`);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      fault = `entries ${first} to ${first + width - 1}: ${error.message}`;
+    }
+    for (; given < width; given++, fault = null) yield [null, fault && { first, message: fault }];
+  }
+
+  /** What can be found out about an entry by itself, with its payload being opened meanwhile. */
+  begin(seq, data, ciphertext, chunkFault, disclosure) {
+    const entry = { seq, data, ciphertext, chunkFault, envelope: null, fault: null };
+    if (data === null) return entry;
+    entry.envelope = caught(() => {
+      if (!data.length) throw new Fault("the entry is missing");
+      return entries.readEnvelope(data);
+    }, entry);
+    if (!entry.envelope) return entry;
+    entry.disclosure = caught(() => entries.readDisclosure(disclosure, seq), (entry.line = {}));
+    if (!entry.disclosure) return entry;
+    entry.opening = settled(opened(entry.envelope, ciphertext, entry.disclosure));
+    return entry;
+  }
+
+  async checkEntry(entry) {
+    const { seq, data, envelope, chunkFault } = entry, { verdict } = this;
+    if (chunkFault) verdict.fail("chunk", chunkFault.message, chunkFault.first);
+    verdict.counts.entries++;
+    const failures = verdict.counts.failures;
+    let event = null;
+    if (data !== null) {
+      this.tree.add(data);
+      if (entry.fault) verdict.fail("envelope", entry.fault.message, seq, entries.guessKind(data));
+      else this.checkPlace(seq, envelope);
+    }
+    if (envelope) {
+      try {
+        event = await this.disclosed(entry);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        verdict.fail("payload", error.message, seq, envelope.get("kind"));
+      }
+      if (verdict.counts.failures === failures && envelope.get("at") > this.latest) {
+        // Later entries are measured against sound ones only, so that an altered time names one entry.
+        this.latest = envelope.get("at");
+      }
+    }
+    this.story.add(seq, envelope, event);
+    if (envelope) this.listen.entry?.(seq, envelope, event, entry.disclosure?.[0] ?? "");
+  }
+
+  /** The entry belongs here: its number, its log, what it refers to, its time. */
+  checkPlace(seq, envelope) {
+    const kind = envelope.get("kind"), fail = (message) => this.verdict.fail("place", message, seq, kind);
+    if (envelope.get("seq") !== seq) fail(`the entry says it is number ${envelope.get("seq")}, and stands at ${seq}`);
+    if (this.head && envelope.get("log") !== this.head.log) fail(`the entry is of another log: ${envelope.get("log")}`);
+    if (this.head && seq >= this.head.size) fail(`the entry lies beyond the signed head of ${this.head.size} entries`);
+    if (this.sealed && ![format.ERASED_BY, format.PRUNED_BY, format.SEALED_BY].includes(kind)) {
+      fail("it stands behind the seal of its session");
+    }
+    this.sealed ||= kind === format.SEALED_BY;
+    if (envelope.get("ref") >= seq) fail(`it refers to entry ${envelope.get("ref")}, which does not come before it`);
+    this.checkTime(envelope.get("at"), fail);
+  }
+
+  checkTime(text, fail) {
+    const at = microseconds(text);
+    if (at === null) return fail(`${text} is no time`);
+    const future = BigInt(Math.round(this.now * 1000)) + BigInt(format.FUTURE_TOLERANCE) * 1_000_000n;
+    if (at > future || text < "2020") fail(`its time ${text} cannot be`);
+    else if (this.latest && at < microseconds(this.latest) - BigInt(format.CLOCK_TOLERANCE) * 1_000_000n) {
+      fail(`its time ${text} lies before that of an earlier entry, ${this.latest}`);
+    }
+  }
+
+  /** Check the payload against the envelope; the event, or the part of it that is shown, if it is disclosed. */
+  async disclosed({ seq, envelope, ciphertext, disclosure, line, opening }) {
+    if (!disclosure) throw line.fault;
+    const [state] = disclosure, kind = envelope.get("kind"), kid = envelope.get("kid");
+    if (kind === format.ERASED_BY) this.erasures.add(kid);
+    if (kind === format.PRUNED_BY && !DISCLOSED.includes(state)) this.prunings.push([0, seq]);
+    const { digest, event, fault } = await opening;
+    if (ciphertext?.length && digest !== envelope.get("ct")) {
+      throw new Fault("the payload is not the one whose hash the entry holds");
+    }
+    this.verdict.counts[state]++;
+    if (state === "erased") this.erased.set(kid, this.erased.get(kid) ?? []).get(kid).push(seq);
+    if (state === "pruned") this.pruned.push(seq);
+    if (state === "erased" || state === "pruned") return null;
+    if (!ciphertext?.length) throw new Fault("the payload is missing");
+    if (state === "withheld") return null;
+    if (fault) throw fault;
+    if (kind === format.PRUNED_BY) {
+      const hidden = event instanceof Shown && !event.has("ranges");
+      this.prunings.push(...(hidden ? [[0, seq]] : readRanges(event, seq)));
+    }
+    return event;
+  }
+
+  // --- what only the end shows
+
+  checkTree() {
+    this.tree.finish();
+    for (const [name, member] of this.archive.members) {
+      if (/^session\/tile\/[0-9]/.test(name) && this.tree.tiles.get(name) !== member.sha256) {
+        this.verdict.fail("tree", `${name} does not hold the hashes of these entries`);
+      }
+    }
+    if (!this.head) return;
+    if (BigInt(this.tree.size) !== this.head.size) {
+      this.verdict.fail("head", `the signed head has ${this.head.size} entries, got ${this.tree.size}`);
+    }
+    if (!equal(this.tree.root(), this.head.root)) {
+      this.verdict.fail("head", "the signed root is not that of these entries: one was altered, left out, added or moved");
+    }
+  }
+
+  checkErasures() {
+    for (const [kid, seqs] of this.erased) {
+      if (this.erasures.has(kid)) continue;
+      for (const seq of seqs) this.verdict.fail("payload", "said to be erased, and no entry records the erasure", seq);
+    }
+  }
+
+  checkPrunings() {
+    for (const seq of this.pruned) {
+      if (!this.prunings.some(([first, last]) => first <= seq && seq <= last)) {
+        this.verdict.fail("payload", "said to be pruned, and no entry records that", seq);
+      }
+    }
+  }
+}
+
+function manifestCount(manifest) {
+  const good = manifest instanceof Map && manifest.size === 3 && ["entries", "files", "format"].every((name) => manifest.has(name));
+  if (!good || manifest.get("format") !== format.FORMAT || !(manifest.get("files") instanceof Map)) {
+    throw new Fault(`manifest.json is not that of ${format.FORMAT}`);
+  }
+  const count = manifest.get("entries");
+  if (!entries.isInteger(count) || count < 0 || count > format.MAX_ENTRIES) {
+    throw new Fault(`manifest.json: got ${quoted(count)} entries, want 0 to ${format.MAX_ENTRIES}`);
+  }
+  return count;
+}
+
+async function anySigned(lines, text, key) {
+  for (const line of lines) if ((await notes.signed(line, text, key)) !== null) return true;
+  return false;
+}
+
+/** The result of `read`, or null with the fault kept in `place`. */
+function caught(read, place) {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    place.fault = error;
+    return null;
+  }
+}
+
+/** A promise that may be left alone for a while: what it fails with is kept until somebody waits for it. */
+function settled(promise) {
+  promise.catch(() => {});
+  return promise;
+}
+
+/** {digest of the ciphertext, event, fault}: everything that can be said of a payload by itself. */
+async function opened(envelope, ciphertext, [state, opens]) {
+  if (!ciphertext?.length) return {};
+  const digest = await entries.digestOfCiphertext(ciphertext);
+  if (digest !== envelope.get("ct") || !DISCLOSED.includes(state)) return { digest };
+  try {
+    if (state === "partly") return { digest, event: openLeaves(envelope, opens) };
+    const plain = await entries.openPayload(envelope, ciphertext, opens);
+    return { digest, event: entries.readEvent(plain, envelope.get("kind")) };
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return { digest, fault };
+  }
+}
+
+/** The ranges (first and last entry) that entry `seq` says were pruned; they lie before it. Fault otherwise. */
+function readRanges(event, seq) {
+  const ranges = event.get("ranges");
+  if (!Array.isArray(ranges) || !ranges.length) throw new Fault("it names no range of pruned entries");
+  return ranges.map((each) => {
+    const ends = each instanceof Map && each.size === 2 ? [each.get("first"), each.get("last")] : [];
+    if (!ends.length || !ends.every(entries.isInteger)) throw new Fault("a range of pruned entries is malformed");
+    const [first, last] = ends;
+    if (!(first >= 0 && first <= last && last < seq)) throw new Fault(`entries ${first} to ${last} do not lie before it`);
+    return [first, last];
+  });
+}
+
+/** Microseconds since 1970 (a BigInt) of a time of the envelope's form; null if there is no such time. */
+function microseconds(text) {
+  const milliseconds = Date.parse(`${text.slice(0, 23)}Z`);
+  // The language takes 30 February for 1 March, and 24:00 for the next day.
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString() !== `${text.slice(0, 23)}Z` || text < "0001") return null;
+  return BigInt(milliseconds) * 1000n + BigInt(text.slice(23, 26));
+}
+
+const isoSecond = (seconds) => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "+00:00");

@@ -1,0 +1,45 @@
+// Verifies one bundle after another, away from the page, which stays alive whatever a bundle does.
+//
+// In:  {file, trusted, source, demand, now}
+// Out: {progress: {bytes, total, entries}} now and then, {unable: text} if the browser cannot, else at the end
+//      {verdict: its JSON, rows: what is shown of the entries, more: how many are not among them}
+import { unavailable } from "./ed25519.js";
+import { Num } from "./json.js";
+import { verify } from "./verifier.js";
+
+const EVERY = 100; // milliseconds between two tellings
+const ROWS = 50_000; // entries that are listed
+const TEXT = 2_000; // characters of an event that are shown
+
+self.addEventListener("message", async ({ data: job }) => {
+  const unable = await unavailable();
+  if (unable) return self.postMessage({ unable });
+  const rows = [];
+  let last = 0, more = 0;
+  const listen = {
+    progress(bytes, total, entries) {
+      if (performance.now() - last < EVERY) return;
+      last = performance.now();
+      self.postMessage({ progress: { bytes, total, entries } });
+    },
+    entry(seq, envelope, event, state) {
+      if (rows.length < ROWS) rows.push(row(seq, envelope, event, state));
+      else more++;
+    },
+  };
+  const verdict = await verify(job.file, job.trusted, { ...job, listen });
+  self.postMessage({ verdict: verdict.asJson(), rows: verdict.ok ? rows : [], more });
+});
+
+function row(seq, envelope, event, state) {
+  return { seq, at: envelope.get("at"), actor: envelope.get("actor"), kind: envelope.get("kind"), state, event: event && shown(event) };
+}
+
+/** An event for reading, as text. */
+function shown(event) {
+  const text = JSON.stringify(event, (_, value) => {
+    if (value instanceof Map) return Object.fromEntries(value);
+    return value instanceof Num || typeof value === "bigint" ? String(value) : value;
+  }, 1);
+  return text.length > TEXT ? `${text.slice(0, TEXT)} …` : text;
+}
