@@ -78,6 +78,7 @@ READS: Mapping[str, Kind] = {  # every way in which personal text is handed out
     "profile": Kind.PROFILE_READ,
     "subject report": Kind.PROFILE_READ,
     "export": Kind.EXPORTED,
+    "export unmasked": Kind.UNMASKED,
     "access log": Kind.LOG_READ,
     "staff log": Kind.LOG_READ,
 }

@@ -12,7 +12,10 @@ from agentstate.clock import now
 from audit import ledger, staff
 
 
-def record_export(log: UUID, by: str) -> None:
-    """An entry of the staff log: `by` (an actor's id) is about to get an export of `log`. Before its first byte."""
+def record_export(log: UUID, by: str, unmasked: str = "") -> None:
+    """An entry of the staff log: `by` (an actor's id) is about to get an export of `log`, with personal values in clear
+    for the reason `unmasked`, if there is one. Before its first byte.
+    """
     tenant = ledger.read_head(log).tenant
-    staff.record(tenant, now(), "export.made", by, "", {"log": str(log)})
+    facts = {"log": str(log)} | ({"unmasked": unmasked} if unmasked else {})
+    staff.record(tenant, now(), "export.made", by, "", facts)

@@ -10,9 +10,9 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.people.permissions import PermissionDenied
+from agentstate.people.permissions import Permission, PermissionDenied
 from agentstate.people.queries import display_names
-from sessions import export, queries, transcript, words
+from sessions import access, export, queries, transcript, words
 from sessions.queries.privacy import held
 from sessions.views.frame import console
 
@@ -43,6 +43,8 @@ def session_audit(request: HttpRequest, session_id: UUID) -> HttpResponse:
         "names": display_names({row["entry"].actor for row in rows}),
         "holds": held(session_id),
         "may_export": _may_export(request, session_id),
+        "may_unmask": access.may(request.user, Permission.UNMASK, session_id, line.team),
+        "longest_reason": export.LONGEST_REASON,
     }
     return render(request, "audit/session.html", context)
 
@@ -72,7 +74,8 @@ def session_export(request: HttpRequest, session_id: UUID) -> FileResponse:
     """The bundle, as a download."""
     line = queries.session_line(request.user, session_id)
     out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
-    export.write(request.user, session_id, out)
+    unmask = request.POST.get("unmask") == "on"
+    export.write(request.user, session_id, out, unmask=unmask, reason=request.POST.get("reason", ""))
     out.seek(0)
     return FileResponse(out, as_attachment=True, filename=f"{line.reference}.zip", content_type="application/zip")
 

@@ -14,9 +14,10 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from audit import keys, ledger, verify
+from audit import access, keys, ledger, verify
 from audit.export import bundle
 from sessions import commands
+from sessions.models import AccessLine
 from tests import cast
 from tests.shell.bank_world import work
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
@@ -74,7 +75,7 @@ def kind_of(session: UUID, seq: int) -> str:
 
 
 def test_a_real_session_verifies_in_a_process_without_django_or_database(transfer, tmp_path):
-    out = export(transfer, tmp_path)
+    out = export(transfer, tmp_path, "--unmask", "a test")
     key = out.with_name(f"{out.name}.vkey")
     command = [sys.executable, str(ROOT / "audit" / "verify.py"), str(out), "--key", str(key), "--json"]
     result = subprocess.run(
@@ -87,10 +88,47 @@ def test_a_real_session_verifies_in_a_process_without_django_or_database(transfe
 
 
 def test_the_edited_transfer_stands_in_the_verified_export(transfer, tmp_path):
-    with zipfile.ZipFile(export(transfer, tmp_path)) as archive:
+    with zipfile.ZipFile(export(transfer, tmp_path, "--unmask", "a test")) as archive:
         report = archive.read("report.json").decode()
     assert '"minor": 137' in report
     assert "Amount misheard" in report
+
+
+def test_personal_values_are_masked_unless_somebody_says_why_not(transfer, tmp_path):
+    out = export(transfer, tmp_path)
+    with zipfile.ZipFile(out) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    verdict = verify.verify(out, out.with_name(f"{out.name}.vkey").read_text().strip())
+    assert verdict.ok, verdict.failures
+    assert verdict.counts["partly"] > verdict.counts["disclosed"]
+    assert not any(b"Amount misheard" in data or b"that is right" in data for data in files.values())
+    assert b'"minor": 137' in files["report.json"]
+    assert b"transfer" in files["entries.csv"]
+
+
+def test_unmasking_by_command_without_a_reason_is_refused(transfer, tmp_path):
+    with pytest.raises(CommandError, match="why values have to be shown"):
+        export(transfer, tmp_path, "--unmask", " ")
+
+
+def test_a_download_is_masked_and_unmasking_asks_for_reason_and_permission_and_is_recorded(transfer):
+    alice, vera = cast.alice(), cast.vera()
+    address = f"/sessions/{transfer}/export/"
+    masked = b"".join(cast.browser(alice).post(address).streaming_content)
+    assert b"Amount misheard" not in masked
+    assert cast.browser(alice).post(address, {"unmask": "on", "reason": ""}).status_code == 400
+    shown = b"".join(cast.browser(alice).post(address, {"unmask": "on", "reason": "Case 12"}).streaming_content)
+    assert b"Amount misheard" in shown
+    facts = read_facts(alice)
+    assert [read.get("reason") for read in facts if read["what"] == "export unmasked"] == ["Case 12"]
+    assert sum(read["what"] == "export" for read in facts) == 2
+    assert cast.browser(vera).post(address, {"unmask": "on", "reason": "x"}).status_code == 403
+
+
+def read_facts(user) -> list[dict]:
+    """What stands in a reader's access log, read by read."""
+    places = list(AccessLine.objects.filter(reader=user.actor).values_list("log", "seq"))
+    return [read for facts in access.opened(places).values() for read in facts.get("reads", ())]
 
 
 def test_two_exports_of_one_head_are_the_same_bytes(transfer, tmp_path):
@@ -138,10 +176,12 @@ def test_a_folder_that_does_not_exist_is_refused_in_one_line(transfer, tmp_path)
 
 def test_an_export_is_recorded_before_its_first_byte(transfer, tmp_path, monkeypatch):
     recorded = []
-    monkeypatch.setattr("audit.management.commands.export.record_export", lambda log, by: recorded.append((log, by)))
-    monkeypatch.setattr(bundle, "write", lambda *_: recorded.append("written") or bundle.Summary(0, ""))
+    monkeypatch.setattr(
+        "sessions.management.commands.export.record_export", lambda log, by, why: recorded.append((log, by, why))
+    )
+    monkeypatch.setattr(bundle, "write", lambda *_, **__: recorded.append("written") or bundle.Summary(0, ""))
     export(transfer, tmp_path)
-    assert recorded == [(transfer, "system"), "written"]
+    assert recorded == [(transfer, "system", ""), "written"]
 
 
 FLIP = "set_byte({0}, {1}, get_byte({0}, {1}) # 1)"

@@ -1,4 +1,4 @@
-"""`manage.py export SESSION --out FILE`: write a session's verifiable bundle, and the log's key beside it."""
+"""`manage.py export SESSION --out FILE`: write a session's verifiable bundle, masked, and the log's key beside it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agentstate.errors import AgentStateError
+from audit import signer
 from audit.export import bundle, record_export
-from audit.export.gather import Installation, gather
-from audit.export.source import LedgerSource
+from sessions.export import checked, plain_write
 
 BY = "system"  # who may run commands on this machine holds its keys anyway
 
@@ -35,10 +35,13 @@ class Command(BaseCommand):
             metavar="KIND",
             help="keep the content of entries of this kind sealed, e.g. message.added (may be repeated)",
         )
+        parser.add_argument("--unmask", metavar="REASON", help="show personal values too; the reason is recorded")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
-            summary = export(options["session"], options["out"], options["force"], frozenset(options["withhold"]))
+            reason = "" if options["unmask"] is None else checked(options["unmask"])
+            withhold = frozenset(options["withhold"])
+            summary = export(options["session"], options["out"], options["force"], withhold, reason)
         except AgentStateError as error:
             raise CommandError(f"{error} {error.remedy}".strip()) from None
         except OSError as error:
@@ -48,19 +51,18 @@ class Command(BaseCommand):
         self.stdout.write(f"wrote {options['out']}: {summary.size} entries, root {summary.root}")
 
 
-def export(session: UUID, out: Path, force: bool, withhold: frozenset[str]) -> bundle.Summary:
+def export(session: UUID, out: Path, force: bool, withhold: frozenset[str], reason: str) -> bundle.Summary:
     """Write `out` whole, or leave it as it was, and `out`.vkey. CommandError if `out` exists."""
     if out.exists() and not force:
         raise CommandError(f"{out} exists; --force replaces it")
-    own = Installation()
-    record_export(session, BY)
+    record_export(session, BY, reason)
     descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            summary = bundle.write(session, LedgerSource(session), gather(session), own, file, withhold)
+            summary = plain_write(session, file, masked=not reason, withhold=withhold)
             file.flush()
             os.fsync(file.fileno())
-        out.with_name(f"{out.name}.vkey").write_text(f"{own.vkey()}\n", encoding="ascii")
+        out.with_name(f"{out.name}.vkey").write_text(f"{signer.vkey()}\n", encoding="ascii")
         if force:
             os.replace(draft, out)
         else:
