@@ -253,3 +253,85 @@ class Disclosure(models.Model):
 
     class Meta:
         indexes: ClassVar = [models.Index(fields=["session", "-made_at"], name="disclosure_newest")]
+
+
+class Export(models.Model):
+    """An export of many sessions: who asked for which, and how far it is. Its parts are the sessions, chosen when it
+    was asked for. No projection: `sessions.exports` writes it.
+    """
+
+    class State(models.TextChoices):
+        """Waiting and building are under way; the others are ends."""
+
+        WAITING = "waiting"
+        BUILDING = "building"
+        DONE = "done"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+        EXPIRED = "expired"
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey("people.User", on_delete=models.PROTECT, null=True, related_name="+")  # null: the system
+    filter = models.JSONField()  # sessions.exports.choosing.Filter; a customer stands in it by the id of their key
+    masked = models.BooleanField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    problem = models.CharField(max_length=60, blank=True)  # code of the refusal that ended it
+    total = models.IntegerField()
+    built = models.IntegerField(default=0)
+    size = models.BigIntegerField(default=0)  # bytes of all bundles
+    asked_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    mapped = models.BigIntegerField(null=True)  # the head map's leaf in the global log
+    checkpoint = models.BinaryField(null=True)  # the one global head that all bundles prove their session under
+    lease_until = models.DateTimeField(null=True)
+    fence = models.BigIntegerField(default=0)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["user", "-asked_at"], name="export_newest"),
+            models.Index(
+                fields=["asked_at"], name="export_due", condition=models.Q(state__in=["waiting", "building", "done"])
+            ),
+        ]
+
+
+class ExportPart(models.Model):
+    """One session of an export: where its head stands, and its bundle once it is built."""
+
+    class State(models.TextChoices):
+        """Erased: the bundle was deleted, since its data subject was erased."""
+
+        WAITING = "waiting"
+        BUILT = "built"
+        ERASED = "erased"
+
+    pk = models.CompositePrimaryKey("export", "position")
+    export = models.UUIDField()
+    position = models.IntegerField()
+    session = models.UUIDField()
+    team = models.UUIDField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    entries = models.BigIntegerField()  # at least so many; once its place is known, exactly
+    index = models.BigIntegerField(null=True)  # of the session's head in the global log
+    siblings = models.BinaryField(null=True)  # of its row in the head map, 32 bytes each
+    size = models.BigIntegerField(default=0)  # bytes of the bundle
+    crc = models.BigIntegerField(default=0)
+    sha256 = models.BinaryField(null=True)
+    kids = ArrayField(models.UUIDField(), default=list)  # keys of all data subjects that the bundle shows something of
+    wrapped = models.BinaryField(null=True)  # the key of the blocks, sealed under each of these keys in turn
+    row = models.BinaryField(null=True)  # the line of sessions.csv, under the same key
+
+    class Meta:
+        indexes: ClassVar = [GinIndex(fields=["kids"], name="export_part_subjects")]
+
+
+class ExportBlock(models.Model):
+    """A piece of a bundle, deflated and encrypted."""
+
+    pk = models.CompositePrimaryKey("export", "position", "number")
+    export = models.UUIDField()
+    position = models.IntegerField()
+    number = models.IntegerField()
+    data = models.BinaryField()
