@@ -23,7 +23,8 @@ CACHE = HERE.parents[1] / ".venv" / "interop"
 SECONDS = 300  # for one installer
 GO = ("golang-1.19-go", "golang-1.19-src", "golang-golang-x-mod-dev")
 SIGSTORE = "@sigstore/verify@4.1.3"
-PYTHON = ("tlog-scales==0.0.3", "scitt-cose==0.5.0", "agent-memory-integrity==0.6.3")
+PYTHON = ("tlog-scales==0.0.3", "scitt-cose==0.5.0")
+AGMI = "agent-memory-integrity==0.6.3"
 
 
 class Absent(Exception):
@@ -117,6 +118,16 @@ def python_packages() -> Path:
 
     digest = hashlib.sha256(" ".join(PYTHON).encode()).hexdigest()[:12]
     return _brought(f"python-{digest}", bring) / "bin" / "python"
+
+
+@lru_cache
+def agmi() -> Path:
+    """A folder with agmi alone, to be put on the path: its adapter for our ledger needs our own environment."""
+
+    def bring(folder: Path) -> None:
+        _run([str(python_packages()), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), AGMI])
+
+    return _brought("agmi-" + AGMI.rpartition("=")[2], bring)
 
 
 @lru_cache
