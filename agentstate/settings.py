@@ -273,7 +273,7 @@ KEY_ENCRYPTION = env.str("KEY_ENCRYPTION", default="file")  # or `environment`, 
 KEY_ENCRYPTION_KEY = env.str("LEDGER_KEK", default="")
 KEY_ENCRYPTION_KEYS_BEFORE = env.list("LEDGER_KEK_OLD", default=[])
 SIGNER_SOCKET = env.str("SIGNER_SOCKET", default=str(STACK.socket_dir / "signer.sock"))
-LOG_KEY_OVERLAP_DAYS = env.float("LOG_KEY_OVERLAP_DAYS", default=30.0)  # an old log key signs beside the new for so long
+LOG_KEY_OVERLAP_DAYS = env.float("LOG_KEY_OVERLAP_DAYS", default=30.0)  # an old log key signs beside the new that long
 LOG_SECOND_SIGNATURE = env.bool("LOG_SECOND_SIGNATURE", default=False)  # ML-DSA-44 beside Ed25519 under every head
 WITNESSES = env.str("WITNESSES", default="").split()  # vkey and URL in turn; docs/settings.md says how
 WITNESS_EVERY = env.float("WITNESS_EVERY", default=10.0)

@@ -334,9 +334,16 @@ def test_the_agent_knows_each_of_its_questions_again(name: str) -> None:
         assert recall(say("cleared") + " " + say(name, variant, **slots))[0] == name
 
 
+def test_a_complaint_to_an_agent_without_the_tool_for_it_is_heard_all_the_same():
+    request = ModelRequest("scripted", "", (ContextMessage("customer", "I must complain"),), TOOLS, {})
+    answer = ScriptedModel().answer(request)
+    assert "Thank you for telling me" in answer.text
+    assert not answer.calls
+
+
 FRAGMENTS = (
     "yes", "no", "move $300 from savings to checking", "forty-three hundred", "from checking", "the one ending 2207",
-    "ending 0000", f"to account {STRANGER}", "cancel", "what is my balance?", "thanks, bye", "a person please", "hm",
+    "ending 0000", f"to account {STRANGER}", "cancel", "what is my balance?", "thanks, bye", "a person please", "hm", "I complain",
     "try again", "not 300 but 250", "9,999,999,999", "C-1001", "\x00", "{amount}", "\u202eegap", "",
 )  # fmt: skip
 
