@@ -27,8 +27,8 @@ from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
-from tests.signing import SignerThread
 from audit import keys
+from tests.signing import SignerThread
 
 
 def own_state_dir() -> Path:
