@@ -343,8 +343,8 @@ def test_a_complaint_to_an_agent_without_the_tool_for_it_is_heard_all_the_same()
 
 FRAGMENTS = (
     "yes", "no", "move $300 from savings to checking", "forty-three hundred", "from checking", "the one ending 2207",
-    "ending 0000", f"to account {STRANGER}", "cancel", "what is my balance?", "thanks, bye", "a person please", "hm", "I complain",
-    "try again", "not 300 but 250", "9,999,999,999", "C-1001", "\x00", "{amount}", "\u202eegap", "",
+    "ending 0000", f"to account {STRANGER}", "cancel", "what is my balance?", "thanks, bye", "a person please", "hm",
+    "I complain", "try again", "not 300 but 250", "9,999,999,999", "C-1001", "\x00", "{amount}", "\u202eegap", "",
 )  # fmt: skip
 
 
