@@ -181,7 +181,7 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
     guard = batch.guard.sql if batch.guard else ""
     statement = _statement(head_sql, guard, bool(batch.key), tuple(fragment.sql for fragment in batch.also))
     won = run(statement, params)
-    return Head(base.log, base.tenant, size, frontier, batch.seals) if won else None
+    return Head(base.log, base.tenant, size, frontier, batch.seals, leaves[-1]) if won else None
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 from uuid import UUID, uuid5
@@ -63,13 +63,16 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A log's size and frontier as somebody last saw them. A hint: the appending statement compares the size."""
+    """A log's size and frontier as somebody last saw them. A hint: the appending statement compares the size. `leaf` is
+    the hash of the last entry where whoever gives the head knows it.
+    """
 
     log: UUID
     tenant: UUID
     size: int
     frontier: bytes
     sealed: bool = False
+    leaf: bytes = field(default=b"", compare=False)
 
     @property
     def root(self) -> bytes:

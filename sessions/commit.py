@@ -25,6 +25,7 @@ from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
 from audit import erasure, keys, ledger
+from audit.proofs.making import Receipt, receipt_of
 from sessions import live, plans, projections, states
 from sessions.agents.registry import given_for
 from sessions.states import Loaded
@@ -48,11 +49,19 @@ class Committed(msgspec.Struct, frozen=True):
     state: SessionState
     events: tuple[ev.AnyEvent, ...] = ()
     repeated: bool = False  # an earlier command under the same idempotency key wrote them
+    head: ledger.Head | None = None  # of the session after them; None: it is read where it is asked for
 
     @property
     def session(self) -> UUID:
         """The session's id."""
         return self.place.id
+
+    @property
+    def receipt(self) -> Receipt:
+        """What whoever gave the command can hold against us later; of a repeated one, the same again."""
+        if self.head is None or not self.head.leaf or self.head.size != self.seq:
+            return receipt_of(self.session, self.seq)
+        return Receipt(self.session, self.seq, self.head.root, self.head.leaf)
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -269,7 +278,7 @@ def _append(
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
-        return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state)
+        return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state, head=loaded.head)
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
     batch = ledger.Batch(
         drafts=drafts,
@@ -338,7 +347,8 @@ def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEv
         transaction.on_commit(keep)
     else:
         keep()
-    return Committed(loaded.place, batch.command, first, loaded.head.size, loaded.state, tuple(events))
+    head = loaded.head
+    return Committed(loaded.place, batch.command, first, head.size, loaded.state, tuple(events), head=head)
 
 
 def open_session(place: projections.Place, command: Command, author: Author) -> Committed | None:

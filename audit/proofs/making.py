@@ -94,8 +94,9 @@ def entry(log: UUID, seq: int, *, shown: bool = True, pointers: Sequence[str] = 
     """
     at = _anchored(log)
     row = _rows(at, seq, seq + 1)[0]
+    path = _path(at, row)
     opened = _fields(log, row, pointers) if pointers else _opened(log, row, shown)
-    return document.entry(at.trust, at.head, opened, _path(at, row))
+    return document.entry(at.trust, at.head, opened, path)
 
 
 def extract(log: UUID, start: int, end: int, *, shown: bool = True) -> bytes:
@@ -108,7 +109,8 @@ def extract(log: UUID, start: int, end: int, *, shown: bool = True) -> bytes:
         found = subtree.prove_range(start, end, at.size, LogTiles(log))
         return found if subtree.verify_range(found, leaves, at.size, at.root) else None
 
-    return document.extract(at.trust, at.head, [_opened(log, row, shown) for row in rows], _sound(log, proved))
+    found = _sound(log, proved)
+    return document.extract(at.trust, at.head, [_opened(log, row, shown) for row in rows], found)
 
 
 def complete(log: UUID, *, shown: bool = True) -> bytes:
@@ -315,4 +317,7 @@ def _key_and_payload(log: UUID, row: ledger.Row) -> tuple[bytes, bytes]:
     """What opens an entry. Of an erased subject keys.Erased comes first, whatever became of the ciphertext."""
     envelope = ledger.parse_envelope(row.envelope)
     okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), log, row.seq)
-    return okm, ledger.open_row(row)[1]
+    try:
+        return okm, ledger.open_row(row)[1]
+    except keys.Unreadable:
+        raise NotProvable(f"{log}, entry {row.seq}") from None

@@ -17,6 +17,7 @@ from sessions.commit import Committed
 MOST = 500  # rows of one page
 LAST = 2**53  # no log is longer
 REPLAYED = "Idempotency-Replayed"
+RECEIPT = "AgentState-Receipt"
 SESSION = OpenApiParameter("session", UUID, OpenApiParameter.PATH)
 REQUEST = OpenApiParameter("request_id", UUID, OpenApiParameter.PATH)
 AFTER = OpenApiParameter("after", UUID, description="`next` of the page before")
@@ -57,10 +58,22 @@ def valid(serializer: type[shapes.Strict], request: Request) -> dict[str, Any]:
 
 
 def answer(committed: Committed, body: dict[str, Any], status: int) -> Response:
-    """The first answer again for a repeated command, and a header that says so."""
-    return Response(body, status=status, headers={REPLAYED: "true"} if committed.repeated else None)
+    """The first answer again for a repeated command, and a header that says so. The receipt is in a header of every
+    answer, whatever its body.
+    """
+    held = committed.receipt
+    parts = f"session={held.log}; size={held.size}; root={held.root.hex()}; leaf={held.leaf.hex()}"
+    headers = {RECEIPT: parts} | ({REPLAYED: "true"} if committed.repeated else {})
+    return Response(body, status=status, headers=headers)
+
+
+def told(committed: Committed) -> dict[str, Any]:
+    """What a command wrote, with the receipt for it."""
+    held = committed.receipt
+    wrote = {"session": committed.session, "command": committed.command, "first": committed.first}
+    return {**wrote, "seq": committed.seq, "size": held.size, "root": held.root.hex(), "leaf": held.leaf.hex()}
 
 
 def receipt(committed: Committed, status: int = 201) -> Response:
     """What a command wrote."""
-    return answer(committed, shown(shapes.Receipt, committed), status)
+    return answer(committed, told(committed), status)

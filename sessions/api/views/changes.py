@@ -16,7 +16,7 @@ from sessions import commands, queries, states
 from sessions.api import shapes
 from sessions.api.parameters import identifier
 from sessions.api.shapes import changes as forms
-from sessions.api.views.base import READING, SESSION, WRITING, answer, answers, receipt, shown, valid
+from sessions.api.views.base import READING, SESSION, WRITING, answer, answers, receipt, shown, told, valid
 from sessions.commit import Committed
 from sessions.states import UnknownSession
 
@@ -56,7 +56,7 @@ def _changed(committed: Committed) -> dict[str, Any]:
     events = [event for _, event in stored] if committed.repeated else list(committed.events)
     writes = [write for event in events if isinstance(event, ev.StateChanged) for write in event.writes]
     return {
-        **shown(shapes.Receipt, committed),
+        **told(committed),
         "written": [{"path": each.path, "how": each.how, "lost": list(each.lost)} for each in writes],
         "conflicts": [event.conflict for event in events if isinstance(event, ev.ConflictOpened)],
     }
