@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
+from agentstate.errors import Broken
 from audit import globallog, ledger, sequencer, signer, timestamps, witnesses
 from audit.export.bundle import HeadMalformed
 from audit.export.evidence import Evidence, Leaf, MapRow
@@ -17,6 +19,13 @@ TRIES = 10
 WAIT = 3.0  # seconds that an export waits for witnesses, and for the time-stamp authority
 QUORUM = "any-witness"
 logger = logging.getLogger("audit.export")
+
+
+class KeyGone(Broken):
+    """The log's key has changed since this was begun, and the old one signs no more."""
+
+    code = "log_key_gone"
+    remedy = "Ask for the export again."
 
 
 def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
@@ -33,26 +42,70 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
             break  # else a round came in between, and the map is newer than the signature
     else:
         raise sequencer.Unsettled(str(log))
+    row = MapRow(said.place.index, said.place.size, tuple(said.proof.siblings))
+    return anchored(tenant, said.index).evidence(row, held)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A signed head of the global log, and what stands under it whichever session a bundle is of."""
+
+    tenant: UUID
+    size: int
+    checkpoint: bytes  #: with its cosignatures
+    note: bytes  #: without
+    vkey: str  #: the key that signed it
+    map: Leaf
+    policy: bytes
+    rotations: tuple[Leaf, ...]
+    timestamp: bytes
+
+    def evidence(self, row: MapRow, held: Sequence[int] = ()) -> Evidence:
+        """That of the session of which this head's map says `row`."""
+        head = _leaf(self.tenant, row.index, self.size)
+        old_heads = [old for old in held if 0 < old < self.size]
+        return Evidence(
+            checkpoint=self.checkpoint,
+            head=head,
+            map=self.map,
+            row=row,
+            policy=self.policy,
+            receipt=_receipt(head, self),
+            rotations=self.rotations,
+            timestamp=self.timestamp,
+            consistency={old: tuple(globallog.consistency(self.tenant, old, self.size)) for old in old_heads},
+        )
+
+
+def anchored(tenant: UUID, mapped: int) -> Anchor:
+    """The newest signed head, cosigned if that can be had, under which the head map of leaf `mapped` stands."""
     known = signer.known()
     rotations = list(_rotations(tenant, known))
-    anchor = _anchor(tenant, max([said.index, *rotations]) + 1, note.parse_vkey(known.vkey))
-    size = anchor.size
+    found = _anchor(tenant, max([mapped, *rotations]) + 1, note.parse_vkey(known.vkey))
+    return anchored_at(found, mapped)
 
-    def leaf(index: int) -> Leaf:
-        return Leaf(globallog.body(tenant, index), index, tuple(globallog.inclusion(tenant, index, size)))
 
-    head = leaf(said.place.index)
-    return Evidence(
-        checkpoint=anchor.checkpoint,
-        head=head,
-        map=leaf(said.index),
-        row=MapRow(said.place.index, said.place.size, tuple(said.proof.siblings)),
-        policy=policy(),
-        receipt=_receipt(head, anchor),
-        rotations=tuple(leaf(index) for index in rotations),
-        timestamp=_timestamp(anchor),
-        consistency={old: tuple(globallog.consistency(tenant, old, size)) for old in held if 0 < old < size},
+def anchored_at(head: globallog.SignedHead, mapped: int) -> Anchor:
+    """The same for a signed head that was chosen before, with the cosignatures that it had then."""
+    known = signer.known()
+    lines = note.parse(head.note).signatures
+    vkey = next(key for key in reversed(known.vkeys) if any(line.is_by(note.parse_vkey(key)) for line in lines))
+    rotations = (index for index in _rotations(head.tenant, known) if index < head.size)
+    return Anchor(
+        head.tenant,
+        head.size,
+        head.checkpoint,
+        head.note,
+        vkey,
+        map=_leaf(head.tenant, mapped, head.size),
+        policy=policy(vkey),
+        rotations=tuple(_leaf(head.tenant, index, head.size) for index in rotations),
+        timestamp=_timestamp(head),
     )
+
+
+def _leaf(tenant: UUID, index: int, size: int) -> Leaf:
+    return Leaf(globallog.body(tenant, index), index, tuple(globallog.inclusion(tenant, index, size)))
 
 
 def _checked_head(log: UUID) -> ledger.Head:
@@ -91,42 +144,54 @@ def _timestamp(anchor: globallog.SignedHead) -> bytes:
     return stamped.token if stamped else b""
 
 
-def _receipt(head: Leaf, anchor: globallog.SignedHead) -> bytes:
+def _receipt(head: Leaf, anchor: Anchor) -> bytes:
     vkey, signature = signer.sign_receipt(anchor.note)
+    if vkey != anchor.vkey:
+        raise KeyGone()
     return receipt.make(note.parse_vkey(vkey), head.index, anchor.size, head.path, signature)
 
 
-def policy() -> bytes:
+def policy(vkey: str = "") -> bytes:
     """Whom an auditor of this log may trust (C2SP tlog-policy): the log's key, and any one of the configured witnesses
     whose cosignatures verify.py knows. To be compared with the auditor's own.
     """
     cosigners = [each for each in witnesses.configured() if each.key.kind == note.COSIGNATURE]
     named = {each.key.name: Witness(each.key, each.url) for each in cosigners}
-    log = Log(note.parse_vkey(signer.vkey()))
+    log = Log(note.parse_vkey(vkey or signer.vkey()))
     if not named:
         return Policy((log,)).write()
     return Policy((log,), named, {QUORUM: Group(1, tuple(named))}, QUORUM).write()
 
 
 class Installation:
-    """This installation as the one that signs its bundles (see bundle.Signs)."""
+    """This installation as the one that signs its bundles (see bundle.Signs), by its newest key, or by `key`, under
+    which a head was signed earlier: the signer signs by both for as long as its rotation takes.
+    """
+
+    def __init__(self, key: str = "") -> None:
+        self._key = key
 
     def vkey(self) -> str:
         """The log's public key."""
-        return signer.vkey()
+        return self._key or signer.vkey()
 
     def sign_head(self, head: Leaf, checkpoint: bytes) -> bytes:
         """The signed head of a log that is a leaf of the signed global head."""
         said = parse_head(head.body.decode())
         log = UUID(said.origin.rpartition("/s/")[2])
-        return _newest(signer.sign_head(log, said.size, said.root, head.index, head.path, checkpoint))
+        return self._alone(signer.sign_head(log, said.size, said.root, head.index, head.path, checkpoint))
 
     def sign_text(self, text: str) -> bytes:
         """A note over a text that is no head."""
-        return _newest(signer.sign_text(text))
+        return self._alone(signer.sign_text(text))
 
-
-def _newest(signed: bytes) -> bytes:
-    """The note with the signature of the newest key alone; while keys change, the signer adds one of the old key."""
-    text, _, lines = signed.rpartition(b"\n\n")
-    return text + b"\n\n" + lines.splitlines(keepends=True)[0]
+    def _alone(self, signed: bytes) -> bytes:
+        """The note with one key's signature; while keys change, the signer adds one of the old key."""
+        text, _, block = signed.rpartition(b"\n\n")
+        lines = block.splitlines(keepends=True)
+        if self._key:
+            wanted, known = note.parse_vkey(self._key), note.parse(signed).signatures
+            lines = [line for line, read in zip(lines, known, strict=True) if read.is_by(wanted)]
+            if not lines:
+                raise KeyGone()
+        return text + b"\n\n" + lines[0]
