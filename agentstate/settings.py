@@ -13,6 +13,7 @@ import environ
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from agentstate import workers
 from agentstate.stack.endpoints import endpoints
 
 env = environ.Env()
@@ -243,6 +244,7 @@ CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_ADD_HEADERS_FUNCTION = workers.add_policy
 WHITENOISE_USE_FINDERS = True  # straight from the checkout: nothing to collect before the first start
 
 # --- time and language ------------------------------------------------------------------------------------------

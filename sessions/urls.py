@@ -18,6 +18,7 @@ from sessions.views import (
     profiles,
     session,
     state,
+    verifying,
     versions,
     wall,
 )
@@ -48,6 +49,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/chart/", charts.session_chart, name="session_chart"),
     path("charts/", charts.chart_list, name="charts"),
     path("charts/<str:name>/", charts.chart, name="chart"),
+    path("verify/", verifying.verify, name="verify"),
     path("audit/", lists.audit, name="audit"),
     path("audit/access/", auditing.access_log, name="audit_access"),
     path("audit/samples/", auditing.samples, name="audit_samples"),

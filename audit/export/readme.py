@@ -15,6 +15,9 @@ To verify it you need three things, and only the first is in this file:
 
 It ends with status 0 only if everything holds. --json prints the verdict for programs.
 
+Without Python: the page /verify/ at the operator's address gives the same verdict. It reads this file in your
+browser and uploads nothing. It is the operator's page, though; the verifier can be a copy of your own.
+
 What that proves: the operator's log key signed a head of this session; exactly the entries in this file, in
 this order, with none left out, altered or added, are what that head covers; every disclosed content is the
 one recorded; every approved action rests on the approval recorded before it; the report is the one signed.

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ELSEWHERE = {
     "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
-    "session_vkey",
+    "session_vkey", "verify",
     "chat", "chat_with", "chat_changes", "chat_say",
     "session_stop",
     "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",

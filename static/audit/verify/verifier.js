@@ -10,6 +10,7 @@ import { checkReceipt, readHashes, readProof, rootOfMap } from "./globallog.js";
 import { byCodePoint, canonical, Shown } from "./json.js";
 import * as notes from "./notes.js";
 import { Policy, readPolicy } from "./policy.js";
+import { readReceipt } from "./receipt.js";
 import { quoted } from "./spelling.js";
 import { Story } from "./story.js";
 import { readTimestamp } from "./timestamp.js";
@@ -23,25 +24,39 @@ const DISCLOSED = ["disclosed", "partly"];
  * The verdict on a bundle.
  *
  * file: a File or Blob. trusted: a vkey (text) or a policy (bytes). demand: what the auditor asks for beyond a sound
- * bundle: {session, held, heldProof (bytes), minSize, maxAge (seconds)}. now: milliseconds since 1970.
+ * bundle: {session, held, heldProof, receipt (bytes), minSize, maxAge (seconds)}. now: milliseconds since 1970.
  * listen: {progress(bytes read, bytes in all, entries), entry(seq, envelope, event, state)}.
  */
 export async function verify(file, trusted, { source = "given", demand = {}, now = Date.now(), listen = {} } = {}) {
   const verdict = new Verdict();
   try {
+    const wanted = readDemand(demand, verdict);
+    if (!wanted) return verdict;
     const policy = typeof trusted === "string" ? new Policy([notes.readVkey(trusted)], "none") : readPolicy(trusted);
     if (!policy.logs.length) throw new Fault("the policy names no log");
     verdict.key = { vkey: policy.logs[0].vkey, source };
     const tell = (bytes, count = 0) => listen.progress?.(bytes, file.size, count);
     const archive = new Archive(new Source(file), verdict, tell);
     await archive.scan();
-    await new Verifier(archive, policy, verdict, now, listen).run(demand);
+    await new Verifier(archive, policy, verdict, now, listen).run(wanted);
   } catch (error) {
     if (error instanceof Fault) verdict.fail("bundle", error.message);
     else if (error instanceof Unreadable) verdict.fail("bundle", `cannot be read: ${error.message}`);
     else verdict.fail("bundle", `cannot be checked: ${error?.name}`); // whatever a hostile file provokes is a verdict
   }
   return verdict;
+}
+
+/** The demand with what it gives as bytes read; null, and a failure, where that is not what it has to be. */
+function readDemand(demand, verdict) {
+  try {
+    const heldProof = demand.heldProof && readHashes(demand.heldProof);
+    return { ...demand, heldProof, receipt: demand.receipt && readReceipt(demand.receipt) };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    verdict.fail("key", error.message);
+    return null;
+  }
 }
 
 class Verifier {
@@ -64,9 +79,12 @@ class Verifier {
     this.pruned = []; // entries said to be pruned
     this.prunings = []; // the ranges that entries name; [0, seq] where one is not disclosed
     this.sealed = false;
+    this.acknowledged = null; // what somebody was told when they gave a command
+    this.kept = false; // whether the first entries are those that were acknowledged
   }
 
   async run(demand) {
+    this.acknowledged = demand.receipt ?? null;
     await this.checked("log", () => this.checkLog(demand));
     const count = await this.checkManifest();
     await this.checkHead(demand.session ?? "");
@@ -74,6 +92,7 @@ class Verifier {
     await this.checked("timestamp", () => this.checkTimestamp());
     for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
     this.checkTree();
+    await this.checked("receipt", () => this.checkAcknowledged());
     this.checkErasures();
     this.checkPrunings();
     this.verdict.finished = true;
@@ -180,7 +199,7 @@ class Verifier {
     const [text] = notes.splitNote(demand.held);
     const old = notes.readLogHead(text, this.key.name);
     const name = `log/consistency/${old.size}`;
-    let path = demand.heldProof ? readHashes(demand.heldProof) : null;
+    let path = demand.heldProof ?? null;
     if (!path && this.archive.members.has(name)) path = readHashes(this.archive.read(name, format.MAX_NOTE));
     if (!path && old.size > 0n && old.size < this.log.size) {
       throw new Fault(`the bundle holds no proof from the head of ${old.size} entries; give one with --consistency`);
@@ -394,6 +413,7 @@ class Verifier {
     let event = null;
     if (data !== null) {
       this.tree.add(data);
+      this.compareAcknowledged(data);
       if (entry.fault) verdict.fail("envelope", entry.fault.message, seq, entries.guessKind(data));
       else this.checkPlace(seq, envelope);
     }
@@ -477,6 +497,24 @@ class Verifier {
     if (!equal(this.tree.root(), this.head.root)) {
       this.verdict.fail("head", "the signed root is not that of these entries: one was altered, left out, added or moved");
     }
+  }
+
+  compareAcknowledged(data) {
+    const told = this.acknowledged;
+    if (told && BigInt(this.tree.size) === told.size) {
+      this.kept = equal(this.tree.root(), told.root) && equal(leafHash(data), told.leaf);
+    }
+  }
+
+  /** The session holds what somebody was told when they gave a command. */
+  checkAcknowledged() {
+    const told = this.acknowledged;
+    if (!told) return;
+    if (this.head?.log !== told.session) throw new Fault(`the receipt is of session ${told.session}`);
+    if (this.head.size < told.size) {
+      throw new Fault(`${told.size} entries were acknowledged, and there are ${this.head.size}: its end was cut off`);
+    }
+    if (!this.kept) throw new Fault(`the first ${told.size} entries are not those that were acknowledged`);
   }
 
   checkErasures() {
