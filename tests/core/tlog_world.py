@@ -15,6 +15,7 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -30,6 +31,7 @@ from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
 from audit.tlog import fields, note, receipt
 from audit.tlog.checkpoint import Checkpoint
+from tests.core import judged
 from tests.shared_data import shared_data
 
 ORIGIN = "log.example/test"
@@ -364,11 +366,22 @@ def resign(files: dict[str, bytes], signer: TestSigner = SIGNER, entries: int | 
     return rest | {"manifest.json": raw, "manifest.note": signer.sign_text(text)}
 
 
-def check(data: bytes, folder: Path, vkey: str | bytes = "", **options: Any) -> verify.Verdict:
+def check(
+    data: bytes,
+    folder: Path,
+    vkey: str | bytes = "",
+    *,
+    log: str = "",
+    now: datetime | None = None,
+    demand: verify.Demand | None = None,
+) -> verify.Verdict:
     """The verdict on these bytes, by the log key or policy that the auditor trusts."""
     path = folder / "bundle"
     path.write_bytes(data)
-    return verify.verify(path, vkey or SIGNER.vkey(), **options)
+    now, demand = now or datetime.now(UTC), demand or verify.Demand(session=log)
+    verdict = verify.verify(path, vkey or SIGNER.vkey(), now=now, demand=demand)
+    judged.note(data, vkey or SIGNER.vkey(), now, demand, verdict)
+    return verdict
 
 
 def named(verdict: verify.Verdict) -> set[int | None]:
