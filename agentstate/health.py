@@ -1,14 +1,22 @@
-"""`GET /healthz`: 200 only when database, Valkey and a worker answer."""
+"""`GET /healthz`: 200 only when database, Valkey and a worker answer. `GET /healthz/ledger`: 200 only when what is
+written is also sequenced and signed.
+
+Two addresses, because a load balancer must not take away what still serves: without sequencer and signer sessions go
+on. What is told is no more than the public log tells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from django.core.cache import cache
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 
 from agentstate.celery import app
+from agentstate.people.queries import the_tenant
+from audit import condition
 
 WORKER_TIMEOUT = 1.0  # seconds
 
@@ -18,6 +26,37 @@ def healthz(request: HttpRequest) -> JsonResponse:
     parts = {name: _answers(check) for name, check in _CHECKS.items()}
     well = all(parts.values())
     return JsonResponse({"ok": well, **parts}, status=200 if well else 503)
+
+
+def ledger(request: HttpRequest) -> JsonResponse:
+    """Sequencer, signer, the age of the newest signed head, the heads that wait, and each witness's newest cosignature;
+    ages in seconds. 503 when heads are not signed as they should be, or that cannot be found out. A silent witness
+    alone is no 503: it holds up nothing.
+    """
+    try:
+        found, seen = _ledger()
+    except Exception:
+        found, seen = {"ok": False}, {}
+    return JsonResponse({**found, "witnesses": seen}, status=200 if found["ok"] else 503)
+
+
+def _ledger() -> tuple[dict[str, Any], dict[str, float | None]]:
+    tenant = the_tenant().pk
+    now, signs = condition.read(tenant), condition.signer_answers()
+    found = {
+        "ok": now.well and signs,
+        "sequencer": now.sequencing,
+        "signer": signs,
+        "trouble": now.told.code if now.told else "",
+        "signed_age": now.signed_age,
+        "waiting": now.waiting,
+        "lag": now.lag,
+    }
+    ages = {
+        each.name: None if each.at is None else (now.read_at - each.at).total_seconds()
+        for each in condition.witnesses_seen(tenant)
+    }
+    return found, ages
 
 
 def _answers(check: Callable[[], bool]) -> bool:

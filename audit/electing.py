@@ -11,7 +11,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -28,6 +27,8 @@ from audit.tlog.downtime import Downtime
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
 HEARTBEAT = 2.0  # seconds between two signs of life
 PAUSE = 0.005  # seconds between two rounds, at least
+ALTERED = "head_altered"  # the trouble that heads of single logs are left out
+NAMED = 5  # logs in its detail
 REST = 2.0  # seconds after a round that was refused, or without a signer or a database
 log = logging.getLogger("audit.sequencer")
 
@@ -66,6 +67,7 @@ class Term:
         self._downtimes: list[Downtime] = []
         self._knows_downtimes = False
         self._said = ""
+        self._told: tuple[str, str] | None = None  # what the row says, once we wrote it
 
     def __enter__(self) -> Term:
         params = connection.get_connection_params()
@@ -115,9 +117,26 @@ class Term:
             if str(error) != self._said:
                 log.error("%s", error)
             self._said, self._knows_downtimes = str(error), False
+            self._tell(error.code, error.detail)
             return None
         self._said = ""
+        if done.altered:
+            self._tell(ALTERED, ", ".join(map(str, done.altered[:NAMED])))
+        else:
+            self._tell("", "")
         return done
+
+    def _tell(self, code: str, detail: str) -> None:
+        """Let whoever looks after the installation see (audit.condition) what is wrong, or that nothing is any more."""
+        if (code, detail) == self._told:
+            return
+        run(
+            "UPDATE audit_gstate SET trouble = %(code)s, trouble_detail = %(detail)s,"
+            " trouble_at = CASE WHEN %(code)s = '' THEN NULL WHEN trouble = %(code)s THEN trouble_at ELSE now() END"
+            " WHERE tenant = %(tenant)s AND fence = %(fence)s RETURNING 1",
+            {"tenant": self.tenant, "fence": self._fence, "code": code, "detail": detail},
+        )
+        self._told = code, detail
 
     def _round(self) -> Round:
         """One look: a round, which may find nothing to do."""
@@ -162,9 +181,3 @@ def unrecorded_downtimes(tenant: UUID) -> list[Downtime]:
         for each in signer.known().downtimes
         if each.since not in recorded
     ]
-
-
-def last_alive(tenant: UUID) -> datetime | None:
-    """When the elected sequencer last said that it runs."""
-    rows = run("SELECT alive_at FROM audit_gstate WHERE tenant = %(tenant)s", {"tenant": tenant})
-    return rows[0][0] if rows else None

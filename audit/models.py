@@ -117,6 +117,9 @@ class GlobalState(models.Model):
     mapped = models.BigIntegerField(default=-1)  # index of the newest head map
     mapped_at = models.DateTimeField(null=True)
     alive_at = models.DateTimeField(null=True)  # when a sequencer last said that it runs
+    trouble = models.TextField(db_default="")  # why nothing can be signed (an error's code); empty: it can
+    trouble_detail = models.TextField(db_default="")
+    trouble_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "audit_gstate"
@@ -152,6 +155,9 @@ class Cosignature(models.Model):
     name = models.TextField()
     at = models.DateTimeField()
     line = models.TextField()
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["tenant", "name", "-at"], name="audit_cosignature_newest")]
 
 
 class Timestamp(models.Model):

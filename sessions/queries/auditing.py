@@ -20,7 +20,8 @@ from agentstate.errors import Invalid
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import Permission, PermissionDenied, narrow_grants, teams_with
 from audit import access as log
-from audit import globallog, keys, ledger, sampling, staff
+from audit import condition, globallog, keys, ledger, sampling, staff
+from audit.condition import Condition, WitnessSeen
 from audit.models import Gap
 from audit.tlog import tree
 from sessions import access
@@ -347,6 +348,12 @@ def gaps(user: Person, *, before: int | None = None, limit: int = PAGE) -> list[
     if before is not None:
         rows = rows.filter(index__lt=before)
     return [GapLine(row.index, row.part, row.since, row.until) for row in rows.order_by("-index")[:limit]]
+
+
+def keeping(user: Person) -> tuple[Condition, list[WitnessSeen]]:
+    """How the log is kept up now, and what the configured witnesses cosigned last. Raises PermissionDenied."""
+    auditor = _must_audit(user)
+    return condition.read(auditor.tenant_id), condition.witnesses_seen(auditor.tenant_id)
 
 
 def readers(user: Person) -> list[User]:

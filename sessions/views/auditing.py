@@ -20,6 +20,7 @@ from agentstate.people import grants
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import GRANTABLE, Permission, PermissionDenied, Role, teams_with
 from agentstate.people.queries import display_names
+from audit import condition
 from sessions import words
 from sessions.access import Kind
 from sessions.queries import auditing as queries
@@ -140,12 +141,16 @@ def _midnight(text: str, field: str) -> datetime | None:
 @console
 @require_safe
 def gaps(request: HttpRequest) -> HttpResponse:
-    """When sequencer or signer did not run."""
+    """How the log is kept up now, and when sequencer or signer did not run."""
     before = request.GET.get("before", "")
     lines = queries.gaps(request.user, before=_leaf(before) if before else None, limit=PAGE + 1)
+    present, witnesses = queries.keeping(request.user)
     context = {
         "here": "audit",
         "part": "gaps",
+        "now": present,
+        "most": condition.MOST,
+        "witnesses": witnesses,
         "lines": [(line, PARTS.get(line.part, words.plain(line.part))) for line in lines[:PAGE]],
         "older": lines[PAGE - 1].index if len(lines) > PAGE else None,
     }

@@ -17,6 +17,7 @@ from agentstate import clock
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
+from audit import condition
 from audit.keys import Erased
 from sessions import queries
 from sessions.queries import privacy as subjects
@@ -51,6 +52,13 @@ class Shell:
     def may_serve_subjects(self) -> bool:
         """Whether the page about erasures, legal holds and retention is theirs."""
         return subjects.may_open(self.person) if self.person else False
+
+    @cached_property
+    def trouble(self) -> condition.Trouble | None:
+        """What is wrong with the ledger, for who looks after an installation: what they see before anything else."""
+        if self.person is None or not teams_with(self.person, Permission.CONFIGURE):
+            return None
+        return condition.read(self.person.tenant_id).told
 
     @cached_property
     def may_play_caller(self) -> bool:

@@ -59,6 +59,7 @@ PAGES: dict[str, str | None] = {
     "privacy/retention/": None,
     "privacy/erasures/<uuid:erasure_id>/": None,
     "healthz": None,
+    "healthz/ledger": None,
     "log/checkpoint": None,
     "log/tile/entries/<path:path>": None,
     "log/tile/<path:path>": None,
