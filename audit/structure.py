@@ -49,8 +49,7 @@ def log_of(tenant: UUID) -> UUID:
 
 def record(tenant: UUID, at: datetime) -> bool:
     """Add an entry if anything changed since the last; whether it did. What a start at the same time added counts."""
-    present, log = now_made_of(), log_of(tenant)
-    recorded = history(tenant)
+    present, recorded = now_made_of(), history(tenant)
     if recorded and recorded[-1] == present:
         return False
     batch = ledger.Batch(
@@ -60,9 +59,8 @@ def record(tenant: UUID, at: datetime) -> bool:
         at=stamp(at),
         command=new_id(),
     )
-    if recorded:
-        return ledger.append(ledger.read_head(log), batch) is not None
-    return ledger.create(log, tenant, batch) is not None
+    log = log_of(tenant)
+    return ledger.create(log, tenant, batch) is not None or ledger.append(ledger.read_head(log), batch) is not None
 
 
 def history(tenant: UUID) -> list[dict[str, Any]]:

@@ -89,7 +89,10 @@ def anchored_at(head: globallog.SignedHead, mapped: int) -> Anchor:
     """The same for a signed head that was chosen before, with the cosignatures that it had then."""
     known = signer.known()
     lines = note.parse(head.note).signatures
-    vkey = next(key for key in reversed(known.vkeys) if any(line.is_by(note.parse_vkey(key)) for line in lines))
+    signed = (key for key in reversed(known.vkeys) if any(line.is_by(note.parse_vkey(key)) for line in lines))
+    vkey = next(signed, "")
+    if not vkey:
+        raise globallog.Altered(f"The head of {head.size} leaves is signed by no key of this log.")
     rotations = (index for index in _rotations(head.tenant, known) if index < head.size)
     return Anchor(
         head.tenant,

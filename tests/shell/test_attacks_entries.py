@@ -141,12 +141,34 @@ def test_an_inserted_entry_that_gets_signed_is_named_for_nobody_without_the_subj
     assert named(verdict_of(held, tmp_path)) == {6}
 
 
-def inserted(superuser: Superuser, log, seq: int) -> None:
+def inserted(superuser: Superuser, log, seq: int, **facts: str) -> None:
     """An entry that the application never wrote, as good as one can be made without a key."""
     model = next(ledger.read_rows(log, 3))
-    envelope = canonical.dumps({**canonical.loads(model.envelope), "seq": seq, "cmd": str(uuid4())})
+    envelope = canonical.dumps({**canonical.loads(model.envelope), "seq": seq, "cmd": str(uuid4()), **facts})
     superuser.run("INSERT INTO audit_entry (log, seq, envelope) VALUES (%s, %s, %s)", log, seq, envelope)
     superuser.run("INSERT INTO audit_payload (log, seq, ciphertext) VALUES (%s, %s, %s)", log, seq, model.ciphertext)
+
+
+def test_an_entry_forged_under_a_key_that_never_was_shows_as_erased_without_a_record_of_staff_behind_it(
+    superuser, tmp_path
+):
+    """The limit of what the session's own log shows: who owns the database can add entries before they are signed, of
+    which nobody can read a word. That they stand for an erasure is contradicted by the log of staff, whose entries
+    cannot be forged without a key.
+    """
+    held, nobody = kept(talk()), uuid4()
+    superuser.run(
+        "INSERT INTO audit_subjectkey (kid, tenant, blind, kek_ref, created, destroyed_at) VALUES"
+        " (%s, %s, %s, 'gone', now(), now())",
+        *(nobody, TENANT, nobody.bytes),
+    )
+    for seq, kind in ((6, "message.added"), (7, "subject.erased")):
+        inserted(superuser, held.log, seq, kid=str(nobody), kind=kind)
+    superuser.rehash(held.log)
+    assert found_by(held, tmp_path) == set()
+    told = ledger.run("SELECT count(*) FROM audit_erasurerequest WHERE kid = %(kid)s", {"kid": nobody})
+    assert told == [(0,)]
+    assert verdict_of(held, tmp_path).counts["erased"] == 2
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -264,7 +286,7 @@ def test_a_signed_head_of_a_size_that_the_log_never_had_leads_to_no_export(more,
     note = liar.sign_text(Checkpoint(settings.LOG_ORIGIN, size, b"r" * 32).body())
     forged = "INSERT INTO audit_signedhead (tenant, size, signed_at, note) VALUES (%s, %s, now(), %s)"
     superuser.run(forged, TENANT, size, note)
-    with pytest.raises(globallog.NotThere):
+    with pytest.raises(globallog.Altered, match="signed by no key of this log"):
         exported(held.log, tmp_path)
 
 
