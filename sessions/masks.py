@@ -109,6 +109,7 @@ SHOWN: Mapping[str, Forms] = {
     "state.changed": _words("by") | _ids("change") | _numbers("seen"),
     "conflict.opened": _words("rule") | _ids("conflict", "change") | _numbers("quorum", "seen"),
     "value.proposed": _ids("conflict"),
+    "value.proved": _words("path") | _numbers("state", "written"),
     "vote.cast": _words("by") | _ids("conflict", "proposal"),
     "conflict.ended": _words("outcome", "by") | _ids("conflict", "proposal"),
     "session.rolled_back": _words("by") | _numbers("to", "epoch", "more"),

@@ -6,7 +6,8 @@ from __future__ import annotations
 def connect() -> None:
     """Import what registers itself."""
     import sessions.agents.bank
-    import sessions.tools.bank  # noqa: F401
+    import sessions.tools.bank
+    import sessions.tools.proofs  # noqa: F401
     from audit.export import report as reports
     from sessions import report
     from sessions.agents import choice

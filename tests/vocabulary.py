@@ -37,6 +37,7 @@ OPERATIONS = {
     "Signal": "send_signal",
     "Migrate": "migrate_state",
     "Prune": "prune_state",
+    "Prove": "prove_value",
     "Pin": "pin_message",
     "Unpin": "unpin_message",
     "Rate": "rate_message",
@@ -142,6 +143,7 @@ PAGES = {
     "chart.moved": "session_chart",
     "state.migrated": "session_state",
     "state.pruned": "session_state",
+    "value.proved": "session_audit",
 }
 
 # kind of a profile's event -> page

@@ -40,6 +40,13 @@ class NoSuchEntry(Refused):
     status = 404
 
 
+class NoSuchField(Refused):
+    """The entry has no such field that could be shown alone."""
+
+    code = "no_such_field"
+    status = 404
+
+
 class NotKept(Refused):
     """The log does not hold what this receipt says: it was cut off, altered, or the receipt is not from here."""
 
@@ -90,7 +97,7 @@ class _Anchored:
 def entry(log: UUID, seq: int, *, shown: bool = True, pointers: Sequence[str] = ()) -> bytes:
     """The proof of one entry: opened in full, in the fields at `pointers`, or (not `shown`) not at all.
 
-    Raises NoSuchEntry, NotProvable, fields.BadFields, ledger.UnknownLog, signer.SignerDown, signer.HeadRefused.
+    Raises NoSuchEntry, NoSuchField, NotProvable, ledger.UnknownLog, signer.SignerDown, signer.HeadRefused.
     """
     at = _anchored(log)
     row = _rows(at, seq, seq + 1)[0]
@@ -309,7 +316,10 @@ def _fields(log: UUID, row: ledger.Row, pointers: Sequence[str]) -> Opened:
         return Opened(row.envelope, closed="pruned")
     except keys.Erased:
         return Opened(row.envelope, closed="erased")
-    found = {each.index: each for pointer in pointers for each in fields.disclose(okm, payload, pointer)}
+    try:
+        found = {each.index: each for pointer in pointers for each in fields.disclose(okm, payload, pointer)}
+    except fields.BadFields as error:
+        raise NoSuchField(str(error)[:200]) from None
     return Opened(row.envelope, fields=tuple(found[index] for index in sorted(found)))
 
 

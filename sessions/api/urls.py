@@ -83,6 +83,7 @@ urlpatterns = [
     path("sessions/<str:session>/proofs/absence", proofs.AbsenceProof.as_view()),
     path("sessions/<str:session>/proofs/consistency", proofs.ConsistencyProof.as_view()),
     path("sessions/<str:session>/proofs/receipt", proofs.ReceiptProof.as_view()),
+    path("sessions/<str:session>/proofs/values", proofs.ValueProof.as_view()),
     path("proofs/log-consistency", proofs.LogConsistencyProof.as_view()),
     path("proofs/check", proofs.ProofCheck.as_view()),
     path("requests", requests.Requests.as_view()),

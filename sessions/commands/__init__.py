@@ -13,6 +13,7 @@ from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
+from sessions.commands.proving import prove_value
 from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "promote",
     "propose_plan",
     "propose_value",
+    "prove_value",
     "resume",
     "roll_back",
     "save_plan",

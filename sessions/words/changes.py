@@ -55,6 +55,7 @@ TELL: dict[str, Tell] = {
     "vote.cast": lambda data, tool: Sentence("Voted", data.get("reason", ""), "p"),
     "conflict.ended": _settled,
     "state.migrated": _migrated,
+    "value.proved": lambda data, tool: Sentence("Made a proof", f"{plain(data['path'])}: {value(data['value'])}"),
     "state.pruned": lambda data, tool: Sentence(
         "Cleared out what nothing reads", ", ".join(data["paths"][:MOST_FACTS])
     ),

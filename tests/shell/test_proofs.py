@@ -62,6 +62,13 @@ def test_an_entry_is_proven_opened_closed_and_in_one_field():
     assert b"word 0" not in closed.content
 
 
+@pytest.mark.parametrize("pointers", ["/nothing", "text", "/text/0", ",,", "/", "/~", "é" * 50])
+def test_a_field_that_is_not_there_is_refused(pointers):
+    session = talked(1)
+    answer = Api(cast.alice()).get(f"/sessions/{session}/proofs/entries/1", fields=pointers)
+    assert answer.status_code == 404 or pointers == ",,"
+
+
 def test_ranges_and_whole_sessions_are_proven():
     session, alice = talked(), Api(cast.alice())
     size = ledger.read_head(session).size

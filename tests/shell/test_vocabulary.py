@@ -147,6 +147,7 @@ def disagree(people: People, session: str) -> None:
 
 def go_back_and_fork(people: People, session: str) -> str:
     """A name, the form of the state, a rollback; the fork that takes over."""
+    people.ask("alice", "prove_value", {"path": "state.goal"}, session=session)
     people.ask("alice", "name_checkpoint", {"name": "here"}, session=session)
     people.ask("alice", "migrate_state", {"to": 1, "hold": True}, session=session)
     people.ask("alice", "prune_state", session=session)

@@ -42,6 +42,7 @@ from agentstate.engine.events.plans import (
     SubjectErased,
     TaskTaken,
 )
+from agentstate.engine.events.proving import ValueProved
 from agentstate.engine.events.runs import (
     CallProposed,
     ModelAnswered,
@@ -149,6 +150,7 @@ AnyEvent = (
     | ChartMoved
     | StateMigrated
     | StatePruned
+    | ValueProved
 )
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
@@ -251,6 +253,7 @@ __all__ = [
     "TopicSwitched",
     "UserAdapted",
     "ValueProposed",
+    "ValueProved",
     "VoteCast",
     "Write",
     "decode",

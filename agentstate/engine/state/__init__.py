@@ -30,6 +30,7 @@ from agentstate.engine.state.changes import (
 from agentstate.engine.state.charts import chart_moved
 from agentstate.engine.state.data import data_added
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
+from agentstate.engine.state.proving import value_proved
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
@@ -119,6 +120,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ChartMoved: chart_moved,
     ev.StateMigrated: schema.state_migrated,
     ev.StatePruned: schema.state_pruned,
+    ev.ValueProved: value_proved,
 }
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import ExactText, Strict, choices
-from sessions.api.shapes.values import AnyValue
+from sessions.api.shapes.fields import ExactText, Key, Strict, choices
+from sessions.api.shapes.values import AnyValue, ExactNumber
 
 PROOF_KIND = choices(("entry", "range", "session", "absence", "consistency"))
 MAX_VKEY = 500  # characters
@@ -33,6 +33,14 @@ class CheckProof(Strict):
     proof = AnyValue(help_text="a proof document as object or as text, or a tlog-proof as text")
     vkey = ExactText(max_length=MAX_VKEY, required=False, help_text="a log's key; without it, this log's own")
     session = ExactText(max_length=36, required=False, help_text="the session that it has to be about")
+
+
+class ProveValue(Strict):
+    """A place of the state, now or after so many entries."""
+
+    path = ExactText(max_length=400, help_text="state.<name>[.<name>...]")
+    of = ExactNumber(required=False, min_value=1, max_value=2**53, help_text="entries; without it, the state now")
+    idempotency_key = Key()
 
 
 class CheckFailure(serializers.Serializer[Any]):

@@ -61,10 +61,14 @@ def answer(committed: Committed, body: dict[str, Any], status: int) -> Response:
     """The first answer again for a repeated command, and a header that says so. The receipt is in a header of every
     answer, whatever its body.
     """
+    return Response(body, status=status, headers=receipt_headers(committed))
+
+
+def receipt_headers(committed: Committed) -> dict[str, str]:
+    """The receipt of a command, and whether it was repeated."""
     held = committed.receipt
     parts = f"session={held.log}; size={held.size}; root={held.root.hex()}; leaf={held.leaf.hex()}"
-    headers = {RECEIPT: parts} | ({REPLAYED: "true"} if committed.repeated else {})
-    return Response(body, status=status, headers=headers)
+    return {RECEIPT: parts} | ({REPLAYED: "true"} if committed.repeated else {})
 
 
 def told(committed: Committed) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from rest_framework.views import APIView
 from audit import signer, verify
 from audit.proofs.making import NoSuchEntry
 from audit.tlog import canonical
+from sessions import commands
 from sessions.api.parameters import Parameters, identifier
 from sessions.api.shapes import proofs as forms
-from sessions.api.views.base import LAST, READING, SESSION, WRITING, answers, shown, valid
+from sessions.api.views.base import LAST, READING, SESSION, WRITING, answers, receipt_headers, shown, valid
 from sessions.queries import proofs as queries
 from sessions.states import UnknownSession
 
@@ -171,6 +172,26 @@ class LogConsistencyProof(APIView):
     def get(self, request: Request) -> HttpResponse:
         size = Parameters(request, "size").whole("size", 0, 1, LAST)
         return document(queries.log_growth(request.user, size))
+
+
+class ValueProof(APIView):
+    """A value of the state."""
+
+    @extend_schema(
+        operation_id="prove_value",
+        description="The value becomes an entry of the session (`value.proved`); the answer is the proof of that entry,"
+        " which shows this value and nothing else.",
+        parameters=[SESSION],
+        request=forms.ProveValue,
+        responses=answers(201, forms.Proof, *WRITING, 410),
+    )
+    def post(self, request: Request, session: str) -> HttpResponse:
+        committed, proof = commands.prove_value(request.user, _session(session), **valid(forms.ProveValue, request))
+        response = document(proof)
+        response.status_code = 201
+        for name, value in receipt_headers(committed).items():
+            response.headers[name] = value
+        return response
 
 
 class ProofCheck(APIView):

@@ -18,6 +18,7 @@ from agentstate.engine.decide.commands.plans import (
     ProposePlan,
     TakeTask,
 )
+from agentstate.engine.decide.commands.proving import Prove
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
@@ -60,6 +61,7 @@ __all__ = [
     "Promote",
     "Propose",
     "ProposePlan",
+    "Prove",
     "Prune",
     "PrunePayloads",
     "Rate",
