@@ -132,6 +132,7 @@ CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
     "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 30}},
+    "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 10}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"
@@ -288,6 +289,7 @@ SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.05)  # and after a round th
 HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)
 REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's head is signed and witnessed anew
 GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
+EXPORT_HOURS = env.float("EXPORT_HOURS", default=72.0)  # an export of many sessions is kept, sealed, for so long
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools

@@ -35,7 +35,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, NoReturn
 
@@ -51,6 +51,9 @@ LOG_FILES = (
     *("log/checkpoint", "log/head.tlog-proof", "log/headmap.json", "log/headmap.tlog-proof"),
     "receipts/head.cbor",
 )
+EXPORTS_FORMAT = "agentstate-exports/1"  #: many bundles in one archive
+EXPORTS_TITLE = "agentstate exports manifest v1"
+EXPORTS_FILES = ("README.txt", "log/checkpoint", "policy", "sessions.csv", "sessions.jsonl")
 MAP_TITLE = "agentstate headmap/1"
 KEY_TITLE = "agentstate key/1"
 PROOF_TITLE = "c2sp.org/tlog-proof@v1"
@@ -108,6 +111,7 @@ class Verdict:
     timestamp: dict[str, str] | None = None
     proof: dict[str, Any] | None = None  #: what a proof document proves
     key: dict[str, str] | None = None
+    sessions: int | None = None  #: how many, in an export of many
     finished: bool = False
 
     @property
@@ -119,16 +123,30 @@ class Verdict:
         if len(self.failures) < MAX_FAILURES:
             self.failures.append(Failure(entry, kind, check, message))
 
+    def take(self, other: Verdict, where: str) -> None:
+        """Add the findings of one part; its failures say that they are of `where`."""
+        for name, count in other.counts.items():
+            self.counts[name] += count
+        for failure in other.failures[: MAX_FAILURES - len(self.failures)]:
+            self.failures.append(replace(failure, message=f"{where}: {failure.message}"))
+        if not other.finished and not other.counts["failures"]:
+            self.fail("bundle", f"{where}: was not read to its end")
+
     def as_json(self) -> dict[str, Any]:
-        return {
-            "ok": self.ok,
-            "failures": [asdict(failure) for failure in self.failures],
-            "counts": self.counts,
-            "head": self.head,
-            "log": self.log,
-            "timestamp": self.timestamp,
-            "key": self.key,
-        } | ({"proof": self.proof} if self.proof else {})
+        many = {} if self.sessions is None else {"sessions": self.sessions}
+        return (
+            many
+            | {
+                "ok": self.ok,
+                "failures": [asdict(failure) for failure in self.failures],
+                "counts": self.counts,
+                "head": self.head,
+                "log": self.log,
+                "timestamp": self.timestamp,
+                "key": self.key,
+            }
+            | ({"proof": self.proof} if self.proof else {})
+        )
 
 
 # --- archive --------------------------------------------------------------------------------------
@@ -170,10 +188,27 @@ class Member:
     sha256: str
 
 
+class Window:
+    """A part of a file, read as if it were a file."""
+
+    def __init__(self, file: BinaryIO | Window, start: int, size: int) -> None:
+        self._file, self._start, self._size, self._at = file, start, size, 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self._at = offset if whence == os.SEEK_SET else self._size + offset
+        return self._at
+
+    def read(self, size: int) -> bytes:
+        self._file.seek(self._start + self._at)
+        data = self._file.read(min(size, max(self._size - self._at, 0)))
+        self._at += len(data)
+        return data
+
+
 class Archive:
     """The zip, read front to back and compared with the one canonical archive of the same content."""
 
-    def __init__(self, file: BinaryIO, verdict: Verdict) -> None:
+    def __init__(self, file: BinaryIO | Window, verdict: Verdict) -> None:
         self._file = file
         self._verdict = verdict
         self.members: dict[str, Member] = {}
@@ -187,6 +222,11 @@ class Archive:
             raise Fault(f"{name}: got {member.size} bytes, want at most {limit}")
         self._file.seek(member.offset)
         return self._file.read(member.size)
+
+    def window(self, name: str) -> Window:
+        """A member as a file, to be read in parts."""
+        member = self._member(name)
+        return Window(self._file, member.offset, member.size)
 
     def frames(self, name: str, limit: int) -> Iterator[bytes]:
         """The frames of a payload file (four bytes of length, then content), one in memory at a time."""
@@ -1235,6 +1275,11 @@ class Verifier:
         self._held: Receipt | None = None
         self._kept = False  # whether the first entries are those of the receipt
 
+    @property
+    def key(self) -> LogKey:
+        """The log's key as the rotations in the bundle made it."""
+        return self._key
+
     def run(self, demand: Demand) -> None:
         self._held = demand.receipt
         self._checked("log", lambda: self._check_log(demand))
@@ -1628,6 +1673,105 @@ class Verifier:
                 self._verdict.fail("payload", "said to be pruned, and no entry records that", seq)
 
 
+class ManyVerifier:
+    """One run over an export of many sessions: every bundle, that they share one head of the log, and the list."""
+
+    def __init__(self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime) -> None:
+        self._archive = archive
+        self._policy = policy
+        self._verdict = verdict
+        self._now = now
+        self._key = policy.logs[0]  # until a bundle says which key it became
+
+    def run(self, demand: Demand) -> None:
+        if demand.session or demand.receipt:
+            raise Fault("this is an export of many sessions: take the bundle of the one out of its folder `sessions`")
+        checkpoint = self._archive.read("log/checkpoint", MAX_NOTE)
+        name = checkpoint.split(b"\n", 1)[0].decode("utf-8", "replace")
+        self._key = next((key for key in self._policy.logs if key.name == name), self._key)
+        rows = self._rows()
+        for session, entries in rows.items():
+            if entries is not None:
+                self._check_bundle(session, entries, checkpoint, demand)
+        self._check_manifest(rows, name)
+        if not any(entries is not None for entries in rows.values()):
+            self._check_alone(checkpoint)
+        self._verdict.sessions = len(rows)
+        self._verdict.finished = True
+
+    def _rows(self) -> dict[str, int | None]:
+        """The sessions of the list with their numbers of entries; None where the bundle went with its data subject."""
+        data = self._archive.read("sessions.jsonl", MAX_TEXT)
+        if not data.endswith(b"\n"):
+            raise Fault("sessions.jsonl ends inside a line, or lists nothing")
+        rows: dict[str, int | None] = {}
+        for line in data.split(b"\n")[:-1]:
+            row = strict_json(line)
+            session = row.get("session") if isinstance(row, dict) else None
+            if not isinstance(session, str) or not _UUID.fullmatch(session) or session in rows:
+                raise Fault("sessions.jsonl has a line that names no session, or one twice")
+            entries = row.get("entries")
+            gone = entries is None and row.get("status") == "erased"
+            if not gone and (type(entries) is not int or not 0 <= entries <= MAX_ENTRIES):
+                raise Fault(f"sessions.jsonl: the line of session {session} is malformed")
+            rows[session] = None if gone else entries
+        return rows
+
+    def _check_bundle(self, session: str, entries: int, checkpoint: bytes, demand: Demand) -> None:
+        verdict = Verdict()
+        try:
+            bundle = Archive(self._archive.window(f"sessions/{session}.zip"), verdict)
+            if bundle.read("log/checkpoint", MAX_NOTE) != checkpoint:
+                verdict.fail("log", "its head of the log is not the one that all share")
+            run = Verifier(bundle, self._policy, verdict, self._now)
+            run.run(replace(demand, session=session))
+            if verdict.head is None or verdict.head["size"] != entries:
+                verdict.fail("list", f"the list says that it has {entries} entries")
+            if verdict.ok:
+                self._key, self._verdict.log = run.key, verdict.log
+                self._verdict.timestamp = verdict.timestamp
+        except Fault as fault:
+            verdict.fail("bundle", str(fault))
+        self._verdict.take(verdict, f"session {session}")
+
+    def _check_manifest(self, rows: dict[str, int | None], name: str) -> None:
+        """Every file is one that the log key signed, and none is missing."""
+        data = self._archive.read("manifest.json", MAX_TEXT)
+        try:
+            lines = open_note(self._archive.read("manifest.note", MAX_NOTE), self._key, alone=True).split("\n")
+            if len(lines) != 4 or lines[:2] != [EXPORTS_TITLE, name] or lines[3]:
+                raise Fault("the note is not that of a manifest of many sessions")
+            if _unbase64(lines[2]) != hashlib.sha256(data).digest():
+                raise Fault("the note signs another manifest")
+        except Fault as fault:
+            self._verdict.fail("manifest", f"manifest.note: {fault}")
+        manifest = canonical(data)
+        good = isinstance(manifest, dict) and set(manifest) == {"entries", "files", "format", "sessions"}
+        if not good or manifest["format"] != EXPORTS_FORMAT or not isinstance(manifest["files"], dict):
+            raise Fault(f"manifest.json is not that of {EXPORTS_FORMAT}")
+        entries = sum(count for count in rows.values() if count is not None)
+        if [manifest["entries"], manifest["sessions"]] != [entries, len(rows)]:
+            self._verdict.fail("manifest", "manifest.json counts other sessions or entries than the list")
+        expected = {*EXPORTS_FILES, *(f"sessions/{each}.zip" for each, count in rows.items() if count is not None)}
+        signed = {each: member.sha256 for each, member in self._archive.members.items()}
+        for each in ("manifest.json", "manifest.note"):
+            if signed.pop(each, None) is None:
+                self._verdict.fail("manifest", f"{each} is missing")
+        for each in sorted(expected ^ set(signed)):
+            state = "is missing" if each in expected else "does not belong in the export"
+            self._verdict.fail("manifest", f"{each} {state}")
+        for each in sorted(set(manifest["files"]) | set(signed)):
+            if manifest["files"].get(each) != signed.get(each):
+                self._verdict.fail("manifest", f"{each} is not the file that was signed")
+
+    def _check_alone(self, checkpoint: bytes) -> None:
+        """Where no bundle is left, the head of the log is checked by itself."""
+        text, lines = split_note(checkpoint)
+        read_log_head(text, self._key.name)
+        if not any(_signed(line, text, self._key) is not None for line in lines):
+            self._verdict.fail("log", f"the log's head is not signed by {self._key.vkey}")
+
+
 def read_ranges(event: dict[str, Any], seq: int) -> list[tuple[int, int]]:
     """The ranges (first and last entry) that entry `seq` says were pruned; they lie before it. Fault otherwise."""
     ranges = event.get("ranges")
@@ -1692,8 +1836,9 @@ def verify(
                 _check_proof(whole, policy, verdict, at, demand or Demand(session=log))
                 return verdict
             archive = Archive(file, verdict)
-            run = Verifier(archive, policy, verdict, now or datetime.fromtimestamp(time.time(), UTC))
-            run.run(demand or Demand(session=log))
+            at = now or datetime.fromtimestamp(time.time(), UTC)
+            reader = ManyVerifier if "sessions.jsonl" in archive.members else Verifier
+            reader(archive, policy, verdict, at).run(demand or Demand(session=log))
     except Fault as fault:
         verdict.fail("bundle", str(fault))
     except OSError as error:
@@ -2280,6 +2425,8 @@ def in_words(verdict: Verdict) -> Iterator[str]:
             yield f"         leaf {verdict.head['leaf']} of the log{latest}"
     if verdict.proof:
         yield from _proof_in_words(verdict.proof)
+    if verdict.sessions is not None:
+        yield f"Sessions {verdict.sessions}"
     counts = verdict.counts
     told = "{disclosed} disclosed, {partly} partly disclosed, {withheld} withheld, {erased} erased, {pruned} pruned"
     if not verdict.proof:

@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet
 from audit import erasure, keys
 from audit.models import ErasureRequest, LegalHold
 from sessions import states
+from sessions.exports import keeping as exports
 from sessions.models import (
     AgentSession,
     ApprovalRequest,
@@ -142,6 +143,7 @@ STORES: tuple[Store, ...] = (
     ),
     Store("profiles", "What is known of the customer", lambda kid: _profiles(kid).count(), _deleted(_profiles)),
     Store("taught", "How far sessions have taught the profile", lambda kid: _taught(kid).count(), _deleted(_taught)),
+    Store("exports", "Bundles of exports", lambda kid: exports.of_subject(kid).count(), exports.sweep),
     Store("reasons", "Words of erasure requests and legal holds", _reasons, _sweep_reasons),
     Store(
         "disclosures",

@@ -9,6 +9,7 @@ from celery.signals import worker_ready
 
 from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
+from sessions.exports import building
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, sweeper
 
@@ -36,6 +37,12 @@ def sweep() -> None:
 def erase() -> None:
     """Every five seconds: go on with the erasures that were approved."""
     erasure.carry_out_due()
+
+
+@shared_task(ignore_result=True)
+def build_exports() -> None:
+    """Every two seconds: go on with an export of many sessions, if there is one, for a while."""
+    building.build_due()
 
 
 @shared_task(ignore_result=True)
