@@ -1,7 +1,7 @@
-"""Asks tlog-scales whether a folder is a C2SP tile log that it can verify. Runs in the verifiers' own Python.
+"""Asks tlog-scales whether a folder, or what a URL serves, is a C2SP tile log that it can verify.
 
-Reads {folder, vkey, index, old, consistency} as JSON on stdin; prints {"ok", "why", "proof"}: `proof` is what its
-command line makes of leaf `index`.
+Runs in the verifiers' own Python. Reads {folder (or URL), vkey, witness, index, old, consistency} as JSON on stdin;
+prints {"ok", "why", "proof"}: `proof` is what its command line makes of leaf `index`.
 """
 
 import base64
@@ -19,6 +19,8 @@ def asked(question: dict) -> dict:
     reader = TilesReader(backend.make_backend(question["folder"]))
     head = reader.get_checkpoint()
     head.verify(Vkey.from_string(question["vkey"]))
+    if witness := question.get("witness"):
+        head.verify(Vkey.from_string(witness))
     entry = reader.get_entry(question["index"])
     reader.get_inclusion_proof(question["index"], head.size).check(tiles.leaf_hash(entry), head.root_hash)
     if old := question.get("old"):

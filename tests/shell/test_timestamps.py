@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -72,9 +73,9 @@ class Authority:
         return self.broken((self.folder / "a").read_bytes())
 
 
-@pytest.fixture
-def authority(tmp_path, settings) -> Iterator[Authority]:
-    held = Authority(tmp_path / "authority")
+@contextmanager
+def answering(held: Authority) -> Iterator[str]:
+    """While inside, the authority answers at this URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -89,10 +90,16 @@ def authority(tmp_path, settings) -> Iterator[Authority]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    settings.TIMESTAMP_URL = f"http://127.0.0.1:{server.server_port}/"
-    settings.TIMESTAMP_ROOT = str(held.folder / "root.pem")
-    yield held
+    yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
+
+
+@pytest.fixture
+def authority(tmp_path, settings) -> Iterator[Authority]:
+    held = Authority(tmp_path / "authority")
+    with answering(held) as settings.TIMESTAMP_URL:
+        settings.TIMESTAMP_ROOT = str(held.folder / "root.pem")
+        yield held
 
 
 @pytest.mark.django_db
