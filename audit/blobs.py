@@ -15,6 +15,7 @@ from psycopg.pq import Format
 _BYTEA = psycopg.adapters.types["bytea"]
 _HEAD = struct.Struct("!iiIii")  # dimensions, whether there are NULLs, type of the elements, how many, first index
 _LENGTH = struct.Struct("!i")
+OID = _BYTEA.array_oid
 
 
 class Blobs(tuple[bytes, ...]):
@@ -23,15 +24,20 @@ class Blobs(tuple[bytes, ...]):
     __slots__ = ()
 
 
+def packed(blobs: Blobs) -> bytes:
+    """The binary form."""
+    pieces = [_HEAD.pack(1, 0, _BYTEA.oid, len(blobs), 1)]
+    for blob in blobs:
+        pieces += (_LENGTH.pack(len(blob)), blob)
+    return b"".join(pieces)
+
+
 class _BlobsDumper(Dumper):
     format = Format.BINARY
-    oid = _BYTEA.array_oid
+    oid = OID
 
     def dump(self, obj: Blobs) -> bytes:
-        pieces = [_HEAD.pack(1, 0, _BYTEA.oid, len(obj), 1)]
-        for blob in obj:
-            pieces += (_LENGTH.pack(len(blob)), blob)
-        return b"".join(pieces)
+        return packed(obj)
 
 
 psycopg.adapters.register_dumper(Blobs, _BlobsDumper)

@@ -16,11 +16,10 @@ from typing import Any
 from uuid import UUID
 
 from agentstate.errors import Refused
-from audit import keys
+from audit import direct, keys
 from audit.blobs import Blobs
+from audit.envelopes import Shared
 from audit.reading import (
-    ENVELOPE_VERSION,
-    Bound,
     Envelope,
     Head,
     Pruned,
@@ -28,7 +27,6 @@ from audit.reading import (
     Row,
     UnknownLog,
     associated_data,
-    canonical,
     false_receipts,
     keyed_command,
     open_living,
@@ -180,7 +178,7 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
         params |= fragment.params
     guard = batch.guard.sql if batch.guard else ""
     statement = _statement(head_sql, guard, bool(batch.key), tuple(fragment.sql for fragment in batch.also))
-    won = run(statement, params)
+    won = direct.found(statement, params)
     return Head(base.log, base.tenant, size, frontier, batch.seals, leaves[-1]) if won else None
 
 
@@ -203,30 +201,27 @@ def _sealed(base: Head, batch: Batch) -> tuple[list[bytes], list[bytes]]:
     meet the same key again.
     """
     salts = os.urandom(keys.SALT * len(batch.drafts))
-    subject = keys.subject_key(batch.kid)
-    log, kid, command = str(base.log), str(batch.kid), str(batch.command)
+    own, key = str(batch.kid), keys.subject_key(batch.kid)
+    shared = Shared(actor=batch.actor, at=batch.at, command=str(batch.command), epoch=batch.epoch, log=str(base.log))
     envelopes, ciphertexts = [], []
     for number, draft in enumerate(batch.drafts):
         seq = base.size + number
         salt = salts[number * keys.SALT : (number + 1) * keys.SALT]
-        key = subject if draft.kid is None else keys.subject_key(draft.kid)
-        okm = keys.derive(key, keys.ENTRY_LABEL, salt, base.log.bytes + seq.to_bytes(8, "big"))
-        facts: dict[str, Any] = {
-            "actor": batch.actor,
-            "at": batch.at,
-            "cmd": command,
-            "epoch": batch.epoch,
-            "kid": kid if draft.kid is None else str(draft.kid),
-            "kind": draft.kind,
-            "log": log,
-            "pc": fields.commit(okm, draft.payload).hex(),
-            "ref": draft.ref,
-            "salt": salt.hex(),
-            "seq": seq,
-            "v": ENVELOPE_VERSION,
-        }
-        ciphertext = keys.encrypt(okm, draft.payload, canonical.encode(Bound(**facts)))
-        whole = Envelope(**facts, ct=hashlib.sha256(ciphertext).hexdigest(), kc=okm[32:].hex())
-        envelopes.append(canonical.encode(whole))
+        okm = keys.derive(
+            key if draft.kid is None else keys.subject_key(draft.kid),
+            keys.ENTRY_LABEL,
+            salt,
+            base.log.bytes + seq.to_bytes(8, "big"),
+        )
+        bound = shared.bound(
+            kid=own if draft.kid is None else str(draft.kid),
+            kind=draft.kind,
+            pc=fields.commit(okm, draft.payload),
+            ref=draft.ref,
+            salt=salt,
+            seq=seq,
+        )
+        ciphertext = keys.encrypt(okm, draft.payload, bound)
+        envelopes.append(shared.envelope(bound, ct=hashlib.sha256(ciphertext).digest(), kc=okm[32:]))
         ciphertexts.append(ciphertext)
     return envelopes, ciphertexts

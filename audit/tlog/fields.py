@@ -13,7 +13,7 @@ the salts die with it, so no leaf can be guessed at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256, shake_256
@@ -157,22 +157,39 @@ def _texts(payload: bytes) -> list[bytes]:
     """`"pointer":value` of every field, in order."""
     texts: list[bytes] = []
     try:
-        _collect(_members(payload), "/", 1, texts)
+        members = _members(payload)
+        _collect(members, _top(tuple(members)), 1, texts)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadFields(f"payload: {error}") from None
     return texts
 
 
-def _collect(members: dict[str, msgspec.Raw], prefix: str, depth: int, texts: list[bytes]) -> None:
-    for name in sorted(members):
+Places = Sequence[tuple[str, bytes, str]]  # of members in order: name, `"pointer":`, and the pointer of what is in it
+
+
+def _collect(members: dict[str, msgspec.Raw], places: Places, depth: int, texts: list[bytes]) -> None:
+    for name, start, below in places:
         value = bytes(members[name])
-        pointer = prefix + (name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name)
         if value[:1] == b"{" and depth <= MAX_DEPTH:
             inner = _members(value)
             if 0 < len(inner) <= MAX_MEMBERS:
-                _collect(inner, pointer + "/", depth + 1, texts)
+                _collect(inner, _places(below, inner), depth + 1, texts)
                 continue
-        texts.append(_string(pointer) + b":" + value)
+        texts.append(start + value)
+
+
+def _places(prefix: str, names: Iterable[str]) -> Places:
+    found = []
+    for name in sorted(names):
+        pointer = prefix + (name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name)
+        found.append((name, _string(pointer) + b":", pointer + "/"))
+    return found
+
+
+@lru_cache(maxsize=_FEW)
+def _top(names: tuple[str, ...]) -> Places:
+    """The places of a payload's own members: their names are those of a kind of event, the same again and again."""
+    return _places("/", names)
 
 
 def _planned(count: int) -> list[tuple[int, int]]:

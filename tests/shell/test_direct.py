@@ -1,0 +1,99 @@
+"""The appending statement's own way to PostgreSQL: it answers as psycopg does, and fails as psycopg does."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from audit import direct, ledger
+from audit.blobs import Blobs
+from audit.reading import run
+from tests.shell.test_ledger import batch, new_log
+
+EVERY = {
+    "u": uuid4(),
+    "i": -7,
+    "b": True,
+    "f": 0.5,
+    "d": b"\0\xff",
+    "s": "für \U0001f600",
+    "n": None,
+    "a": Blobs((b"", b"x")),
+}
+ASKED = (
+    "SELECT 1 WHERE %(u)s = %(again)s AND %(i)s = -7 AND %(b)s AND %(f)s = 0.5 AND %(d)b = '\\x00ff'"
+    " AND %(s)s = U&'f\\00fcr \\+01F600' AND %(n)s::text IS NULL AND %(a)b = ARRAY['\\x', '\\x78']::bytea[]"
+)
+
+
+def prepared() -> list[str]:
+    """The statements of our own on this connection."""
+    return [row[0] for row in run("SELECT statement FROM pg_prepared_statements WHERE name LIKE 'direct%%'", {"_": 0})]
+
+
+def appended(head, text):
+    """The head after one more entry."""
+    moved = ledger.append(head, batch(text))
+    assert moved is not None
+    return moved
+
+
+@pytest.mark.django_db(transaction=True)
+def test_values_of_every_type_arrive_as_they_are():
+    assert direct.found(ASKED, {**EVERY, "again": EVERY["u"]})
+    assert not direct.found(ASKED, {**EVERY, "again": uuid4()})
+    assert len(prepared()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_append_goes_this_way_and_is_prepared_once():
+    log = new_log(b"one")
+    for text in (b"two", b"three", b"four"):
+        log = appended(log, text)
+    assert sum("UPDATE audit_head" in statement for statement in prepared()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("sql", "params", "error"),
+    [
+        ("SELECT 1 / %(zero)s", {"zero": 0}, psycopg.errors.DivisionByZero),
+        ("SELECT 1 FROM nowhere WHERE %(b)s", {"b": True}, psycopg.errors.UndefinedTable),
+        (
+            "INSERT INTO audit_head (log) VALUES (%(log)s) RETURNING 1",
+            {"log": uuid4()},
+            psycopg.errors.NotNullViolation,
+        ),
+        ("SELECT 1 WHERE %(s)s = 'a'", {"s": "a\0b"}, psycopg.DataError),  # not cut off at the NUL
+    ],
+)
+def test_what_fails_raises_what_psycopg_raises(sql, params, error):
+    for way in (direct.found, run):
+        with pytest.raises(error):
+            way(sql, params)
+    assert direct.found("SELECT 1 WHERE %(b)s", {"b": True})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_is_lost_is_an_operational_error_and_stays_closed():
+    try:
+        with pytest.raises(psycopg.OperationalError):
+            direct.found("SELECT pg_terminate_backend(pg_backend_pid()) WHERE %(b)s", {"b": True})
+        with pytest.raises(psycopg.OperationalError, match=r"closed|lost"):
+            direct.found("SELECT 1 WHERE %(b)s", {"b": True})
+    finally:
+        connection.close()
+    assert direct.found("SELECT 1 WHERE %(b)s", {"b": True})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_statements_that_psycopg_let_go_of_after_a_rollback_are_prepared_anew():
+    head = appended(new_log(b"one"), b"two")
+    with transaction.atomic():
+        appended(head, b"undone")
+        transaction.set_rollback(True)
+    assert prepared() == []
+    assert appended(head, b"three").size == 3
