@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -27,6 +28,8 @@ from audit.tlog.downtime import Downtime
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
 HEARTBEAT = 2.0  # seconds between two signs of life
 PAUSE = 0.005  # seconds between two rounds, at least
+QUIET = 1.0  # seconds without a change, and a head that stands in the log is marked clean
+TIDY = 0.25  # seconds from marking all such heads to the next look
 ALTERED = "head_altered"  # the trouble that heads of single logs are left out
 NAMED = 5  # logs in its detail
 REST = 2.0  # seconds after a round that was refused, or without a signer or a database
@@ -63,7 +66,8 @@ class Term:
         self.tenant = tenant
         self.elected = False
         self._fence = 0
-        self._beaten = self._mapped = self._signed = time.monotonic()
+        self._beaten = self._mapped = self._signed = self._tidied = time.monotonic()
+        self._seen: datetime | None = None
         self._downtimes: list[Downtime] = []
         self._knows_downtimes = False
         self._said = ""
@@ -146,13 +150,22 @@ class Term:
             if extra:
                 sequencer.run_once(self.tenant, extra=extra, fence=self._fence)
             self._downtimes, self._knows_downtimes = [], True
-        with_map = self._is_due("_mapped", settings.HEADMAP_EVERY)
-        done = sequencer.run_once(self.tenant, with_map=with_map, fence=self._fence)
+        done = sequencer.advance(self.tenant, fence=self._fence, seen=self._seen)
+        if done.whole:
+            self._seen = done.read_at
+        if self._is_due("_mapped", settings.HEADMAP_EVERY):  # after the heads are signed: they do not wait for it
+            sequencer.advance(self.tenant, with_heads=False, with_map=True, fence=self._fence)
+        self._tidy()
         if done.size > done.first:
             self._signed = time.monotonic()
         elif self._is_due("_signed", settings.REPUBLISH_EVERY):
             sequencer.sign(self.tenant, again=True)
         return done
+
+    def _tidy(self) -> None:
+        """Mark quiet heads clean, a few after each round, so that neither rounds nor writers wait long for it."""
+        if time.monotonic() - self._tidied >= TIDY and sequencer.mark_clean(self.tenant, QUIET):
+            self._tidied = time.monotonic()
 
     def _is_due(self, name: str, seconds: float) -> bool:
         due = time.monotonic() - getattr(self, name) >= seconds

@@ -103,14 +103,21 @@ def origin_of(log: UUID) -> str:
     return f"{settings.LOG_ORIGIN}/s/{log}"
 
 
+#: One row, for `state_of`.
+STATE = """
+SELECT s.size, s.frontier, s.mapped, (SELECT coalesce(max(size), 0) FROM audit_signedhead h
+    WHERE h.tenant = asked.tenant), clock_timestamp()
+  FROM (VALUES (%(tenant)s::uuid)) AS asked(tenant) LEFT JOIN audit_gstate s USING (tenant)"""
+
+
 def state(tenant: UUID) -> State:
     """As it stands, signed or not."""
-    size, frontier, mapped, signed, read_at = run(
-        "SELECT s.size, s.frontier, s.mapped, (SELECT coalesce(max(size), 0) FROM audit_signedhead h"
-        "  WHERE h.tenant = asked.tenant), clock_timestamp()"
-        " FROM (VALUES (%(tenant)s::uuid)) AS asked(tenant) LEFT JOIN audit_gstate s USING (tenant)",
-        {"tenant": tenant},
-    )[0]
+    return state_of(tenant, run(STATE, {"tenant": tenant})[0])
+
+
+def state_of(tenant: UUID, row: tuple[Any, ...]) -> State:
+    """The state that a row of STATE says."""
+    size, frontier, mapped, signed, read_at = row
     if size is None:
         return State(tenant, 0, b"", -1, signed, read_at)
     return State(tenant, size, bytes(frontier), mapped, signed, read_at)

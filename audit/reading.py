@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -139,6 +140,20 @@ def run(sql: str, params: dict[str, Any]) -> list[tuple[Any, ...]]:
         cursor.format = psycopg.pq.Format.BINARY
         cursor.execute(sql.encode(), params)
         return cursor.fetchall() if cursor.description else []
+
+
+def run_together(asked: Sequence[tuple[str, dict[str, Any]]]) -> list[list[tuple[Any, ...]]]:
+    """`run` of several statements in one round trip, in their order, all of them or none."""
+    connection.ensure_connection()
+    raw = connection.connection
+    raw.prepare_threshold = 0
+    with ExitStack() as stack:
+        cursors = [stack.enter_context(psycopg.Cursor(raw)) for _ in asked]
+        with raw.pipeline():
+            for cursor, (sql, params) in zip(cursors, asked, strict=True):
+                cursor.format = psycopg.pq.Format.BINARY
+                cursor.execute(sql.encode(), params)
+        return [cursor.fetchall() for cursor in cursors]
 
 
 _HEAD = "SELECT tenant, size, frontier, sealed FROM audit_head WHERE log = %(log)s"

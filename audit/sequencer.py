@@ -27,6 +27,7 @@ from audit import globallog, ledger, signer
 from audit.blobs import Blobs
 from audit.globallog import Place, State, origin_of
 from audit.ledger import run
+from audit.reading import run_together
 from audit.tlog import headmap, tiles, tree
 from audit.tlog.checkpoint import Checkpoint
 from audit.tlog.downtime import Downtime
@@ -57,7 +58,7 @@ class Unsettled(Broken):
 
 @dataclass(frozen=True, slots=True)
 class Dirty:
-    """A head to be put into the global log. `since`: when it became dirty, as far as is known (PostgreSQL's clock)."""
+    """A head to be put into the global log. `since`: it changed then or later (PostgreSQL's clock)."""
 
     log: UUID
     size: int
@@ -70,13 +71,16 @@ class Dirty:
 class Round:
     """What a round did: leaves `first` to `size` are new; `mapped`: whether a head map is among them.
 
-    `sealed`: whether one of the heads is of a log that ends with it. `lags` are seconds for each head, from when it
-    became dirty to when it was signed. `altered` are logs whose head row cannot be, or is smaller than what the global
-    log has: they are left out.
+    `read_at`: when it looked (PostgreSQL's clock); `whole`: it took all that it saw. `sealed`: whether one of the heads
+    is of a log that ends with it. `lags` are seconds for each head, from when it changed, or a little before, to when
+    it was signed. `altered` are logs whose head row cannot be, or is smaller than what the global log has: they are
+    left out.
     """
 
     first: int
     size: int
+    read_at: datetime
+    whole: bool = True
     heads: int = 0
     mapped: bool = False
     sealed: bool = False
@@ -104,27 +108,48 @@ def run_once(
     wanted: UUID | None = None,
     fence: int | None = None,
 ) -> Round:
-    """One round: append what is dirty (at most CAP heads, the log `wanted` first) and `extra` leaves, sign, mark clean.
+    """One round, as `advance`; then all heads that stand in the log are marked clean."""
+    done = advance(tenant, with_map=with_map, extra=extra, wanted=wanted, fence=fence)
+    while not mark_clean(tenant):
+        pass
+    return done
 
-    What an earlier round left unsigned is signed first, and nothing is added to it. Raises signer.HeadRefused or
-    signer.SignerDown; with `fence`, a sequencer's number, Deposed once it is no longer the highest.
+
+def advance(
+    tenant: UUID,
+    *,
+    with_heads: bool = True,
+    with_map: bool = False,
+    extra: Sequence[bytes | Downtime] = (),
+    wanted: UUID | None = None,
+    fence: int | None = None,
+    seen: datetime | None = None,
+) -> Round:
+    """Append what is dirty (at most CAP heads, the log `wanted` first) and `extra` leaves, and have them signed.
+
+    Without heads, for a map over what is there, the round takes none. What an earlier round left unsigned is signed
+    first, and nothing is added to it. `seen`: what had changed by then was taken by earlier rounds, so lags are counted
+    from then at the earliest. Raises signer.HeadRefused or signer.SignerDown; with `fence`, a sequencer's number,
+    Deposed once it is no longer the highest.
     """
     with transaction.atomic(durable=True):
         pass  # what is signed must be committed: a round inside somebody's transaction could be rolled back after it
     for _ in range(TRIES):
-        # The state is read first: a round that comes in between changes its size, and ours then writes nothing.
-        state = globallog.state(tenant)
+        state, rows = _look(tenant, with_heads, wanted)
+        if not state.size:
+            begin(tenant)
         if state.signed != state.size:
             sign(tenant)
-        batch = _gather(state, with_map, extra, wanted)
+        batch = _Batch(state, [], [])
+        _gather(batch, rows)
+        _add(batch, extra)
+        if with_map:
+            _add_map(batch)
         if not batch.bodies:
-            _mark_clean(tenant)
-            return _done(batch, None)
+            return _done(batch, None, seen)
         leaves = [tree.leaf_hash(body) for body in batch.bodies]
         if _append(batch, leaves, fence):
-            signed_at = _sign_grown(state, leaves)
-            _mark_clean(tenant)
-            return _done(batch, signed_at)
+            return _done(batch, _sign_grown(state, leaves), seen)
         if fence is not None:
             _must_be_highest(tenant, fence)
     raise Unsettled("Rounds of others came first.")
@@ -207,12 +232,15 @@ def growth_proof(frontier: bytes, old: int, leaves: Sequence[bytes]) -> list[byt
     ]
 
 
+# Lost at a power cut, it is signed again, to the same bytes: the leaves and the signer's memory are on the disk by now.
+_STORE = """
+INSERT INTO audit_signedhead (tenant, size, signed_at, note)
+  SELECT %(tenant)s, %(size)s, clock_timestamp(), %(note)s
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) AS unhurried RETURNING signed_at"""
+
+
 def _store(tenant: UUID, size: int, note: bytes) -> datetime:
-    rows = run(
-        "INSERT INTO audit_signedhead (tenant, size, signed_at, note)"
-        " VALUES (%(tenant)s, %(size)s, clock_timestamp(), %(note)s) RETURNING signed_at",
-        {"tenant": tenant, "size": size, "note": note},
-    )
+    rows = run(_STORE, {"tenant": tenant, "size": size, "note": note})
     signed_at: datetime = rows[0][0]
     return signed_at
 
@@ -239,13 +267,26 @@ SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size, h.seale
   FROM audit_head h LEFT JOIN audit_place p ON p.log = h.log
   WHERE h.tenant = %(tenant)s AND {which} AND h.size IS DISTINCT FROM p.size
   ORDER BY h.dirty_since LIMIT %(cap)s"""
+_READ_DIRTY = _READ.format(which="h.dirty_since IS NOT NULL")
 
 
-def _gather(state: State, with_map: bool, extra: Sequence[bytes | Downtime], wanted: UUID | None) -> _Batch:
-    if not state.size:
-        begin(state.tenant)
-    batch = _Batch(state, [], [])
-    for log, size, frontier, since, sequenced, sealed in _read(state.tenant, wanted):
+def _look(tenant: UUID, with_heads: bool, wanted: UUID | None) -> tuple[State, list[tuple[Any, ...]]]:
+    """The state, then the heads: a round that comes in between changes the size, and ours then writes nothing."""
+    params = {"tenant": tenant, "cap": CAP}
+    asked: list[tuple[str, dict[str, Any]]] = [(globallog.STATE, {"tenant": tenant})]
+    if wanted is not None:
+        asked.append((_READ.format(which="h.log = %(wanted)s"), {**params, "wanted": wanted}))
+    if with_heads:
+        asked.append((_READ_DIRTY, params))
+    (state,), *heads = run_together(asked)
+    rows = [row for rows in heads[:-1] for row in rows]
+    rows += [row for row in heads[-1] if row[0] != wanted] if heads else []
+    return globallog.state_of(tenant, state), rows[:CAP]
+
+
+def _gather(batch: _Batch, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Take in heads, as they were read."""
+    for log, size, frontier, since, sequenced, sealed in rows:
         try:
             root = tree.root(bytes(frontier), size)
         except tree.BadTree:
@@ -254,24 +295,15 @@ def _gather(state: State, with_map: bool, extra: Sequence[bytes | Downtime], wan
         if sequenced is not None and size < sequenced:
             batch.altered.append(log)
             continue
-        batch.heads.append(Dirty(log, size, root, since or state.read_at, sealed))
+        batch.heads.append(Dirty(log, size, root, since or batch.state.read_at, sealed))
         batch.bodies.append(Checkpoint(origin_of(log), size, root).body().encode())
+
+
+def _add(batch: _Batch, extra: Sequence[bytes | Downtime]) -> None:
     for leaf in extra:
         if isinstance(leaf, Downtime):
-            batch.downtimes.append((state.size + len(batch.bodies), leaf))
+            batch.downtimes.append((batch.state.size + len(batch.bodies), leaf))
         batch.bodies.append(leaf.body() if isinstance(leaf, Downtime) else leaf)
-    if with_map:
-        _add_map(batch)
-    return batch
-
-
-def _read(tenant: UUID, wanted: UUID | None) -> list[tuple[Any, ...]]:
-    params = {"tenant": tenant, "cap": CAP}
-    rows = []
-    if wanted is not None:
-        rows = run(_READ.format(which="h.log = %(wanted)s"), {**params, "wanted": wanted})
-    rows += [row for row in run(_READ.format(which="h.dirty_since IS NOT NULL"), params) if row[0] != wanted]
-    return rows[:CAP]
 
 
 def _add_map(batch: _Batch) -> None:
@@ -380,20 +412,25 @@ def _full_tiles(state: State, leaves: Sequence[bytes]) -> list[tuple[tiles.Tile,
 
 
 # Losing this at a power cut costs nothing: the next round finds the place and marks the head again. So nobody waits
-# for the disk while the rows are locked.
+# for the disk while the rows are locked. A row that moved on while it was waited for is not at its place any more, or
+# not of that size, and stays marked.
 _CLEAN = """
 UPDATE audit_head SET dirty_since = NULL
   FROM (SELECT set_config('synchronous_commit', 'off', true)) AS unhurried
-  WHERE log IN (SELECT h.log FROM audit_head h JOIN audit_place p ON p.log = h.log
+  WHERE ctid = ANY(ARRAY(SELECT h.ctid FROM audit_head h JOIN audit_place p ON p.log = h.log
     WHERE h.tenant = %(tenant)s AND h.dirty_since IS NOT NULL AND h.size = p.size
-    LIMIT %(many)s FOR UPDATE OF h SKIP LOCKED)
+      AND p.at <= clock_timestamp() - make_interval(secs => %(quiet)s)
+    LIMIT %(many)s FOR UPDATE OF h SKIP LOCKED))
   RETURNING 1"""
 
 
-def _mark_clean(tenant: UUID) -> None:
-    """No head whose row somebody holds, and none that moved on, is touched: the next round finds them."""
-    while len(run(_CLEAN, {"tenant": tenant, "many": CLEARED})) == CLEARED:
-        pass
+def mark_clean(tenant: UUID, quiet: float = 0.0) -> bool:
+    """Mark heads clean that stand in the log, and have for `quiet` seconds: at most CLEARED; whether all were.
+
+    No head whose row somebody holds, and none that moved on, is touched: the next round finds them. A head that is
+    written to all the time is best left marked, for its updates touch no index as long as the mark stays.
+    """
+    return len(run(_CLEAN, {"tenant": tenant, "many": CLEARED, "quiet": quiet})) < CLEARED
 
 
 def _must_be_highest(tenant: UUID, fence: int) -> None:
@@ -402,11 +439,21 @@ def _must_be_highest(tenant: UUID, fence: int) -> None:
         raise Deposed(f"fence {fence}, now {rows[0][0]}")
 
 
-def _done(batch: _Batch, signed_at: datetime | None) -> Round:
+def _done(batch: _Batch, signed_at: datetime | None, seen: datetime | None) -> Round:
     for each in batch.altered:
         log.error("the head row of log %s was altered or cut off; it is not sequenced", each)
-    lags = tuple((signed_at - head.since).total_seconds() for head in batch.heads) if signed_at else ()
-    first = batch.state.size
-    size = first + len(batch.bodies)
-    sealed = any(head.sealed for head in batch.heads)
-    return Round(first, size, len(batch.heads), batch.mapped is not None, sealed, lags, tuple(batch.altered))
+    first, heads = batch.state.size, batch.heads
+    lags: tuple[float, ...] = ()
+    if signed_at:
+        lags = tuple((signed_at - (max(head.since, seen) if seen else head.since)).total_seconds() for head in heads)
+    return Round(
+        first,
+        first + len(batch.bodies),
+        batch.state.read_at,
+        len(heads) + len(batch.altered) < CAP,
+        len(heads),
+        batch.mapped is not None,
+        any(head.sealed for head in heads),
+        lags,
+        tuple(batch.altered),
+    )

@@ -130,6 +130,39 @@ def test_a_head_marked_dirty_that_stands_in_the_log_already_is_not_doubled():
     assert (heads_of(log), dirty()) == ([1], 0)
 
 
+@pytest.mark.django_db
+def test_a_head_is_marked_clean_once_it_was_quiet_for_a_while():
+    log = new_log()
+    for _ in range(2):
+        sequencer.advance(TENANT)
+        assert sequencer.mark_clean(TENANT, quiet=60)
+        assert dirty() == 1  # and its next change is found by its size
+        log = grown(log)
+    sequencer.advance(TENANT)
+    assert sequencer.mark_clean(TENANT, quiet=0)
+    assert (heads_of(log.log), dirty()) == ([1, 2, 3], 0)
+
+
+@pytest.mark.django_db
+def test_a_head_that_stayed_marked_waits_from_the_last_look_at_the_earliest():
+    log = new_log()
+    sequencer.advance(TENANT)
+    looked = sequencer.advance(TENANT)
+    assert looked.whole
+    grown(log)
+    (lag,) = sequencer.advance(TENANT, seen=looked.read_at).lags
+    assert 0 < lag <= (globallog.signed_head(TENANT).signed_at - looked.read_at).total_seconds()
+
+
+@pytest.mark.django_db
+def test_a_map_can_be_added_without_a_look_for_heads():
+    first = new_log()
+    sequencer.advance(TENANT)
+    second = new_log()
+    assert sequencer.advance(TENANT, with_heads=False, with_map=True).mapped
+    assert (heads_of(first.log), heads_of(second.log), kept_map()) == ([1], [], replayed_map())
+
+
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_signed_from_within_a_transaction_that_could_be_rolled_back():
     new_log()
