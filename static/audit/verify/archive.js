@@ -9,13 +9,15 @@ const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/
 const LOCAL = 30; // bytes of a header without the name
 const DATE = 0x21; // 1 January 1980, the zero of zip
 const MODE = 0o100644 * 65536;
-const WINDOW = 2 ** 21; // bytes that are read at once
-const NATIVE = 2 ** 22; // bytes up to which the browser hashes by itself: it wants all of them at once
-const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+const WINDOW = 2 ** 20; // bytes that are read at once
+const NATIVE = 2 ** 24; // bytes up to which the browser hashes by itself, ten times as fast: it wants all of them at once
+// CRC-32 of a byte that is followed by so many others ("slicing by 8", Intel 2006).
+const TABLES = [Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
   return value;
-});
+})];
+for (let more = 1; more < 8; more++) TABLES.push(TABLES[more - 1].map((value) => TABLES[0][value & 0xff] ^ (value >>> 8)));
 
 /** A file on the auditor's disk, read in windows; never whole. */
 export class Source {
@@ -142,8 +144,14 @@ export class Archive {
 }
 
 function crc32(data, before = 0) {
-  let crc = ~before;
-  for (let at = 0; at < data.length; at++) crc = TABLE[(crc ^ data[at]) & 0xff] ^ (crc >>> 8);
+  const [t0, t1, t2, t3, t4, t5, t6, t7] = TABLES, whole = data.length - (data.length % 8);
+  let crc = ~before, at = 0;
+  for (; at < whole; at += 8) {
+    crc ^= data[at] | (data[at + 1] << 8) | (data[at + 2] << 16) | (data[at + 3] << 24);
+    crc = t7[crc & 0xff] ^ t6[(crc >>> 8) & 0xff] ^ t5[(crc >>> 16) & 0xff] ^ t4[crc >>> 24] ^
+      t3[data[at + 4]] ^ t2[data[at + 5]] ^ t1[data[at + 6]] ^ t0[data[at + 7]];
+  }
+  for (; at < data.length; at++) crc = t0[(crc ^ data[at]) & 0xff] ^ (crc >>> 8);
   return ~crc >>> 0;
 }
 

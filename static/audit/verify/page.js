@@ -18,6 +18,8 @@ element("cancel").addEventListener("click", () => {
   result.cancelled();
   element("start").focus();
 });
+// Else choosing the same file again, after it was changed, would change nothing.
+element("bundle").addEventListener("click", () => { element("bundle").value = ""; });
 element("bundle").addEventListener("change", () => take([...element("bundle").files]));
 for (const name of ["dragenter", "dragover"]) addEventListener(name, (event) => hover(event, true));
 for (const name of ["dragleave", "drop"]) addEventListener(name, (event) => hover(event, false));
