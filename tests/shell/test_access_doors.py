@@ -23,6 +23,7 @@ from tests.shell.test_api_routes import OPERATIONS, WITH_BODY, body_for
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = ("C-1001", "Quokkaburra", "Zebrafinch")  # of the customer: a reference, the topic, what was said
 LISTED, READ, PROFILE, EXPORTED = "access.listed", "access.read", "access.profile_read", "access.exported"
+PROVED = "access.proved"
 OPENED, UNMASKED, FOLLOWED = "access.opened", "access.unmasked", "access.opened or none"
 
 PAGES: dict[str, str | None] = {
@@ -40,6 +41,10 @@ PAGES: dict[str, str | None] = {
     "sessions/<uuid:session_id>/versions/": READ,
     "sessions/<uuid:session_id>/audit/": READ,
     "sessions/<uuid:session_id>/export/key/": LISTED,
+    "sessions/<uuid:session_id>/proof/": PROVED,
+    "sessions/<uuid:session_id>/shared/": LISTED,
+    "shared/<str:token>/": None,  # to nobody who is signed in: an entry of the link's own log
+    "shared/<str:token>/proof.json": None,
     "sessions/<uuid:session_id>/plan/": OPENED,
     "sessions/<uuid:session_id>/plan/changes/": FOLLOWED,
     "sessions/<uuid:session_id>/chart/": READ,
@@ -51,6 +56,9 @@ PAGES: dict[str, str | None] = {
     "audit/downtimes/": None,
     "audit/staff/": None,
     "audit/grants/": None,
+    "audit/exports/": None,
+    "audit/exports/new/": None,
+    "audit/exports/<uuid:export_id>/key/": None,
     "chat/<uuid:session_id>/": OPENED,
     "chat/<uuid:session_id>/changes/": FOLLOWED,
     "chat/": None,
@@ -74,8 +82,11 @@ POSTS = {  # reached by POST alone; what they answer with is a page above, or a 
     "sessions/<uuid:session_id>/export/",
     "sessions/<uuid:session_id>/plan/edit/",
     "chat/<uuid:session_id>/say/",
+    "sessions/<uuid:session_id>/shared/<uuid:disclosure_id>/revoke/",
     "customers/<uuid:customer_id>/<str:act>/",
     "audit/grants/<uuid:grant_id>/revoke/",
+    "audit/exports/<uuid:export_id>/cancel/",
+    "audit/exports/<uuid:export_id>/download/",
     "sessions/<uuid:session_id>/plan/goals/",
     "sessions/<uuid:session_id>/stop/<str:act>/",
     "privacy/retention/change/",
@@ -104,6 +115,8 @@ API: dict[tuple[str, str], str] = {  # the operations that read; the others give
     ("GET", "/sessions/{session}/diff"): READ,
     ("POST", "/sessions/{session}/rollback"): READ,
     ("POST", "/sessions/{session}/replay"): READ,
+    ("GET", "/sessions/{session}/proofs/entries/{seq}"): PROVED,
+    ("GET", "/sessions/{session}/proofs/complete"): PROVED,
     ("GET", "/requests"): LISTED,
     ("GET", "/requests/{request_id}"): READ,
     ("GET", "/customers/{customer}/profile"): PROFILE,
@@ -126,6 +139,9 @@ def world(bank) -> dict[str, Any]:
         "customer": customer,
         "name": "bank-transfer",
         "erasure_id": UNKNOWN,
+        "seq": "1",
+        "token": "unknown",
+        "export_id": UNKNOWN,
         "path": "0/000",
         "agent": "bank",
     }

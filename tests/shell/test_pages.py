@@ -17,10 +17,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
     "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
+    "audit_exports", "audit_export_new", "audit_export_cancel", "audit_export_download", "audit_export_vkey",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey", "verify",
     "chat", "chat_with", "chat_changes", "chat_say",
     "session_stop",
+    "session_proof", "disclosure_revoke", "shared", "shared_file",
     "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
 }  # fmt: skip
 NONSENSE = [
@@ -59,6 +61,7 @@ def addresses(session, request) -> list[str]:
         reverse("session", args=one) + "?before=5",
         reverse("session_changes", args=one),
         reverse("session_audit", args=one),
+        reverse("session_disclosures", args=one),
         reverse("session_state", args=one),
         reverse("memory", args=one),
         reverse("versions", args=one),
