@@ -20,6 +20,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_entry": ("SELECT", "INSERT"),
     "audit_payload": ("SELECT", "INSERT"),
     "audit_receipt": ("SELECT", "INSERT"),
+    "audit_keyedlog": ("SELECT", "INSERT"),
     "audit_glog": ("SELECT", "INSERT"),
     "audit_gstate": ("SELECT", "INSERT", "UPDATE"),
     "audit_place": ("SELECT", "INSERT", "UPDATE"),

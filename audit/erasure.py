@@ -26,7 +26,7 @@ from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from agentstate.errors import Broken, NotFound, Refused
 from agentstate.ids import new_id
-from audit import holds, keys, ledger, staff
+from audit import holds, keyed, keys, ledger, staff
 from audit.models import ErasureRequest
 
 ERASED, SEALED = "subject.erased", "session.sealed"
@@ -179,7 +179,7 @@ def close(request: ErasureRequest) -> bool:
         holds.take_turns()
         if _closed_at(request.kid) is not None:
             return True
-        if holds.blocking(request.kid, (log for log, _ in logs_of(request.kid))):
+        if holds.blocking(request.kid, keyed.logs_of(request.kid)):
             return False
         _record(request, "erasure.begun", ledger.SYSTEM, basis=request.basis, approved_by=request.ruled_by)
         _erase(
@@ -230,13 +230,12 @@ def must_be_settled(kid: UUID) -> None:
 
 
 def logs_of(kid: UUID) -> list[tuple[UUID, bool]]:
-    """Every log with an entry under the key, and whether its tombstone is there. It looks through the whole ledger:
-    erasure is rare.
-    """
+    """Every log with an entry under the key, and whether its tombstone is there."""
     rows = ledger.run(
-        "SELECT log, bool_or(position(convert_to(%(stone)s, 'UTF8') IN envelope) > 0) FROM audit_entry"
-        " WHERE position(convert_to(%(named)s, 'UTF8') IN envelope) > 0 GROUP BY log ORDER BY log",
-        {"named": f'"kid":"{kid}"', "stone": f'"kid":"{kid}","kind":"{ERASED}"'},
+        "SELECT k.log, EXISTS (SELECT 1 FROM audit_entry e WHERE e.log = k.log"
+        "  AND position(convert_to(%(stone)s, 'UTF8') IN e.envelope) > 0)"
+        " FROM audit_keyedlog k WHERE k.kid = %(kid)s ORDER BY k.log",
+        {"kid": kid, "stone": f'"kid":"{kid}","kind":"{ERASED}"'},
     )
     return [(log, stone) for log, stone in rows]
 
@@ -321,13 +320,13 @@ _DELETE = """DELETE FROM audit_payload p USING audit_entry e
 
 def count_payloads(kid: UUID) -> int:
     """How many ciphertexts there are under the key."""
-    logs = [log for log, _ in logs_of(kid)]
+    logs = keyed.logs_of(kid)
     return int(ledger.run(_COUNT, {"logs": logs, "named": f'"kid":"{kid}"'})[0][0])
 
 
 def delete_payloads(kid: UUID) -> int:
     """Delete every ciphertext under the key. Gives how many."""
-    logs = [log for log, _ in logs_of(kid)]
+    logs = keyed.logs_of(kid)
     return _erase(_DELETE, {"logs": logs, "named": f'"kid":"{kid}"'})
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from agentstate.errors import Refused
-from audit import direct, keys
+from audit import direct, keyed, keys
 from audit.blobs import Blobs
 from audit.envelopes import Shared
 from audit.reading import (
@@ -176,22 +176,30 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
         params |= {"key": batch.key, "command": batch.command, "digest": batch.digest}
     for fragment in (*batch.also, *([batch.guard] if batch.guard else [])):
         params |= fragment.params
+    also = tuple(fragment.sql for fragment in batch.also)
+    kids = keyed.unseen(base.log, {batch.kid, *(draft.kid or batch.kid for draft in batch.drafts)})
+    if kids:
+        params["keyed_kids"] = kids
     guard = batch.guard.sql if batch.guard else ""
-    statement = _statement(head_sql, guard, bool(batch.key), tuple(fragment.sql for fragment in batch.also))
-    won = direct.found(statement, params)
-    return Head(base.log, base.tenant, size, frontier, batch.seals, leaves[-1]) if won else None
+    if not direct.found(_statement(head_sql, guard, bool(batch.key), bool(kids), also), params):
+        return None
+    if kids:
+        keyed.written(base.log, kids)
+    return Head(base.log, base.tenant, size, frontier, batch.seals, leaves[-1])
 
 
 @lru_cache(maxsize=256)
-def _statement(head_sql: str, guard: str, keyed: bool, also: tuple[str, ...]) -> str:
+def _statement(head_sql: str, guard: str, with_receipt: bool, with_kids: bool, also: tuple[str, ...]) -> str:
     head = head_sql.format(
         where="WHERE EXISTS (SELECT 1 FROM guard)" if guard else "",
         and_guard="AND EXISTS (SELECT 1 FROM guard)" if guard else "",
     )
     parts = [f"guard AS ({guard})"] if guard else []
     parts += [head, _ENTRIES]
-    if keyed:
+    if with_receipt:
         parts.append(_RECEIPT)
+    if with_kids:
+        parts.append(keyed.ROWS)
     parts += [f"also{number} AS ({sql})" for number, sql in enumerate(also)]
     return f"WITH {', '.join(parts)} SELECT 1 FROM head"
 

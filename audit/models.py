@@ -86,6 +86,14 @@ class SubjectKey(models.Model):
         ]
 
 
+class KeyedLog(models.Model):
+    """A log with an entry under this key; see audit.keyed."""
+
+    pk = models.CompositePrimaryKey("kid", "log")
+    kid = models.UUIDField()
+    log = models.UUIDField()
+
+
 class BlindKey(models.Model):
     """The key of one tenant's blind indexes, wrapped as a subject's is, and never changed: tokens rest on it."""
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from agentstate.clock import now
 from agentstate.engine.decide import EraseCustomer, EraseSubject
-from audit import erasure, keys, ledger
+from audit import erasure, keyed, keys, ledger
 from audit.models import ErasureRequest
 from sessions import states
 from sessions.commit import Author, Committed, person_command
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 def sessions_of(kid: UUID) -> list[UUID]:
     """The sessions of others with entries of instances under this key."""
-    logs = [log for log, _ in erasure.logs_of(kid)]
+    logs = keyed.logs_of(kid)
     found = AgentSession.objects.filter(pk__in=logs).exclude(kid=kid).order_by("pk")
     return list(found.values_list("pk", flat=True))
 

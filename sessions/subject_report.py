@@ -18,7 +18,7 @@ from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
-from audit import erasure, keys, ledger, staff
+from audit import keyed, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
 from sessions import access
 from sessions import erasure as erasing
@@ -40,7 +40,7 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
     their = AgentSession.objects.filter(kid=kid).values_list("pk", "team_id")
     seen = [access.Seen(each, team) for session, team in their for each in (session, kid)]
     access.note(user, "subject report", seen)
-    logs = [log for log, _ in erasure.logs_of(kid)]
+    logs = keyed.logs_of(kid)
     found = {
         "subject": str(kid),
         "made_at": stamp(now()),

@@ -27,7 +27,7 @@ from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
-from audit import keys
+from audit import keyed, keys
 from tests.signing import SignerThread
 
 
@@ -71,6 +71,7 @@ class TestDatabase:
             self._drop(connection, self.name)
             self._clone(connection)
         keys.forget_all()  # those of the database that is gone
+        keyed.forget_all()
         self.empty_valkey()
 
     def forget_heads(self) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
-from audit import erasure, holds
+from audit import erasure, holds, keyed
 from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
 from sessions import erasure as erasing
@@ -117,7 +117,7 @@ def line(row: ErasureRequest) -> Erasure:
 def _shown_state(row: ErasureRequest) -> str:
     if row.state != State.APPROVED:
         return str(row.state)
-    if erasure.begun(row.kid) or not holds.blocking(row.kid, (log for log, _ in erasure.logs_of(row.kid))):
+    if erasure.begun(row.kid) or not holds.blocking(row.kid, keyed.logs_of(row.kid)):
         return "running"
     return "blocked"
 
@@ -128,7 +128,7 @@ def detail(user: Person, request: UUID) -> Detail:
     shown = line(row)
     before = row.destroyed_at is None and row.state in (State.ASKED, State.APPROVED)
     counts = erasing.preview(row.kid) if before else row.counts
-    logs = [log for log, _ in erasure.logs_of(row.kid)]
+    logs = keyed.logs_of(row.kid)
     own = AgentSession.objects.filter(pk__in=logs).order_by("opened_at").values_list("pk", "kid")
     actor = getattr(user, "actor", "")
     serving = teams_of(row.kid)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from audit import keyed
 from sessions import rebuild
 from sessions.models import Taught
 from sessions.profiles import rebuild as profiles
@@ -34,12 +35,24 @@ class Command(BaseCommand):
                 )
         known = 0
         if not options["sessions"]:
+            differences += self._keyed(check=options["check"])
             known, found = self._profiles(check=options["check"])
             differences += found
         told = f"{len(chosen)} sessions" + (f" and {known} profiles" if known else "")
         if differences:
             raise CommandError(f"{differences} differences in {told}")
         self.stdout.write(f"{told}: projections and snapshots are the fold of the ledger")
+
+    def _keyed(self, *, check: bool) -> int:
+        """How often the index of keys and logs differs from the ledger."""
+        if not check:
+            keyed.fill()
+        missing, surplus = keyed.differences()
+        for kid, log in missing:
+            self.stdout.write(f"{log} key {kid}: got no row, want a row")
+        for kid, log in surplus if check else ():
+            self.stdout.write(f"{log} key {kid}: got a row, want no row")
+        return len(missing) + (len(surplus) if check else 0)
 
     def _profiles(self, *, check: bool) -> tuple[int, int]:
         """How many customers have profiles, and how many differences they show."""
