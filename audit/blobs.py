@@ -7,6 +7,7 @@ longer than encrypting them.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import psycopg
 from psycopg.adapt import Dumper
@@ -24,9 +25,9 @@ class Blobs(tuple[bytes, ...]):
     __slots__ = ()
 
 
-def packed(blobs: Blobs) -> bytes:
-    """The binary form."""
-    pieces = [_HEAD.pack(1, 0, _BYTEA.oid, len(blobs), 1)]
+def packed(blobs: Sequence[bytes], of: int = _BYTEA.oid) -> bytes:
+    """The binary form of an array; `of` is the type of its elements."""
+    pieces = [_HEAD.pack(1, 0, of, len(blobs), 1)]
     for blob in blobs:
         pieces += (_LENGTH.pack(len(blob)), blob)
     return b"".join(pieces)

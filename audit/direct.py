@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter
 from struct import Struct
@@ -36,6 +37,8 @@ class _Unsuited(Exception):
 
 _types = psycopg.adapters.types
 _UNSAID = 0  # PostgreSQL finds out the type itself
+_FIRST = datetime(2000, 1, 1, tzinfo=UTC)  # from which PostgreSQL counts its microseconds
+_int8 = Struct("!q")
 
 
 def _text(value: str) -> bytes:
@@ -44,15 +47,29 @@ def _text(value: str) -> bytes:
     return value.encode()
 
 
+def _instant(value: datetime) -> bytes:
+    if value.tzinfo is None:
+        raise _Unsuited
+    return _int8.pack((value - _FIRST) // timedelta(microseconds=1))
+
+
+def _ids(values: list[object]) -> bytes:
+    if not values or not all(type(value) is UUID for value in values):
+        raise _Unsuited
+    return blobs.packed([value.bytes for value in values if type(value) is UUID], _types["uuid"].oid)
+
+
 # By the type of a value: its type in PostgreSQL, whether it is sent as text or in binary, and its bytes.
 _FORMS: dict[type, tuple[int, Format, Callable[[Any], bytes | None]]] = {
     UUID: (_types["uuid"].oid, Format.BINARY, attrgetter("bytes")),
-    int: (_types["int8"].oid, Format.BINARY, Struct("!q").pack),
+    int: (_types["int8"].oid, Format.BINARY, _int8.pack),
     bool: (_types["bool"].oid, Format.BINARY, Struct("!?").pack),
     float: (_types["float8"].oid, Format.BINARY, Struct("!d").pack),
     bytes: (_types["bytea"].oid, Format.BINARY, bytes),
     blobs.Blobs: (blobs.OID, Format.BINARY, blobs.packed),
     str: (_UNSAID, Format.TEXT, _text),
+    datetime: (_types["timestamptz"].oid, Format.BINARY, _instant),
+    list: (_types["uuid"].array_oid, Format.BINARY, _ids),
     NoneType: (_UNSAID, Format.TEXT, lambda _: None),
 }
 

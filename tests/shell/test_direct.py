@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -22,10 +24,19 @@ EVERY = {
     "s": "für \U0001f600",
     "n": None,
     "a": Blobs((b"", b"x")),
+    "l": [UUID(int=1), UUID(int=2)],
+    "t": datetime(2026, 11, 21, 9, 30, 0, 1, timezone(timedelta(hours=2))),
+}
+LEFT = {  # to psycopg, because it knows better what they are
+    "empty": ([], "%(v)s::bigint[] = '{}'"),
+    "numbers": ([1, 2], "%(v)s::bigint[] = '{1,2}'"),
+    "naive": (datetime(2026, 11, 21, tzinfo=UTC).replace(tzinfo=None), "%(v)s::timestamp = '2026-11-21'"),
+    "decimal": (Decimal("0.1"), "%(v)s::numeric = 0.1"),
 }
 ASKED = (
     "SELECT 1 WHERE %(u)s = %(again)s AND %(i)s = -7 AND %(b)s AND %(f)s = 0.5 AND %(d)b = '\\x00ff'"
     " AND %(s)s = U&'f\\00fcr \\+01F600' AND %(n)s::text IS NULL AND %(a)b = ARRAY['\\x', '\\x78']::bytea[]"
+    " AND %(l)s = ARRAY[lpad('1', 32, '0')::uuid, lpad('2', 32, '0')::uuid] AND %(t)s = '2026-11-21 07:30:00.000001Z'"
 )
 
 
@@ -46,6 +57,14 @@ def test_values_of_every_type_arrive_as_they_are():
     assert direct.found(ASKED, {**EVERY, "again": EVERY["u"]})
     assert not direct.found(ASKED, {**EVERY, "again": uuid4()})
     assert len(prepared()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("kind", LEFT)
+def test_what_it_does_not_know_is_left_to_psycopg(kind):
+    value, holds = LEFT[kind]
+    assert direct.found(f"SELECT 1 WHERE {holds}", {"v": value})
+    assert prepared() == []
 
 
 @pytest.mark.django_db(transaction=True)
