@@ -201,6 +201,15 @@ def searched(user: User, text: str) -> str:
     return keys.blind_token(user.tenant_id, "search", text).hex()
 
 
+def by_link(tenant: UUID, link: UUID, seen: Seen) -> None:
+    """Somebody from outside opens what was disclosed to them: an entry of a log of the link's own. Raises
+    NotRecorded.
+    """
+    about = {str(seen.id): [seen.first, seen.last]}
+    reads = [{"what": "disclosure", "disclosure": str(link), "about": about}]
+    _entered(tenant, f"link:{link}", READS["disclosure"], {"door": "link", "reads": reads}, [seen])
+
+
 def refused(user: Person, what: str, session: UUID) -> None:
     """Record a refusal where that matters: an export, and whatever is asked for after a grant has ended."""
     if isinstance(user, User) and (READS[what] is Kind.EXPORTED or grants.ended_for(user)):

@@ -33,6 +33,7 @@ class Permission(StrEnum):
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
     DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
     EXPORT = "export"  # take an audit bundle out of the house
+    DISCLOSE = "disclose"  # show a part of a session to somebody outside
     AUDIT = "audit"  # who read what, what staff did, samples, gaps of the log
     CONFIGURE = "configure"  # people, roles, policies, settings of the team
     OPEN_SESSION = "open_session"  # begin a session
@@ -71,6 +72,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
             P.DECIDE,
             P.DECIDE_TIER3,
             P.EXPORT,
+            P.DISCLOSE,
             P.KEEP_PROFILE,
             P.CHANGE_STATE,
             P.SEAL,

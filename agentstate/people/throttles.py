@@ -43,6 +43,20 @@ class TokenFailures(FailureThrottle):
     default_rate = "30/min"
 
 
+class LinkFailures(FailureThrottle):
+    """Of links that nobody was given."""
+
+    scope = "link_failures"
+    default_rate = "20/min"
+
+
+class LinkOpenings(FailureThrottle):
+    """Of links that were: a page for people is not asked for by the second."""
+
+    scope = "link_openings"
+    default_rate = "60/min"
+
+
 class SignInFailures(FailureThrottle):
     scope = "sign_in_failures"
     default_rate = "60/min"

@@ -43,6 +43,7 @@ def session_audit(request: HttpRequest, session_id: UUID) -> HttpResponse:
         "names": display_names({row["entry"].actor for row in rows}),
         "holds": held(session_id),
         "may_export": _may_export(request, session_id),
+        "may_disclose": access.may(request.user, Permission.DISCLOSE, session_id, line.team),
         "may_unmask": access.may(request.user, Permission.UNMASK, session_id, line.team),
         "longest_reason": export.LONGEST_REASON,
     }

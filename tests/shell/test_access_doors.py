@@ -73,6 +73,7 @@ PAGES: dict[str, str | None] = {
     "log/tile/<path:path>": None,
     "log/key": None,
     "log/policy": None,
+    "verify/": None,
     "sign-in/": None,
     "api/v1/schema": None,
 }

@@ -1,0 +1,56 @@
+"""Shapes of disclosures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from sessions.api.shapes.fields import ExactChoice, ExactText, Strict, choices
+from sessions.api.shapes.proofs import Proof
+from sessions.api.shapes.values import ExactNumber
+from sessions.commands.disclosures import LONGEST_POINTER, LONGEST_REASON, MOST_DAYS
+from sessions.disclosing import Standing, What
+
+WHAT = choices(What)
+STANDING = choices(Standing)
+_LAST = 2**53
+
+
+class Disclose(Strict):
+    """What is shared, and why."""
+
+    what = ExactChoice(choices=WHAT)
+    first = ExactNumber(required=False, min_value=0, max_value=_LAST, help_text="seq; not for a whole session")
+    last = ExactNumber(required=False, min_value=0, max_value=_LAST, help_text="seq; of a range")
+    pointer = ExactText(max_length=LONGEST_POINTER, required=False, help_text="of a field: as /text")
+    reason = ExactText(max_length=LONGEST_REASON)
+    days = ExactNumber(
+        required=False, min_value=0, max_value=MOST_DAYS, help_text="until the link ends; 0, or without it: a file"
+    )
+
+
+class Disclosure(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    what = serializers.ChoiceField(choices=WHAT)
+    first = serializers.IntegerField()
+    last = serializers.IntegerField()
+    pointer = serializers.CharField()
+    reason = serializers.CharField(help_text="empty once the data subject was erased")
+    standing = serializers.ChoiceField(choices=STANDING)
+    made_by = serializers.CharField()
+    made_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+    revoked_at = serializers.DateTimeField(allow_null=True)
+    opened = serializers.IntegerField(help_text="how often the link was opened")
+    opened_at = serializers.DateTimeField(allow_null=True)
+
+
+class Disclosures(serializers.Serializer[Any]):
+    disclosures = Disclosure(many=True)
+
+
+class Disclosed(serializers.Serializer[Any]):
+    disclosure = Disclosure()
+    address = serializers.CharField(allow_null=True, help_text="of the link; it is told once")
+    file = Proof(allow_null=True, help_text="the document, where no link was asked for")

@@ -1,0 +1,62 @@
+"""What of a session was disclosed, by whom and why, for those who may disclose."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from agentstate.people.permissions import Permission, PermissionDenied
+from sessions import access, disclosing
+from sessions.models import Disclosure
+from sessions.queries.entry_lines import may_read
+from sessions.queries.session_lines import Person
+
+MOST = 200  # lines
+
+
+class DisclosureLine(msgspec.Struct, frozen=True):
+    """One disclosure, without what it shows."""
+
+    id: UUID
+    what: str
+    first: int
+    last: int
+    pointer: str
+    reason: str
+    standing: str
+    made_by: str
+    made_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    opened: int
+    opened_at: datetime | None
+
+
+def disclosures(user: Person, session: UUID) -> list[DisclosureLine]:
+    """The newest first. Raises UnknownSession, PermissionDenied (it needs `read` and `disclose`)."""
+    team = may_read(user, session, "disclosure")
+    if not access.may(user, Permission.DISCLOSE, session, team):
+        needed = Permission.DISCLOSE.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
+    return [line(row) for row in Disclosure.objects.filter(session=session).order_by("-made_at")[:MOST]]
+
+
+def line(row: Disclosure) -> DisclosureLine:
+    """One row, told."""
+    return DisclosureLine(
+        row.pk,
+        row.what,
+        row.first,
+        row.last,
+        row.pointer,
+        disclosing.reason_of(row),
+        disclosing.standing(row).value,
+        row.made_by,
+        row.made_at,
+        row.expires_at,
+        row.revoked_at,
+        row.opened,
+        row.opened_at,
+    )
