@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+import os
+import random
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from audit.verify import Archive, Fault, Verdict
 from tests.core.tlog_world import chatter, check, export, memory_folder, pack, resign, transfer_story, unpack
 
 SMALL = export(chatter(2))
@@ -35,6 +39,45 @@ def test_a_bundle_with_any_one_bit_changed_is_rejected(folder):
     for at in range(len(BIG)):
         for bit in range(8):
             assert not check(flipped(BIG, at, 1 << bit), folder).ok, (at, bit)
+
+
+EVERY_VALUE = ("manifest.json", "manifest.note", "session/checkpoint", "log/checkpoint", "session/tile/entries/000.p/2")
+
+
+def rejected(data: bytes, folder: Path) -> bool:
+    """As `verify` does, which ends in a failure if the archive alone has one; the rest is only asked if it has none."""
+    verdict = Verdict()
+    try:
+        Archive(io.BytesIO(data), verdict)
+    except Fault:
+        return True
+    return bool(verdict.failures) or not check(data, folder).ok
+
+
+def others(value: int, at: int) -> list[int]:
+    """All 255 other values of a byte, in the short form of the long tests a few of them."""
+    values = [other for other in range(256) if other != value]
+    return values if os.environ.get("FULL") else random.Random(at).sample(values, 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EVERY_VALUE)
+def test_manifest_heads_and_first_entry_with_any_other_value_in_any_byte_are_rejected(name, folder):
+    content = unpack(SMALL)[name]
+    start = SMALL.index(content)
+    for at in range(start, start + len(content)):
+        for value in others(SMALL[at], at):
+            assert rejected(SMALL[:at] + bytes([value]) + SMALL[at + 1 :], folder), (at, value)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", EVERY_VALUE)
+def test_they_are_rejected_in_an_archive_made_to_fit_too(name, folder):
+    files = unpack(SMALL)
+    for at, byte in enumerate(files[name]):
+        for value in random.Random(at).sample([other for other in range(256) if other != byte], 3):
+            changed = files | {name: files[name][:at] + bytes([value]) + files[name][at + 1 :]}
+            assert not check(pack(changed), folder).ok, (at, value)
 
 
 @pytest.mark.parametrize("name", sorted(unpack(SMALL)))
