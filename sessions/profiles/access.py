@@ -1,4 +1,6 @@
-"""Who may know which customer: somebody who may read in a team that serves them. To anybody else there is none."""
+"""Who may know which customer: somebody who may read a session of theirs, by role or by a grant. To anybody else there
+is none.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from agentstate.engine.profile import Declaration
 from agentstate.errors import NotFound
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
+from sessions import access
 from sessions.models import AgentSession
 from sessions.profiles import declared as declarations
 from sessions.profiles.logs import Subject
@@ -39,13 +42,12 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def known(user: Person, customer: UUID) -> Known:
-    """The customer, to those who may read in a team that serves them. Raises UnknownCustomer, NoProfile."""
-    rows = list(
-        AgentSession.objects.filter(kid=customer).order_by("-opened_at").values_list("tenant_id", "team_id", "agent")
-    )
-    teams = frozenset(team for _, team, _ in rows)
-    if not teams & set(teams_with(user, Permission.READ)):
+    """The customer, to those who may read a session of theirs. Raises UnknownCustomer, NoProfile."""
+    theirs = AgentSession.objects.filter(kid=customer)
+    if not theirs.filter(access.within(user, Permission.READ)).exists():
         raise UnknownCustomer()
+    rows = list(theirs.order_by("-opened_at").values_list("tenant_id", "team_id", "agent"))
+    teams = frozenset(team for _, team, _ in rows)
     found = (declarations.for_agent(agent) for agent in dict.fromkeys(agent for _, _, agent in rows))
     declared = next((each for each in found if each is not None), None)
     if declared is None:

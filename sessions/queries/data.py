@@ -10,7 +10,8 @@ import msgspec
 from agentstate.engine.schemas import HIDDEN
 from agentstate.engine.scratchpad import messages
 from agentstate.people.permissions import Permission, can
-from sessions import states
+from sessions import access, states
+from sessions.access import Seen
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
@@ -39,10 +40,14 @@ def data_of(user: Person, session: UUID) -> DataLines:
     """
     team = must_read(user, session)
     state = states.load(session).state
-    hidden = not can(user, Permission.UNMASK, team)
     own = [("", state.plans.own), *((name, part) for name, part in state.plans.instances.items() if not part.kid)]
+    masked = [(messages.shown(part.data, HIDDEN), messages.values(part.data)) for _, part in own]
+    private = any(shown != values for shown, values in masked)
+    in_clear = private and access.may(user, Permission.UNMASK, session, team)
+    if in_clear:
+        access.note(user, "private", [Seen(session, team)])
     found = []
-    for instance, part in own:
-        shown = messages.shown(part.data, HIDDEN) if hidden else messages.values(part.data)
+    for (instance, part), (hidden, values) in zip(own, masked, strict=True):
+        shown = values if in_clear else hidden
         found += [DataLine(kind, instance, shown[kind], held.schema, held.by) for kind, held in part.data.items()]
     return DataLines(state.seq, found, can(user, Permission.CHANGE_STATE, team))

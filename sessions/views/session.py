@@ -13,7 +13,9 @@ from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied, can
 from agentstate.people.queries import display_names
+from audit import ledger
 from sessions import access, commands, queries, transcript, words
+from sessions.commands import erasure
 from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
@@ -61,7 +63,7 @@ def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     try:
         context = _context(request, line, before)
     except PermissionDenied:
-        return render(request, "agent_sessions/session_closed.html", {"here": "sessions", "line": line})
+        return render(request, "agent_sessions/session_closed.html", _closed(request, line))
     return render(request, "agent_sessions/session.html", context)
 
 
@@ -77,7 +79,7 @@ def session_changes(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @console
 @require_POST
 def session_stop(request: HttpRequest, session_id: UUID, act: str) -> HttpResponse:
-    """A person pauses the session, lets it go on, or stops it for good; then its page again."""
+    """A person pauses the session, lets it go on, stops it for good, or seals what has ended; then its page again."""
     reason, key = request.POST.get("reason", ""), request.POST.get("key", "")
     if act == "pause":
         commands.pause(request.user, session_id, reason, key=key and f"{key}-pause")
@@ -85,9 +87,27 @@ def session_stop(request: HttpRequest, session_id: UUID, act: str) -> HttpRespon
         commands.resume(request.user, session_id, key=key and f"{key}-resume")
     elif act == "cancel":
         commands.cancel(request.user, session_id, reason, key=key and f"{key}-cancel")
+    elif act == "seal":
+        erasure.seal(request.user, session_id, key=key and f"{key}-seal")
     else:
-        raise Invalid(f"got {act[:50]!r}, want pause, resume or cancel", field="act")
+        raise Invalid(f"got {act[:50]!r}, want pause, resume, cancel or seal", field="act")
     return redirect("session", session_id)
+
+
+def _closed(request: HttpRequest, line: queries.SessionLine) -> dict[str, Any]:
+    """For those who may see that there is a session, not what was said in it."""
+    sealed = ledger.read_head(line.id).sealed
+    return {
+        "here": "sessions",
+        "line": line,
+        "sealed": sealed,
+        "may_seal": not sealed and _may_seal(request, line),
+        "key": str(new_id()),
+    }
+
+
+def _may_seal(request: HttpRequest, line: queries.SessionLine) -> bool:
+    return line.ended_at is not None and can(request.user, Permission.SEAL, line.team)
 
 
 def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> dict[str, Any]:
@@ -111,6 +131,8 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "stop": stop,
         "whole": stop == state.seq,
         "may_stop": can(request.user, Permission.TAKE_OVER, line.team),
+        "sealed": bool(state.sealed),
+        "may_seal": not state.sealed and _may_seal(request, line),
         "key": str(new_id()),
     }
 

@@ -9,17 +9,20 @@ import pytest
 from django.urls import reverse
 
 from agentstate.clock import now
+from agentstate.engine.schemas import HIDDEN
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant
 from agentstate.people.permissions import GRANTABLE, PermissionDenied
 from audit import ledger, sampling
 from audit.models import Gap
-from sessions import commands
+from sessions import commands, queries
+from sessions.models import AccessLine, AgentSession
 from sessions.queries import auditing
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, problem
 from tests.shell.bank_world import opened
 from tests.shell.pages import read
+from tests.shell.side_by_side_world import told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PAGES = ["audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants"]
@@ -73,6 +76,41 @@ def test_a_grant_on_one_session_shows_that_session_and_what_was_read_of_it_alone
     lists = [line for line in auditing.reads(cast.anna()) if line.reader == alice.actor]
     assert [(line.about, line.hidden) for line in lists] == [((one,), 1)]
     assert str(two) not in str(lists)
+
+
+def test_a_grant_to_read_one_session_opens_its_customers_page_and_no_other():
+    one, two = opened(), opened("C-1002")
+    mine, other = (AgentSession.objects.get(pk=each).kid for each in (one, two))
+    given = grant(sessions=[one], kinds=["see", "read"])
+    anna = cast.browser(cast.anna())
+    assert anna.get(reverse("customer", args=[mine])).status_code == 200
+    assert anna.get(reverse("customer", args=[other])).status_code == 404
+    read_it = AccessLine.objects.filter(reader=cast.anna().actor, kind="access.profile_read")
+    assert [row.about for row in read_it] == [[mine]]
+    grants.revoke(given.pk, cast.adam())
+    assert anna.get(reverse("customer", args=[mine])).status_code == 404
+
+
+def test_a_grant_without_reading_opens_no_customers_page():
+    session = opened()
+    grant(sessions=[session], kinds=["see", "audit"])
+    kid = AgentSession.objects.get(pk=session).kid
+    assert cast.browser(cast.anna()).get(reverse("customer", args=[kid])).status_code == 404
+
+
+def test_a_grant_to_unmask_one_session_shows_private_data_of_that_session_and_is_on_record():
+    schema = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}}}
+    one, two = told(), told()
+    for each in (one, two):
+        commands.add_data(
+            cast.alice(), each, {"type": "data", "kind": "notes", "data": {"pin": "1234"}, "schema": schema}
+        )
+    grant(sessions=[one], kinds=["see", "read", "unmask"])
+    grant(sessions=[two], kinds=["see", "read"])
+    shown = [queries.data_of(cast.anna(), each).objects[0].value["pin"] for each in (one, two)]
+    assert shown == ["1234", HIDDEN]
+    unmasked = AccessLine.objects.filter(reader=cast.anna().actor, kind="access.unmasked")
+    assert [row.about for row in unmasked] == [[one]]
 
 
 def test_a_grant_on_a_time_shows_sessions_opened_in_it():

@@ -96,3 +96,27 @@ def test_the_page_offers_nothing_to_whoever_may_not_and_says_what_is_refused(ban
     assert browser.post(reverse("session_stop", args=[session, "resume"])).status_code == 409
     assert browser.post(reverse("session_stop", args=[session, "explode"])).status_code == 400
     assert browser.post(reverse("session_stop", args=[session, "pause"]), {"reason": ""}).status_code == 400
+
+
+def test_a_session_that_has_ended_is_sealed_from_its_page_once(bank):
+    session, browser = asks_for_a_transfer(), cast.browser(cast.alice())
+    address, seal = reverse("session", args=[session]), reverse("session_stop", args=[session, "seal"])
+    assert b'id="seal"' not in browser.get(address).content
+    assert browser.post(seal).status_code == 409
+    commands.cancel(cast.alice(), session, "opened by mistake")
+    assert b'id="seal"' in browser.get(address).content
+    assert b'id="seal"' not in cast.browser(cast.vera()).get(address).content
+    assert cast.browser(cast.vera()).post(seal).status_code == 403
+    sealed = browser.post(seal, {"key": "k"}, follow=True).content
+    assert (b'id="seal"' in sealed, b'id="sealed"' in sealed) == (False, True)
+    assert state(session).sealed == "asked"
+    assert browser.post(seal, {"key": "other"}).status_code == 409
+
+
+def test_who_answers_data_subjects_seals_without_reading_the_session(bank):
+    session, petra = asks_for_a_transfer(), cast.browser(cast.petra())
+    commands.cancel(cast.alice(), session, "opened by mistake")
+    closed = petra.get(reverse("session", args=[session])).content
+    assert b'id="seal"' in closed
+    assert b"savings" not in closed
+    assert b'id="sealed"' in petra.post(reverse("session_stop", args=[session, "seal"]), follow=True).content
