@@ -14,6 +14,7 @@ from tests.shell.api_world import Api, document
 from tests.shell.bank_world import work
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+NAMED_BY = {"ERASURE": "basis", "HOLD": "set_by", "EXPORT": "masked"}  # an id's name, by a field beside it
 EXAMPLES = re.findall(r"```sh\n# (\d{3})\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -50,7 +51,7 @@ def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
             names["SESSION"], names["CUSTOMER"] = body["id"], body["customer"]
         if body.get("requests"):
             names["REQUEST"] = body["requests"][0]["id"]
-        names |= {name: body["id"] for name, field in (("ERASURE", "basis"), ("HOLD", "set_by")) if field in body}
+        names |= {name: body["id"] for name, field in NAMED_BY.items() if field in body}
 
 
 def test_the_page_names_every_address_and_every_refusal() -> None:

@@ -25,6 +25,7 @@ from sessions.exports import building, choosing, keeping, packing
 from sessions.models import AccessLine, Export, ExportBlock, ExportPart
 from sessions.stores import STORES
 from tests import cast
+from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import opened, say
 from tests.shell.test_export import read_facts
 
@@ -343,3 +344,18 @@ def test_whoever_runs_the_machine_exports_many_by_command(four, tmp_path):
     assert verify.verify(out, out.with_name("all.zip.vkey").read_text().strip()).ok
     with pytest.raises(CommandError, match="no session fits"):
         call_command("exports", "--out", str(tmp_path / "none.zip"), "--agent", "nobody")
+
+
+@pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")  # the test's client knows no other way
+def test_a_program_asks_watches_fetches_and_deletes(four, tmp_path):
+    api = Api(cast.alice())
+    made = api.post("/exports", {"customer": "C-101"})
+    assert (made.status_code, made.json()["total"], made.json()["masked"]) == (202, 1, True)
+    address = made["Location"].removeprefix("/api/v1")
+    problem(api.get(f"{address}/archive"), 409, "export_not_ready")
+    assert building.build_due() == 1
+    assert api.get(address).json()["state"] == "done"
+    assert check(b"".join(api.get(f"{address}/archive")), tmp_path).ok
+    assert api.ask("DELETE", address).json()["state"] == "cancelled"
+    problem(Api(cast.bob()).get(address), 404, "unknown_export")
+    problem(api.post("/exports", {"unmask": True}), 422, "invalid")
