@@ -23,7 +23,7 @@ RUN = """async (jobs) => {
     const { held, heldProof, receipt } = demand;
     const asked = { ...demand, held: bytes(held), heldProof: bytes(heldProof), receipt: bytes(receipt) };
     verdicts.push(await new Promise((tell) => {
-      window.judge.onmessage = ({ data: said }) => said.progress || tell(said.verdict ?? said.unable);
+      window.judge.onmessage = ({ data: said }) => said.progress || tell(said.verdict ?? said.unable ?? "a proof");
       window.judge.onerror = (error) => tell(`broke: ${error.message}`);
       window.judge.postMessage({ file: new Blob([bytes(data)]), trusted: vkey ?? bytes(policy), now, demand: asked });
     }));

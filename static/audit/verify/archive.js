@@ -66,6 +66,12 @@ export class Archive {
     return member.size ? this.source.read(member.offset, member.offset + member.size) : new Uint8Array();
   }
 
+  /** A member as a file of its own, to be read in parts. */
+  window(name) {
+    const member = this.member(name);
+    return new Source(this.source.file.slice(member.offset, member.offset + member.size));
+  }
+
   /** The frames of a payload file (four bytes of length, then content), one in memory at a time. */
   *frames(name, limit) {
     const member = this.member(name), end = member.offset + member.size;

@@ -9,6 +9,9 @@ export const TOP_FILES = [
 export const LOG_FILES = [
   "log/checkpoint", "log/head.tlog-proof", "log/headmap.json", "log/headmap.tlog-proof", "receipts/head.cbor",
 ];
+export const EXPORTS_FORMAT = "agentstate-exports/1"; // many bundles in one archive
+export const EXPORTS_TITLE = "agentstate exports manifest v1";
+export const EXPORTS_FILES = ["README.txt", "log/checkpoint", "policy", "sessions.csv", "sessions.jsonl"];
 export const MAP_TITLE = "agentstate headmap/1";
 export const KEY_TITLE = "agentstate key/1";
 export const PROOF_TITLE = "c2sp.org/tlog-proof@v1";

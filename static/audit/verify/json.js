@@ -107,7 +107,7 @@ class Reader {
   constant() {
     const name = this.loose && ["NaN", "Infinity", "-Infinity"].find((each) => this.text.startsWith(each, this.at));
     if (!name) throw new SyntaxError("no value");
-    return this.word(name, new Num(name));
+    return this.word(name, null); // is no name, which is all that matters of it
   }
 
   string() {

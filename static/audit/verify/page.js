@@ -120,6 +120,7 @@ function heard(data) {
   if (data.progress) return soFar(data.progress);
   busy(false);
   if (data.unable) result.unable(data.unable);
+  else if (data.proof) result.proof();
   else result.show(data);
 }
 

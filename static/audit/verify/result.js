@@ -2,6 +2,7 @@
 
 const PAGE = 100; // rows of a table at a time
 const element = (id) => document.getElementById(id);
+const ROLES = { tr: "row", th: "rowheader", td: "cell" };
 const WORDS = { withheld: "Content withheld", erased: "Content erased", pruned: "Content deleted when its term was over" };
 
 export class Result {
@@ -19,12 +20,16 @@ export class Result {
     this.seal("open", "warn", "This browser cannot verify the bundle.", `${why} Use another one, or verify.py.`);
   }
 
+  proof() {
+    this.seal("open", "help", "This is a proof, not an export.", "This page reads exports; verify.py reads proofs as well.");
+  }
+
   /** The worker died: too little memory, for one. That is no verdict. */
   broke(why) {
     this.seal("bad", "warn", "The check broke off without a verdict: do not rely on this bundle.", why);
   }
 
-  show({ verdict: json, rows, more }) {
+  show({ verdict: json, rows, sessions, more }) {
     const verdict = JSON.parse(json);
     const beside = verdict.key?.source.endsWith("beside the bundle") ?? false;
     const failures = verdict.counts.failures;
@@ -35,6 +40,7 @@ export class Result {
     this.download(json);
     table("failures", verdict.failures, failureRow);
     element("h-failures").textContent = failures > verdict.failures.length ? `Failures, the first ${verdict.failures.length} of ${failures}` : "Failures";
+    table("sessions", sessions, sessionRow);
     table("entries", rows, entryRow);
     element("h-entries").textContent = more ? `Entries, the first ${rows.length} of ${rows.length + more}` : "Entries";
   }
@@ -46,7 +52,7 @@ export class Result {
     element("verdict").textContent = sentence;
     element("reason").textContent = reason;
     element("beside").hidden = true;
-    for (const id of ["failures", "entries"]) element(id).hidden = true;
+    for (const id of ["failures", "sessions", "entries"]) element(id).hidden = true;
     element("facts").hidden = element("download").hidden = !verdict;
     if (verdict) element("facts").replaceChildren(...facts(verdict));
     element("result").hidden = false;
@@ -69,7 +75,7 @@ function trustInWords({ log }) {
 const count = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 /** The rows of the list of facts. */
-function facts({ key, log, head, timestamp, counts }) {
+function facts({ key, log, head, timestamp, counts, sessions }) {
   const rows = [];
   if (key) rows.push(["Key", key.vkey, true], ["", key.source]);
   if (log) {
@@ -83,6 +89,7 @@ function facts({ key, log, head, timestamp, counts }) {
     rows.push(["Session", head.log, true], ["Head", `${head.size} entries`], ["Its root", head.root, true]);
     if ("leaf" in head) rows.push(["Freshness", `leaf ${head.leaf} of the log, the newest of this session as of leaf ${head.latest_as_of}`]);
   }
+  if (sessions !== undefined) rows.push(["Sessions", sessions.toLocaleString("en")]);
   const { entries, disclosed, partly, withheld, erased, pruned } = counts;
   rows.push(["Entries", `${entries}: ${disclosed} disclosed, ${partly} partly disclosed, ${withheld} withheld, ${erased} erased, ${pruned} pruned`]);
   return rows.flatMap(([name, value, mono]) => [made("dt", name), made("dd", value, mono ? "mono" : "")]);
@@ -93,6 +100,13 @@ function failureRow({ entry, kind, check, message }) {
   const place = made("th", entry === null ? "Bundle" : String(entry));
   place.scope = "row";
   row.append(place, made("td", kind, "mono"), made("td", check), made("td", message));
+  return row;
+}
+
+function sessionRow([id, entries]) {
+  const row = made("tr"), place = made("th", id, "mono");
+  place.scope = "row";
+  row.append(place, made("td", entries.toLocaleString("en"), "num"));
   return row;
 }
 
@@ -143,6 +157,7 @@ function table(id, rows, asRow) {
 
 function made(name, text = "", look = "") {
   const node = document.createElement(name);
+  if (name in ROLES) node.setAttribute("role", ROLES[name]); // which they keep where a narrow screen lays them out otherwise
   node.textContent = text;
   if (look) node.className = look;
   return node;

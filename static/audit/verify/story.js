@@ -191,7 +191,7 @@ const agree = (one, other) => one === other || !one || !other;
 
 const plain = (value) => (typeof value === "boolean" ? Number(value) : value instanceof Num ? String(value) : value);
 
-function same(one, other) {
+export function same(one, other) {
   const [left, right] = [plain(one), plain(other)];
   if (Array.isArray(left) && Array.isArray(right)) {
     return left.length === right.length && left.every((item, at) => same(item, right[at]));

@@ -10,6 +10,7 @@ export class Verdict {
     this.log = null; // the global log's head, who cosigned it, and how fresh it is
     this.timestamp = null;
     this.key = null;
+    this.sessions = null; // how many, in an export of many
     this.finished = false;
   }
 
@@ -22,8 +23,18 @@ export class Verdict {
     if (this.failures.length < MAX_FAILURES) this.failures.push({ entry, kind, check, message });
   }
 
+  /** Add the findings of one part; its failures say that they are of `where`. */
+  take(other, where) {
+    for (const name of Object.keys(this.counts)) this.counts[name] += other.counts[name];
+    for (const failure of other.failures.slice(0, MAX_FAILURES - this.failures.length)) {
+      this.failures.push({ ...failure, message: `${where}: ${failure.message}` });
+    }
+    if (!other.finished && !other.counts.failures) this.fail("bundle", `${where}: was not read to its end`);
+  }
+
   asJson() {
-    const { ok, failures, counts, head, log, timestamp, key } = this;
-    return indented({ ok, failures, counts, head, log, timestamp, key });
+    const { ok, failures, counts, head, log, timestamp, key, sessions } = this;
+    const many = sessions === null ? {} : { sessions };
+    return indented({ ...many, ok, failures, counts, head, log, timestamp, key });
   }
 }

@@ -1,65 +1,22 @@
-// One run over one bundle: a second implementation of audit/verify.py, which is the specification. All failures are
-// collected; nothing here throws at what a bundle holds.
+// One run over the bundle of one session. All failures are collected; a Fault ends the run.
 import { encoded, equal, hex, latin1, leafHash, sha256, unbase64, unhex } from "./bytes.js";
-import { Archive, Source } from "./archive.js";
 import * as entries from "./entry.js";
-import { Fault, Unreadable } from "./faults.js";
+import { Fault } from "./faults.js";
 import { isDigest, openLeaves } from "./fields.js";
 import * as format from "./format.js";
 import { checkReceipt, readHashes, readProof, rootOfMap } from "./globallog.js";
 import { byCodePoint, canonical, Shown } from "./json.js";
 import * as notes from "./notes.js";
-import { Policy, readPolicy } from "./policy.js";
-import { readReceipt } from "./receipt.js";
+import { readPolicy } from "./policy.js";
 import { quoted } from "./spelling.js";
 import { Story } from "./story.js";
 import { readTimestamp } from "./timestamp.js";
 import { checkConsistency, rootOfProof, TiledTree } from "./tree.js";
-import { Verdict } from "./verdict.js";
 
 const AT_ONCE = 2 ** 23; // bytes of payloads that are being opened at the same time
 const DISCLOSED = ["disclosed", "partly"];
 
-/**
- * The verdict on a bundle.
- *
- * file: a File or Blob. trusted: a vkey (text) or a policy (bytes). demand: what the auditor asks for beyond a sound
- * bundle: {session, held, heldProof, receipt (bytes), minSize, maxAge (seconds)}. now: milliseconds since 1970.
- * listen: {progress(bytes read, bytes in all, entries), entry(seq, envelope, event, state)}.
- */
-export async function verify(file, trusted, { source = "given", demand = {}, now = Date.now(), listen = {} } = {}) {
-  const verdict = new Verdict();
-  try {
-    const wanted = readDemand(demand, verdict);
-    if (!wanted) return verdict;
-    const policy = typeof trusted === "string" ? new Policy([notes.readVkey(trusted)], "none") : readPolicy(trusted);
-    if (!policy.logs.length) throw new Fault("the policy names no log");
-    verdict.key = { vkey: policy.logs[0].vkey, source };
-    const tell = (bytes, count = 0) => listen.progress?.(bytes, file.size, count);
-    const archive = new Archive(new Source(file), verdict, tell);
-    await archive.scan();
-    await new Verifier(archive, policy, verdict, now, listen).run(wanted);
-  } catch (error) {
-    if (error instanceof Fault) verdict.fail("bundle", error.message);
-    else if (error instanceof Unreadable) verdict.fail("bundle", `cannot be read: ${error.message}`);
-    else verdict.fail("bundle", `cannot be checked: ${error?.name}`); // whatever a hostile file provokes is a verdict
-  }
-  return verdict;
-}
-
-/** The demand with what it gives as bytes read; null, and a failure, where that is not what it has to be. */
-function readDemand(demand, verdict) {
-  try {
-    const heldProof = demand.heldProof && readHashes(demand.heldProof);
-    return { ...demand, heldProof, receipt: demand.receipt && readReceipt(demand.receipt) };
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    verdict.fail("key", error.message);
-    return null;
-  }
-}
-
-class Verifier {
+export class Verifier {
   constructor(archive, policy, verdict, now, listen) {
     this.archive = archive;
     this.policy = policy;
@@ -545,7 +502,8 @@ function manifestCount(manifest) {
   return count;
 }
 
-async function anySigned(lines, text, key) {
+/** Whether the key signed the text in one of these lines. */
+export async function anySigned(lines, text, key) {
   for (const line of lines) if ((await notes.signed(line, text, key)) !== null) return true;
   return false;
 }
