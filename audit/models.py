@@ -201,13 +201,16 @@ class Gap(models.Model):
 
 
 class LogTile(models.Model):
-    """256 hashes of one log's own tree, kept since a proof needed them. A cache, of audit.proofs.sessiontree."""
+    """256 hashes of one log's own tree, kept since a proof needed them, and their root, the hash one level above. A
+    cache, of audit.proofs.sessiontree.
+    """
 
     pk = models.CompositePrimaryKey("log", "level", "index")
     log = models.UUIDField()
     level = models.SmallIntegerField()
     index = models.BigIntegerField()
     data = models.BinaryField()
+    root = models.BinaryField()
 
 
 class MapBucket(models.Model):

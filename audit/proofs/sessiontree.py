@@ -7,13 +7,14 @@ size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from audit.blobs import Blobs
 from audit.reading import run
 from audit.tlog import tiles, tree
 from audit.tlog.tiles import WIDTH, Tile
+from audit.tlog.tree import HASH_SIZE
 
 FILL = 64  # tiles that are made at a time
 
@@ -30,7 +31,9 @@ class LogTiles:
         held = self._kept(full)
         for each in full:
             if (each.level, each.index) not in held:
-                held[each.level, each.index] = self._made(each.level, each.index, WIDTH, keep=True)
+                data = self._made(each.level, each.index, WIDTH)
+                self._keep(each.level, {each.index: data})
+                held[each.level, each.index] = data
         return [
             held[each.level, each.index] if each.width == WIDTH else self._made(each.level, each.index, each.width)
             for each in tiles
@@ -51,15 +54,11 @@ class LogTiles:
         )
         return {(level, index): bytes(data) for level, index, data in rows}
 
-    def _made(self, level: int, index: int, width: int, *, keep: bool = False) -> bytes:
+    def _made(self, level: int, index: int, width: int) -> bytes:
         first = index * WIDTH
         if level == 0:
-            data = b"".join(self._leaves(first, first + width))
-        else:
-            data = b"".join(self._roots(level - 1, first, first + width))
-        if keep:
-            self._keep([(level, index, data)])
-        return data
+            return b"".join(self._leaves(first, first + width))
+        return b"".join(self._roots(level - 1, first, first + width))
 
     def _leaves(self, start: int, stop: int) -> list[bytes]:
         rows = run(
@@ -70,46 +69,48 @@ class LogTiles:
 
     def _roots(self, level: int, start: int, stop: int) -> list[bytes]:
         """The roots of full tiles, one after another; those that were never needed are made, some at a time."""
-        found: list[bytes] = []
-        for first in range(start, stop, FILL):
-            wanted = [Tile(level, index, WIDTH) for index in range(first, min(stop, first + FILL))]
-            found += [tiles.perfect_root(data) for data in self._many(wanted)]
-        return found
+        rows = run(
+            'SELECT "index", root FROM audit_logtile WHERE log = %(log)s AND level = %(level)s'
+            ' AND "index" >= %(start)s AND "index" < %(stop)s',
+            {"log": self._log, "level": level, "start": start, "stop": stop},
+        )
+        held = {index: bytes(root) for index, root in rows}
+        missing = [index for index in range(start, stop) if index not in held]
+        for at in range(0, len(missing), FILL):
+            held |= self._fill(level, missing[at : at + FILL])
+        return [held[index] for index in range(start, stop)]
 
-    def _many(self, wanted: Sequence[Tile]) -> list[bytes]:
-        held = self._kept(wanted)
-        missing = [each for each in wanted if (each.level, each.index) not in held]
-        if missing and wanted[0].level == 0:
-            made = self._leaf_tiles(missing)
-            self._keep([(0, index, data) for index, data in made.items()])
-            held |= {(0, index): data for index, data in made.items()}
-        for each in missing:
-            if (each.level, each.index) not in held:
-                held[each.level, each.index] = self._made(each.level, each.index, WIDTH, keep=True)
-        return [held[each.level, each.index] for each in wanted]
+    def _fill(self, level: int, indexes: Sequence[int]) -> dict[int, bytes]:
+        """Make full tiles and keep them; their roots."""
+        if level == 0:
+            made = self._leaf_tiles(indexes)
+        else:
+            made = {index: b"".join(self._roots(level - 1, index * WIDTH, (index + 1) * WIDTH)) for index in indexes}
+        return self._keep(level, made)
 
-    def _leaf_tiles(self, wanted: Sequence[Tile]) -> dict[int, bytes]:
+    def _leaf_tiles(self, indexes: Sequence[int]) -> dict[int, bytes]:
         """Tiles of leaves, made in one go."""
-        first, last = wanted[0].index, wanted[-1].index
-        leaves = self._leaves(first * WIDTH, (last + 1) * WIDTH)
-        ours = {each.index for each in wanted}
-        return {
-            first + at // WIDTH: b"".join(leaves[at : at + WIDTH])
-            for at in range(0, len(leaves), WIDTH)
-            if first + at // WIDTH in ours and len(leaves) >= at + WIDTH
-        }
+        first = indexes[0]
+        leaves = self._leaves(first * WIDTH, (indexes[-1] + 1) * WIDTH)
+        return {index: b"".join(leaves[(index - first) * WIDTH :][:WIDTH]) for index in indexes}
 
-    def _keep(self, made: Sequence[tuple[int, int, bytes]]) -> None:
+    def _keep(self, level: int, made: Mapping[int, bytes]) -> dict[int, bytes]:
+        """Keep full tiles; their roots. Raises BadTile where entries are missing."""
+        roots = {index: tiles.perfect_root(data) for index, data in made.items()}
+        if any(len(data) != WIDTH * HASH_SIZE for data in made.values()):
+            raise tiles.BadTile("entries are missing")
         run(
-            'INSERT INTO audit_logtile (log, level, "index", data) SELECT %(log)s, row.* FROM'
-            " unnest(%(levels)s::smallint[], %(indexes)s::bigint[], %(data)b) AS row ON CONFLICT DO NOTHING",
+            'INSERT INTO audit_logtile (log, level, "index", data, root) SELECT %(log)s, %(level)s, row.* FROM'
+            " unnest(%(indexes)s::bigint[], %(data)b, %(roots)b) AS row ON CONFLICT DO NOTHING",
             {
                 "log": self._log,
-                "levels": [level for level, _, _ in made],
-                "indexes": [index for _, index, _ in made],
-                "data": Blobs([data for _, _, data in made]),
+                "level": level,
+                "indexes": list(made),
+                "data": Blobs(made.values()),
+                "roots": Blobs(roots.values()),
             },
         )
+        return roots
 
 
 def forget(log: UUID) -> None:

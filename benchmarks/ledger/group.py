@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from benchmarks.ground import Ground
-from benchmarks.ledger import access, appends, sequencing
+from benchmarks.ledger import access, appends, proofs, sequencing
 from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against
 
@@ -20,7 +20,7 @@ def rows(here: Ground, quick: bool) -> list[Row]:
     """All rows of the group."""
     size = QUICK if quick else FULL
     measured = [row for entries in (len(appends.STEP), appends.BATCH) for row in _appends(here, size, entries)]
-    measured += [*access.rows(here, size, GROUP), *_bytes(here, size)]
+    measured += [*access.rows(here, size, GROUP), *_bytes(here, size), *proofs.rows(here, quick, GROUP)]
     return [*measured, *sequencing.rows(here, quick)]  # last: a million sessions are left behind
 
 

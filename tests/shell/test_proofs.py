@@ -211,7 +211,7 @@ def test_a_kept_tile_that_was_altered_costs_time_and_no_truth():
     assert LogTile.objects.filter(log=session).count() == 3
     LogTile.objects.filter(log=session).delete()
     made = sessiontree.LogTiles(session)
-    made._keep([(0, index, bytes(256 * 32)) for index in range(3)])
+    made._keep(0, {index: bytes(256 * 32) for index in range(3)})
     again = making.entry(session, 5)
     assert check(first).ok
     assert check(again).ok
