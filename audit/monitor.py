@@ -34,6 +34,7 @@ import urllib.error
 import urllib.request
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -52,6 +53,7 @@ MAX_FINDINGS = 20  #: put into one file of evidence
 SECONDS = 20.0  #: for an answer
 PATIENCE = 60.0  #: at most, between two tries when the log asks us to wait
 TRIES = 5
+MOST_UNSIGNED = 2**20  #: leaves that are read for a head of which only they can show the key that signed it
 AHEAD = 3.0  #: seconds that a log may take to publish what a witness has seen already
 MAP_TITLE, KEY_TITLE, GAP_TITLE = "agentstate headmap/1", "agentstate key/1", "agentstate gap/1"
 
@@ -303,6 +305,15 @@ class Tree:
         return result
 
 
+def root_of_inclusion(index: int, size: int, leaf: bytes, path: list[bytes]) -> bytes:
+    """The root to which an inclusion proof from this log's tiles leads (RFC 9162 section 2.1.3.2)."""
+    inner = (index ^ (size - 1)).bit_length()
+    for level, other in enumerate(path):
+        on_the_left = level >= inner or index >> level & 1
+        leaf = node_hash(other, leaf) if on_the_left else node_hash(leaf, other)
+    return leaf
+
+
 def roots_of_consistency(old: int, new: int, path: list[bytes], old_root: bytes) -> tuple[bytes, bytes]:
     """The roots at `old` and `new` leaves to which a consistency proof leads (RFC 9162 section 2.1.4.2), 0 < old < new.
 
@@ -506,9 +517,14 @@ def _answer(request: urllib.request.Request, most: int) -> tuple[int, bytes]:
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310
             data = answer.read(most + 1)
+            length = answer.headers.get("Content-Length", "")
+            if len(data) <= most and length.isdecimal() and len(data) != int(length):
+                raise ValueError("the connection broke")
             if answer.headers.get("Content-Encoding") == "gzip" and len(data) <= most:
                 unpacker = zlib.decompressobj(31)
                 data = unpacker.decompress(data, most + 1)
+                if not unpacker.eof and len(data) <= most:
+                    raise ValueError("the connection broke")
             status: int = answer.status
     except urllib.error.HTTPError:
         raise
@@ -783,6 +799,8 @@ class Monitor:
                 f"the log signed two heads of {head.size} leaves: two histories",
                 heads=[_text(held), _text(note)],
             )
+        if head.size - before.size > MOST_UNSIGNED:
+            self._check_signed(note, keys, head)
         tree = Tree(before.size, self._memory.fact("subtrees"))
         leaves = Leaves(self._memory, head.origin, keys)
         for index, body in self._bodies(before.size, head.size):
@@ -821,7 +839,8 @@ class Monitor:
         """The leaves do not lead to the signed root. Say whether the log forked, or does not serve what it signed."""
         heads = [_text(held), _text(note)] if held else [_text(note)]
         if before.size:
-            self._must_continue(before, head, heads, "we hold")
+            with suppress(Unreachable):
+                self._must_continue(before, head, heads, "we hold")
         raise Lie(
             "unserved",
             f"the leaves that the log serves do not lead to the root that it signed at {head.size}",
@@ -851,15 +870,26 @@ class Monitor:
 
     def _lie_in_leaves(self, note: bytes, head: Head, findings: list[tuple[str, list[int]]]) -> Lie:
         """The findings with a C2SP tlog-proof of each leaf, under the head that the log signed."""
-        tiles, proofs = Hashes(head.size, self._site.get), {}
-        for index in sorted({each for _, indexes in findings for each in indexes}):
-            body = self._bundle(index // WIDTH, head.size)[index % WIDTH]
-            hashes = [base64.b64encode(value).decode() for value in tiles.inclusion(index)]
-            extra = [f"extra {base64.b64encode(body).decode()}"] if body else []
-            front = ["c2sp.org/tlog-proof@v1", *extra, f"index {index}", *hashes]
-            proofs[str(index)] = "\n".join([*front, "", ""]) + _text(note)
-        words = "; ".join(words for words, _ in findings)
-        return Lie("lie", words, heads=[_text(note)], findings=[words for words, _ in findings], proofs=proofs)
+        tiles = Hashes(head.size, self._site.get)
+        indexes = sorted({each for _, indexes in findings for each in indexes})
+        told = [words for words, _ in findings]
+        proofs = {}
+        for index in indexes:
+            with suppress(Unreachable, Lie):  # who lies may refuse to show it again
+                proofs[str(index)] = self._proof(note, head, index, tiles)
+        return Lie("lie", "; ".join(told), heads=[_text(note)], findings=told, proofs=proofs)
+
+    def _proof(self, note: bytes, head: Head, index: int, tiles: Hashes) -> str:
+        """The tlog-proof of a leaf; without its hashes, which all leaves give, where the log does not serve them."""
+        body, hashes = self._bundle(index // WIDTH, head.size)[index % WIDTH], []
+        try:
+            path = tiles.inclusion(index)
+            if root_of_inclusion(index, head.size, leaf_hash(body), path) == head.root:
+                hashes = [base64.b64encode(value).decode() for value in path]
+        except (Fault, Unreachable):
+            pass
+        extra = [f"extra {base64.b64encode(body).decode()}"] if body else []
+        return "\n".join(["c2sp.org/tlog-proof@v1", *extra, f"index {index}", *hashes, "", ""]) + _text(note)
 
     def _bundle(self, number: int, size: int) -> list[bytes]:
         """The leaves of a bundle of the log of `size` leaves; Lie where it is not one."""
@@ -1032,7 +1062,7 @@ def _look(monitor: Monitor, options: argparse.Namespace) -> int:
         # ascii(): a hostile log must not be able to write control sequences to the terminal.
         _say(f"ALARM {lie.kind}: {ascii(str(lie))[1:-1]}\nThe evidence is in {path}. Keep it, and the folder.")
         return 1
-    except (Unreachable, Fault) as why:
+    except (Unreachable, Fault, sqlite3.Error, OSError) as why:
         _say(f"NOT SEEN: {ascii(str(why))[1:-1]}")
         return 3
     if seen.age > options.max_age * 3600:

@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from uuid import uuid4
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import call_command
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit import ledger, monitor, rotation, sequencer, signer
@@ -40,7 +41,7 @@ class Website:
     """Serves what a log says: its head, and tiles computed from its leaves by the definition."""
 
     def __init__(self, log: GlobalLog) -> None:
-        self.log, self.cosigners, self.files, self.asked = log, (), {}, []
+        self.log, self.cosigners, self.files, self.lengths, self.asked = log, (), {}, {}, []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -48,7 +49,8 @@ class Website:
                 site.asked.append(self.path)
                 data = site.file(self.path.removeprefix("/log/"))
                 self.send_response(200 if data is not None else 404)
-                self.send_header("Content-Length", str(len(data or b"")))
+                length = site.lengths.get(self.path.removeprefix("/log/"), len(data or b""))
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(data or b"")
 
@@ -166,6 +168,14 @@ def test_a_fork_is_reported_with_both_heads_and_a_proof(before, site, tmp_path, 
     assert claimed == naive_root(site.log.leaves[:before])
     assert "ALARM fork: two histories" in capsys.readouterr().out
     assert watch(site, tmp_path) == 1  # it is not forgotten
+
+
+def test_who_forks_and_hides_the_hashes_is_reported_all_the_same(site, tmp_path):
+    watch(site, tmp_path)
+    site.log = another(6)
+    site.files = {"tile/0/000.p/6": None}
+    assert watch(site, tmp_path) == 1
+    assert evidence(tmp_path)["kind"] == "unserved"
 
 
 def test_two_heads_of_one_size_are_a_fork(site, tmp_path):
@@ -298,6 +308,62 @@ def test_leaves_other_than_those_signed_end_in_words(path, data, site, tmp_path)
     site.files[path] = data
     assert watch(site, tmp_path) == 1
     assert evidence(tmp_path)["kind"] in ("malformed", "unserved")
+
+
+@pytest.mark.parametrize("claimed", [2**20 + 3, 10**15])
+def test_an_endless_log_that_nobody_signed_is_not_read(claimed, site, tmp_path):
+    head = Checkpoint(SIGNER.origin, claimed, bytes(32)).body()
+    site.files["checkpoint"] = STRANGER.sign_text(head)
+    assert watch(site, tmp_path) == 1
+    assert evidence(tmp_path)["kind"] == "unsigned"
+    assert len(site.asked) == 1
+
+
+HOSTILE = [b"", b"\n\n", b"\xff" * 300, b"a\n" * 60_000, b"x" * 2_000_000, b"\xe2\x80\x94 " * 1000, b"\n" * 1000]
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_whatever_is_served_ends_in_words(data, site, tmp_path, capsys):
+    for path in ("checkpoint", "tile/entries/000.p/2"):
+        site.files = {path: data}
+        assert watch(site, tmp_path) in (1, 3)
+    assert "Traceback" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("data", [*HOSTILE, b"h" * 96, None])
+def test_who_lies_and_hides_the_hashes_is_convicted_all_the_same(data, site, tmp_path):
+    site.log.add(b"no leaf")
+    site.files = {"tile/0/000.p/3": data}
+    assert watch(site, tmp_path) == 1
+    assert evidence(tmp_path)["kind"] == "lie"
+
+
+@given(data=st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_bytes_altered_anywhere_in_what_is_served_are_never_believed(data, site):
+    path = data.draw(st.sampled_from(["checkpoint", "tile/entries/000.p/2"]))
+    whole = bytearray(site.file(path))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] ^= data.draw(st.integers(1, 255))
+    if bytes(whole) == site.file(path):
+        return
+    site.files = {path: bytes(whole)}
+    with tempfile.TemporaryDirectory() as folder:
+        assert watch(site, Path(folder)) in (1, 3)
+    site.files = {}
+
+
+def test_a_broken_connection_is_no_lie(site, tmp_path, monkeypatch):
+    whole = site.file("tile/entries/000.p/2")
+    site.lengths["tile/entries/000.p/2"] = len(whole)
+    site.files["tile/entries/000.p/2"] = whole[:-20]
+    assert watch(site, tmp_path) == 3
+
+
+def test_a_memory_that_is_no_database_is_said_in_one_line(site, tmp_path, capsys):
+    watch(site, tmp_path)
+    (tmp_path / "state" / "seen.sqlite").write_bytes(b"nothing" * 1000)
+    assert watch(site, tmp_path) in (2, 3)
 
 
 def test_a_log_that_is_away_is_no_lie(site, tmp_path, capsys):
