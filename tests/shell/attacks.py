@@ -7,6 +7,7 @@ from __future__ import annotations
 
 ENTRIES = "tests/shell/test_attacks_entries.py::test_"
 PITFALLS_ = "tests/shell/test_attacks_pitfalls.py::test_"
+MONITOR = "tests/shell/test_attacks_monitor.py::test_"
 RESTORED = "tests/shell/test_attacks_restored.py::test_"
 
 #: threat -> the tests that show who finds it
@@ -44,9 +45,11 @@ THREATS: dict[str, tuple[str, ...]] = {
     "two different histories shown to two auditors": (
         f"{ENTRIES}two_histories_are_not_both_signed",
         f"{ENTRIES}two_histories_shown_to_two_auditors_are_found_by_a_held_head_where_the_signer_forgets",
+        f"{MONITOR}a_fork_signed_by_a_signer_that_forgot_is_found_by_the_monitor_with_both_heads",
         "tests/shell/test_witness.py::test_two_histories_are_not_both_cosigned",
     ),
     "a restored backup": (
+        f"{MONITOR}a_restored_backup_of_everything_is_found_by_the_monitor",
         f"{RESTORED}yesterdays_dump_is_refused_at_the_next_signature_while_sessions_go_on",
         f"{RESTORED}a_copied_data_directory_is_refused_at_the_next_signature_while_sessions_go_on",
         f"{ENTRIES}a_restored_backup_of_everything_is_found_by_a_held_head_and_receipt_alone",
@@ -115,6 +118,8 @@ PITFALLS: dict[tuple[int, str], tuple[str, ...]] = {
     ),
     (12, "leaves taken for nodes, cached hashes for truth"): (
         f"{PITFALLS_}an_inner_node_is_not_taken_for_an_entry_and_a_tile_that_lies_gets_no_signature",
+        f"{MONITOR}a_head_map_that_lies_by_an_edited_cache_is_found_by_monitor_and_verifier",
+        f"{MONITOR}a_leaf_of_the_global_log_that_was_edited_is_found_by_the_monitor",
     ),
     (13, "entries of at most 65,535 bytes"): (
         f"{PITFALLS_}what_is_larger_than_an_entry_may_be_stands_in_the_payload",

@@ -13,7 +13,10 @@ OF_THE_DESIGN = {
     *("a truncated tail", "an old genuine head", "two different histories shown to two auditors"),
     *("a restored backup", "a lying key", "a foreign session's head", "a proof for another tree"),
 }
-CONTROLS = {"tests/shell/test_attacks_entries.py::test_nobody_finds_anything_where_nothing_was_done"}
+CONTROLS = {
+    "tests/shell/test_attacks_entries.py::test_nobody_finds_anything_where_nothing_was_done",
+    "tests/shell/test_attacks_monitor.py::test_a_monitor_finds_nothing_where_nothing_was_done",
+}
 
 
 def in_file(path: Path) -> set[str]:
