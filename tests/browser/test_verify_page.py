@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import random
 import struct
@@ -103,6 +105,54 @@ def test_random_wounds_anywhere_are_judged_here_as_there(page: Page, tmp_path: P
         bundles.append(world.pack(world.resign(files) if fits else files))
     verdicts = [specified(data, tmp_path) for data in bundles]
     assert Counter(json.loads(each)["ok"] for each in verdicts)[False] > 250
+    assert differing(page, [job(data, KEY, NOW) for data in bundles], verdicts) == []
+
+
+LOGS = (world.LOG, world.OTHER_LOG, world.THIRD_LOG)
+
+
+def many() -> dict[str, bytes]:
+    """The files of an export of three sessions; a fourth went with its data subject."""
+    log, ledgers = world.GlobalLog(), [world.chatter(size, log=each) for size, each in enumerate(LOGS, 1)]
+    heads = [log.add_head(ledger.log, ledger.honest) for ledger in ledgers]
+    at = log.add_map()
+    files = {"README.txt": b"", "log/checkpoint": log.checkpoint(), "policy": log.policy(), "sessions.csv": b""}
+    rows: list[dict[str, Any]] = [{"session": str(ledger.log), "entries": ledger.size()} for ledger in ledgers]
+    rows.append({"session": str(world.KID), "status": "erased"})
+    for ledger, head in zip(ledgers, heads, strict=True):
+        files[f"sessions/{ledger.log}.zip"] = world.export(ledger, evidence=log.evidence(ledger.log, head, at))
+    return signed(files | {"sessions.jsonl": b"".join(world.plain(row) + b"\n" for row in rows)})
+
+
+def signed(files: dict[str, bytes], **changes: Any) -> dict[str, bytes]:
+    """With a manifest that fits them, as somebody with the log key would make it."""
+    rest = {name: data for name, data in files.items() if not name.startswith("manifest.")}
+    digests = {name: hashlib.sha256(data).hexdigest() for name, data in rest.items()}
+    said = {"entries": 6, "files": digests, "format": specification.EXPORTS_FORMAT, "sessions": 4} | changes
+    raw = world.plain(said)
+    digest = base64.b64encode(hashlib.sha256(raw).digest()).decode()
+    note = world.SIGNER.sign_text(f"{specification.EXPORTS_TITLE}\n{world.ORIGIN}\n{digest}\n")
+    return dict(sorted((rest | {"manifest.json": raw, "manifest.note": note}).items()))
+
+
+def test_exports_of_many_sessions_are_judged_here_as_there(page: Page, tmp_path: Path):
+    chance, files = random.Random(3), many()
+    first, second, _ = (f"sessions/{each}.zip" for each in LOGS)
+    forged = [signed({name: data for name, data in files.items() if name != left_out}) for left_out in sorted(files)]
+    forged += [signed(files | {first: files[second]}), signed(files | {first: world.export(world.chatter(1))})]
+    forged += [
+        signed(files, entries=7),
+        signed(files, sessions=True),
+        signed(files, format="x"),
+        files | {"more": b"x"},
+    ]
+    for _ in range(40):
+        name = chance.choice(sorted(files))
+        forged.append(files | {name: wounded(chance, files[name] or b"x")})
+    bundles = [world.pack(dict(sorted(each.items()))) for each in (files, *forged)]
+    verdicts = [specified(data, tmp_path) for data in bundles]
+    assert (json.loads(verdicts[0])["ok"], json.loads(verdicts[0])["sessions"]) == (True, 4)
+    assert sum(not json.loads(each)["ok"] for each in verdicts) > 45
     assert differing(page, [job(data, KEY, NOW) for data in bundles], verdicts) == []
 
 
@@ -220,6 +270,14 @@ def test_what_is_missing_is_said_beside_its_field(page: Page, tmp_path: Path):
     verify(page, bundle(tmp_path, b"x"))
     expect(page.get_by_text("Without a key nothing can be verified.")).to_be_visible()
     expect(page.get_by_label("The log's key")).to_be_focused()
+
+
+def test_an_export_of_many_sessions_lists_them_and_a_proof_is_told_from_an_export(page: Page, tmp_path: Path):
+    verify(page, bundle(tmp_path, world.pack(many())), KEY)
+    expect(page.locator(SEAL)).to_have_text("Every check holds.")
+    expect(page.locator("#sessions tbody tr")).to_have_count(3)
+    verify(page, bundle(tmp_path, b"{}", "one.proof.json"), KEY)
+    expect(page.locator(SEAL)).to_have_text("This is a proof, not an export.")
 
 
 def test_a_bundle_is_verified_by_keyboard_alone(page: Page, tmp_path: Path):
