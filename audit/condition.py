@@ -148,16 +148,20 @@ _TOLD = {
     ALTERED: _altered,
 }
 
+# A log that is written to all the time is never marked clean: it waits for what came after its newest place, alone.
 _READ = """
 SELECT clock_timestamp(), coalesce(g.size, 0),
   (SELECT h.signed_at FROM audit_signedhead h WHERE h.tenant = asked.tenant
     ORDER BY h.size DESC, h.signed_at DESC LIMIT 1),
   g.alive_at,
-  (SELECT count(*) FROM (SELECT 1 FROM audit_head d WHERE d.tenant = asked.tenant AND d.dirty_since IS NOT NULL
-    LIMIT %(most)s) AS counted),
-  (SELECT min(d.dirty_since) FROM audit_head d WHERE d.tenant = asked.tenant AND d.dirty_since IS NOT NULL),
+  waits.heads, waits.since,
   coalesce(g.trouble, ''), coalesce(g.trouble_detail, ''), g.trouble_at
-  FROM (VALUES (%(tenant)s::uuid)) AS asked(tenant) LEFT JOIN audit_gstate g USING (tenant)"""
+  FROM (VALUES (%(tenant)s::uuid)) AS asked(tenant) LEFT JOIN audit_gstate g USING (tenant),
+  LATERAL (SELECT count(*) AS heads, min(each.since) AS since FROM (
+    SELECT greatest(d.dirty_since, p.at) AS since FROM audit_head d LEFT JOIN audit_place p ON p.log = d.log
+    WHERE d.tenant = asked.tenant AND d.dirty_since IS NOT NULL AND (d.size IS DISTINCT FROM p.size OR p."index" >=
+      (SELECT coalesce(max(h.size), 0) FROM audit_signedhead h WHERE h.tenant = asked.tenant))
+    ORDER BY d.dirty_since LIMIT %(most)s) AS each) AS waits"""
 
 
 def read(tenant: UUID) -> Condition:

@@ -6,7 +6,9 @@ All of it is plain forms and tables: it works without a script.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -119,7 +121,7 @@ def samples(request: HttpRequest) -> HttpResponse:
         "part": "samples",
         "asked": {**asked, "seed": asked["seed"] or secrets.token_hex(8), "n": asked["n"] or SAMPLE},
         "sample": drawn,
-        "lines": [(line, words.plain(line.kind)) for line in drawn.entries] if drawn else [],
+        "lines": [(line, _kind(line.kind)) for line in drawn.entries] if drawn else [],
         "most": queries.MOST_SAMPLED,
     }
     return render(request, "audit/samples.html", context)
@@ -171,14 +173,17 @@ def staff_log(request: HttpRequest) -> HttpResponse:
     before = request.GET.get("before", "")
     lines = queries.staff_entries(request.user, day, before=_leaf(before) if before else None, limit=PAGE + 1)
     shown = lines[:PAGE]
+    named = {str(value) for line in shown for value in (line.facts or {}).values()}
+    people = {each for each in named if queries.READER.fullmatch(each)}
+    names = display_names({line.actor for line in shown} | {line.subject for line in shown} | people)
     context = {
         "here": "audit",
         "part": "staff",
         "day": day,
         "earlier": _beside(day, -1),
         "later": _beside(day, 1) if day < now().date() else None,
-        "lines": [(line, words.plain(line.kind.replace(".", " ")), _told(line)) for line in shown],
-        "names": display_names({line.actor for line in shown} | {line.subject for line in shown}),
+        "lines": [(line, _kind(line.kind), _told(line, names)) for line in shown],
+        "names": names,
         "older": shown[-1].seq if len(lines) > PAGE else None,
     }
     return render(request, "audit/staff.html", context)
@@ -191,10 +196,25 @@ def _beside(day: date, days: int) -> date | None:
         return None
 
 
-def _told(line: queries.StaffLine) -> str:
+def _kind(kind: str) -> str:
+    return words.plain(kind.replace(".", " "))
+
+
+def _told(line: queries.StaffLine, names: Mapping[str, str]) -> str:
     if line.facts is None:
         return "erased with its subject"
-    return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in line.facts.items() if value != "")
+    said = {name: _value(value, names) for name, value in line.facts.items()}
+    return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in said.items() if value)
+
+
+def _value(value: Any, names: Mapping[str, str]) -> str:
+    """A fact in words: lists and objects without their punctuation, people by name."""
+    if isinstance(value, dict):
+        parts = ((words.plain(name).lower(), _value(each, names)) for name, each in value.items())
+        return " ".join(f"{name} {text}" for name, text in parts if text)
+    if isinstance(value, list):
+        return "; ".join(_value(each, names) for each in value)
+    return names.get(value, value) if isinstance(value, str) else str(value)
 
 
 @console

@@ -101,6 +101,19 @@ def test_heads_that_wait_for_long_are_told_although_everything_runs(elected):
     assert (told.told.code, told.waiting, told.lag > 200) == ("sequencer_slow", 1, True)
 
 
+def test_a_log_that_is_written_to_all_the_time_waits_only_for_its_newest_entries(elected):
+    log = new_log()
+    elected._tried()
+    with connection.cursor() as cursor:  # as if it had never been found at rest since
+        cursor.execute("UPDATE audit_head SET dirty_since = now() - interval '5 minutes'")
+    assert condition.read(elected.tenant).waiting == 0
+    grown(log)
+    told = condition.read(elected.tenant)
+    assert told.waiting == 1
+    assert told.lag < 60
+    assert told.told is None
+
+
 def test_the_newest_cosignature_of_each_configured_witness_is_told(elected, settings, tmp_path):
     one, two = (Witness(tmp_path / name, name, [note.parse_vkey(signer.vkey())]) for name in ("w/1", "w/2"))
     settings.WITNESSES = [one.vkey(), "http://127.0.0.1:1", two.vkey(), "http://127.0.0.1:1"]
