@@ -51,7 +51,7 @@ FULL, QUICK = Size(1_000_000, 7, 120.0, Rounds(9, 1.0, 0)), Size(20_000, 3, 3.0,
 def rows(here: Ground, quick: bool) -> list[Row]:
     """All rows, those beside writers first: a million sessions would fill the caches of the others."""
     size = QUICK if quick else FULL
-    _start_signer(here)
+    start_signer(here)
     with _running(here) as process:
         measured = [_cost(here, process, size), *_lags(here, process, size)]
     return [*measured, *_rounds(here, size)]
@@ -196,7 +196,10 @@ def _is_elected(here: Ground) -> bool:
         return bool(admin.execute("SELECT 1 FROM audit_gstate WHERE fence > 0").fetchone())
 
 
-def _start_signer(here: Ground) -> None:
+def start_signer(here: Ground) -> None:
+    """Start the signer, unless it runs."""
+    if _answers():
+        return
     program = programs.signer(here.stack, settings.LOG_ORIGIN, settings.SIGNER_SOCKET)
     here.supervisor.start(replace(program, env={**program.env, "PYTHONPATH": str(here.stack.base_dir)}))
     _until(_answers)

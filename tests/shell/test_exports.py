@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connections
+from django.test import Client
 
 from agentstate.clock import now
 from agentstate.errors import Invalid
@@ -355,7 +356,8 @@ def test_a_program_asks_watches_fetches_and_deletes(four, tmp_path):
     problem(api.get(f"{address}/archive"), 409, "export_not_ready")
     assert building.build_due() == 1
     assert api.get(address).json()["state"] == "done"
-    assert check(b"".join(api.get(f"{address}/archive")), tmp_path).ok
+    archive = Client().get(f"/api/v1{address}/archive", headers=cast.bearer(cast.alice()))
+    assert check(b"".join(archive), tmp_path).ok
     assert api.ask("DELETE", address).json()["state"] == "cancelled"
     problem(Api(cast.bob()).get(address), 404, "unknown_export")
-    problem(api.post("/exports", {"unmask": True}), 422, "invalid")
+    problem(api.post("/exports", {"unmask": True}), 400, "invalid")
