@@ -960,13 +960,13 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 def fields_root(okm: bytes, payload: bytes) -> bytes:
     """The RFC 6962 root over the salted fields of a payload."""
     try:
-        texts = list(_fields(payload.decode("utf-8"), "/", 1))
+        texts = [text.encode("utf-8") for text in _fields(payload.decode("utf-8"), "/", 1)]
     except (ValueError, IndexError, RecursionError):
         raise Fault("the payload has no fields that could be hashed") from None
     salts = hashlib.shake_256(okm + b"agentstate/fields/v1").digest(16 * len(texts))
     tree = Tree()
     for at, text in enumerate(texts):
-        tree.add(salts[16 * at : 16 * at + 16] + text.encode("utf-8"))
+        tree.add(salts[16 * at : 16 * at + 16] + text)
     return tree.root()
 
 
@@ -1035,6 +1035,8 @@ def _members(text: str) -> Iterator[tuple[str, str]]:
     at = _past_space(text, at + 1)
     while text[at] != "}":
         name, at = _scan(text, at)
+        if not isinstance(name, str):
+            raise ValueError("no name")
         start = _past_space(text, _past_space(text, at) + 1)
         _, at = _scan(text, start)
         yield name, text[start:at]
@@ -1505,6 +1507,7 @@ class Verifier:
         payloads = self._payloads(f"session/payload/{path}", first, width)
         for at in range(width):
             self._check_entry(first + at, envelopes[at], next(payloads), disclosures[at])
+        next(payloads, None)  # which tells of payloads that belong to no entry
 
     def _part(self, name: str, first: int, width: int, reader: Callable[[str], list[Any]]) -> list[Any]:
         try:

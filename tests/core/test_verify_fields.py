@@ -66,7 +66,11 @@ def test_an_entry_of_version_2_without_a_commitment_is_refused(tmp_path):
     assert "exactly the fields of version 2" in said(verdict)
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b'"x"', b"{", b'{"a"', b'{"a":', b'{"a":1', b"\xff", b"{" * 5000])
+NO_FIELDS = [b"", b"[]", b'"x"', b"{", b'{"a"', b'{"a":', b'{"a":1', b"\xff", b"{" * 5000]
+NO_NAMES = [b'{null:1,"a":2}', b"{[1]:2}", b"{{}:2}", b"{true:1}", b"{NaN:1}", b'{"\\ud800":1}']
+
+
+@pytest.mark.parametrize("text", NO_FIELDS + NO_NAMES)
 def test_what_has_no_fields_is_a_fault_and_no_traceback(text):
     with pytest.raises(verify.Fault):
         verify.fields_root(OKM, text)

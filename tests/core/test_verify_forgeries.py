@@ -195,6 +195,13 @@ def test_a_file_of_entries_that_is_cut_short_is_reported_with_the_entries_it_hel
     assert "entries 0 to 4" in said(verdict)
 
 
+@pytest.mark.parametrize("more", [b"\0\0\0\x05extra", b"\0\0\0\0", b"\0\0\0\x09short", b"\0"])
+def test_a_payload_behind_the_last_entry_is_found_even_under_our_own_manifest(more, tmp_path):
+    files = unpack(export(chatter(5)))
+    files[PAYLOAD] += more
+    assert "entries 0 to 4" in said(check(pack(resign(files)), tmp_path))
+
+
 def test_a_ciphertext_that_opens_to_two_texts_cannot_be_disclosed_twice(tmp_path):
     """AES-GCM does not commit to its key; the commitment in the envelope does."""
     files = unpack(export(chatter(5)))

@@ -292,6 +292,8 @@ export class Verifier {
         [waiting, held] = [[], 0];
       }
     }
+    const fault = payloads.next().value;
+    if (fault) this.verdict.fail("chunk", fault, first);
     this.listen.progress?.(this.archive.source.size, this.archive.source.size, this.verdict.counts.entries);
   }
 
@@ -344,7 +346,8 @@ export class Verifier {
       if (!(error instanceof Fault)) throw error;
       fault = `entries ${first} to ${first + width - 1}: ${error.message}`;
     }
-    for (; given < width; given++, fault = null) yield [null, fault && { first, message: fault }];
+    for (; given < width; given++, fault = null) yield [null, fault];
+    return fault; // of payloads that belong to no entry
   }
 
   /** What can be found out about an entry by itself, with its payload being opened meanwhile. */
@@ -364,7 +367,7 @@ export class Verifier {
 
   async checkEntry(entry) {
     const { seq, data, envelope, chunkFault } = entry, { verdict } = this;
-    if (chunkFault) verdict.fail("chunk", chunkFault.message, chunkFault.first);
+    if (chunkFault) verdict.fail("chunk", chunkFault, seq - (seq % format.CHUNK));
     verdict.counts.entries++;
     const failures = verdict.counts.failures;
     let event = null;
