@@ -152,13 +152,15 @@ def _seed(stack: Endpoints, env: dict[str, str]) -> None:
 
 
 def _open_demo(stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]) -> None:
-    """Let the customers call (not with DEMO_CALLERS=0), and say who may sign in."""
+    """Let customers call, say who may sign in, and leave something to look back at (with DEMO_CALLERS=0 neither)."""
     token_file = str(stack.state_dir / "demo" / "callers.token")
     env = {"AGENTSTATE_URL": url, "AGENTSTATE_TOKEN_FILE": token_file}
     if os.environ.get("DEMO_CALLERS") != "0":
         supervisor.start(programs.callers(stack, env))
     say(f"demo accounts:\n{accounts.rstrip()}")
     say(f"sign in once as supervisor: {_printed('sign_in_link', 'supervisor', base=url).strip()}")
+    if os.environ.get("DEMO_CALLERS") != "0":
+        _printed("demo_history")
 
 
 def _printed(command: str, *args: str, **options: str) -> str:
