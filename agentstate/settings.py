@@ -285,7 +285,7 @@ TIMESTAMP_ROOT = env.str("TIMESTAMP_ROOT", default="")  # file with its root cer
 TIMESTAMP_EVERY = env.float("TIMESTAMP_EVERY", default=3600.0)
 LOG_READS_PER_MINUTE = env.int("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
 SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
-SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.05)  # and after a round that found some
+SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.025)  # and while heads change
 HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)
 REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's head is signed and witnessed anew
 GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime

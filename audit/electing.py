@@ -28,6 +28,7 @@ from audit.tlog.downtime import Downtime
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
 HEARTBEAT = 2.0  # seconds between two signs of life
 PAUSE = 0.005  # seconds between two rounds, at least
+LULL = 2.0  # seconds without a changed head, and it looks for them as at rest
 QUIET = 1.0  # seconds without a change, and a head that stands in the log is marked clean
 TIDY = 0.25  # seconds from marking all such heads to the next look
 ALTERED = "head_altered"  # the trouble that heads of single logs are left out
@@ -67,6 +68,7 @@ class Term:
         self.elected = False
         self._fence = 0
         self._beaten = self._mapped = self._signed = self._tidied = time.monotonic()
+        self._busy_until = 0.0
         self._seen: datetime | None = None
         self._downtimes: list[Downtime] = []
         self._knows_downtimes = False
@@ -99,8 +101,7 @@ class Term:
                 told(done)
                 if done.sealed:
                     sealed.set()
-                every = settings.SEQUENCE_BUSY if done.heads else settings.SEQUENCE_EVERY
-                over.wait(max(PAUSE, began + every - time.monotonic()))
+                over.wait(max(PAUSE, began + self._pace(done, began) - time.monotonic()))
 
     def _begin(self) -> None:
         sequencer.begin(self.tenant)
@@ -161,6 +162,14 @@ class Term:
         elif self._is_due("_signed", settings.REPUBLISH_EVERY):
             sequencer.sign(self.tenant, again=True)
         return done
+
+    def _pace(self, done: Round, began: float) -> float:
+        """Seconds between the beginnings of rounds. One look that found nothing is no rest yet: writers may have waited
+        for the disk, and all of their heads would then wait for us.
+        """
+        if done.heads:
+            self._busy_until = began + LULL
+        return float(settings.SEQUENCE_BUSY if began < self._busy_until else settings.SEQUENCE_EVERY)
 
     def _tidy(self) -> None:
         """Mark quiet heads clean, a few after each round, so that neither rounds nor writers wait long for it."""

@@ -11,8 +11,9 @@ A proof is the list of siblings on the way from the key's place up to the root (
 that place: the key itself, nothing, or one other key that shares the path. The last two prove that it is absent.
 
 Stored, the map is 65,536 *buckets* of sorted records (48 bytes: key, value), by the first 16 bits of the key, under
-257 *tiles* of 256 cells (33 bytes: how many keys are below, and the hash), by the first 8 bits and at the top. An
-update rewrites only the buckets and tiles that it touches. All of it is a cache: it follows from the heads.
+257 *tiles* of 256 cells (33 bytes: how many keys are below, and the hash), by the first 8 bits and at the top. Before
+its records a bucket holds the four cells of its quarters, by the next two bits. An update rewrites only the buckets and
+tiles that it touches, and hashes only the quarters that it changes. All of it is a cache: it follows from the heads.
 
 `MapHead` is the leaf of the global log that states a map's root.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import base64
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -35,6 +37,8 @@ TOP = 0  #: number of the tile at the top; tile 1 + b is over the keys whose fir
 _NONE, _ONE, _MANY = 0, 1, 2
 _CELL = 33
 _CELLS = 256
+_QUARTERS = 4
+_RECORDS = _QUARTERS * _CELL  # where the records of a bucket begin
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 Cell = tuple[int, bytes]  #: how many keys are below (none, one, many) and the subtree's hash
@@ -187,26 +191,20 @@ def update(values: Mapping[bytes, bytes], store: MapStore) -> Change:
     Costs one pass over each touched bucket and tile; keys that are not touched are neither read nor hashed, except
     those that share a bucket with one that is.
     """
-    by_bucket: dict[int, dict[bytes, bytes]] = {}
+    by_bucket: dict[int, list[bytes]] = {}
     for key, value in values.items():
         if len(key) != KEY_SIZE or len(value) != VALUE_SIZE:
             raise BadMap(f"pair: got {len(key)} and {len(value)} bytes, want {KEY_SIZE} and {VALUE_SIZE}")
-        by_bucket.setdefault(key[0] << 8 | key[1], {})[key] = key + value
+        by_bucket.setdefault(key[0] << 8 | key[1], []).append(key + value)
     stored = store.read_buckets(sorted(by_bucket))
     buckets: dict[int, bytes] = {}
     cells: dict[int, dict[int, Cell]] = {}
     added = 0
     for number, changed in by_bucket.items():
         data = stored.get(number, b"")
-        records = {data[at : at + KEY_SIZE]: data[at : at + RECORD_SIZE] for at in range(0, len(data), RECORD_SIZE)}
-        before = len(records)
-        records |= changed
-        rows = list(records.values())
-        if len(rows) != before:
-            added += len(rows) - before
-            rows.sort()
-        buckets[number] = b"".join(rows)
-        cells.setdefault(1 + (number >> 8), {})[number & 255] = _trie(rows, 16)
+        buckets[number], cell = _refilled(data, changed)
+        added += (len(buckets[number]) - (len(data) or _RECORDS)) // RECORD_SIZE
+        cells.setdefault(1 + (number >> 8), {})[number & 255] = cell
     return _raised(cells, buckets, added, store)
 
 
@@ -281,10 +279,35 @@ def _raised(cells: dict[int, dict[int, Cell]], buckets: dict[int, bytes], added:
 
 def _rewritten(data: bytes | None, changed: Mapping[int, Cell]) -> tuple[bytes, Cell]:
     """A tile with some cells replaced, and the cell that it is in the tile above."""
-    cells = [_NOTHING] * _CELLS if data is None else _cells(data)
-    for at, cell in changed.items():
-        cells[at] = cell
-    return b"".join([bytes([kind]) + value for kind, value in cells]), _levels(cells)[-1][0]
+    tile = bytearray(_CELLS * _CELL if data is None else data)
+    for at, (kind, value) in changed.items():
+        tile[at * _CELL : (at + 1) * _CELL] = bytes([kind]) + value
+    result = bytes(tile)
+    cells = _cells(result)
+    if result[::_CELL].count(_MANY) < _CELLS:
+        return result, _levels(cells)[-1][0]
+    hashes = [value for _, value in cells]  # as in every tile of a large map: nothing is to be lifted
+    while len(hashes) > 1:
+        hashes = [
+            sha256(b"\x01" + left + right).digest() for left, right in zip(hashes[::2], hashes[1::2], strict=True)
+        ]
+    return result, (_MANY, hashes[0])
+
+
+def _refilled(data: bytes, changed: Sequence[bytes]) -> tuple[bytes, Cell]:
+    """A bucket (nothing: an empty one) with these records put in, and the cell that it is in the tile above."""
+    rows, quarters = _rows(data), _cells(data[:_RECORDS], _QUARTERS) if data else [_NOTHING] * _QUARTERS
+    for record in changed:
+        key = record[:KEY_SIZE]
+        at = bisect_left(rows, key)
+        if at < len(rows) and rows[at].startswith(key):
+            rows[at] = record
+        else:
+            rows.insert(at, record)
+    for quarter in {record[2] >> 6 for record in changed}:
+        quarters[quarter] = _trie([row for row in rows if row[2] >> 6 == quarter], 18)
+    cells = [bytes([kind]) + value for kind, value in quarters]
+    return b"".join([*cells, *rows]), _levels(quarters)[-1][0]
 
 
 def _trie(rows: Sequence[bytes], depth: int) -> Cell:
@@ -300,10 +323,12 @@ def _trie(rows: Sequence[bytes], depth: int) -> Cell:
         return _ONE, current
     waiting: list[tuple[bytes, int, int, bytes]] = []  # left hash, its depth, the bit where they part, its record
     last = rows[0]
-    number = int.from_bytes(last[:KEY_SIZE], "big")
+    number = int.from_bytes(last[:8], "big")
     for row in rows[1:]:
-        following = int.from_bytes(row[:KEY_SIZE], "big")
-        parting = 256 - (number ^ following).bit_length()
+        following = int.from_bytes(row[:8], "big")
+        parting = 64 - (number ^ following).bit_length()
+        if parting == 64:
+            parting = _shared(last, row)
         while waiting and waiting[-1][2] > parting:
             left, left_depth, bit, left_row = waiting.pop()
             if left_depth > bit + 1:
@@ -344,14 +369,14 @@ def _levels(cells: list[Cell]) -> list[list[Cell]]:
     return levels
 
 
-def _cells(data: bytes) -> list[Cell]:
-    if len(data) != _CELLS * _CELL:
-        raise BadMap(f"tile: got {len(data)} bytes, want {_CELLS * _CELL}")
+def _cells(data: bytes, many: int = _CELLS) -> list[Cell]:
+    if len(data) != many * _CELL:
+        raise BadMap(f"cells: got {len(data)} bytes, want {many * _CELL}")
     return [(data[at], data[at + 1 : at + _CELL]) for at in range(0, len(data), _CELL)]
 
 
-def _rows(data: bytes) -> list[bytes]:
-    return [data[at : at + RECORD_SIZE] for at in range(0, len(data), RECORD_SIZE)]
+def _rows(bucket: bytes) -> list[bytes]:
+    return [bucket[at : at + RECORD_SIZE] for at in range(_RECORDS, len(bucket), RECORD_SIZE)]
 
 
 def _only(number: int, level: int, at: int, cells: list[Cell], store: MapStore) -> bytes | None:
@@ -361,7 +386,7 @@ def _only(number: int, level: int, at: int, cells: list[Cell], store: MapStore) 
             continue
         if number != TOP:
             bucket = (number - 1) << 8 | place
-            return store.read_buckets([bucket])[bucket]
+            return _rows(store.read_buckets([bucket])[bucket])[0]
         return _only(1 + place, 8, 0, _cells(store.read_tiles([1 + place])[1 + place]), store)
     return None
 
@@ -382,7 +407,7 @@ def _bit(key: bytes, depth: int) -> int:
 
 def _shared(one: bytes, other: bytes) -> int:
     """How many bits two keys have in common before they part."""
-    return 256 - (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_length()
+    return 256 - (int.from_bytes(one[:KEY_SIZE], "big") ^ int.from_bytes(other[:KEY_SIZE], "big")).bit_length()
 
 
 def _unhex(text: object, size: int) -> bytes:

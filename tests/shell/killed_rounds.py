@@ -1,6 +1,7 @@
 """`python -m tests.shell.killed_rounds TENANT KILLS`: runs rounds in a child, kills it at a random instant, and again.
 
-The child is forked, so that a kill costs no start; nothing is connected before the fork.
+The child is forked, so that a kill costs no start; nothing is connected before the fork. It says when a round is done,
+and is killed at some instant after one or more of them, however busy the machine is.
 """
 
 from __future__ import annotations
@@ -21,13 +22,19 @@ def main(tenant: UUID, kills: int) -> None:
     from audit import sequencer  # loaded once
 
     for _ in range(kills):
+        done, told = os.pipe()
         child = os.fork()
         if child == 0:
             while True:
                 sequencer.run_once(tenant, with_map=random.random() < 0.5)
-        time.sleep(random.uniform(0.02, 0.12))
+                os.write(told, b".")
+        os.close(told)
+        for _ in range(random.randint(1, 3)):
+            os.read(done, 1)
+        time.sleep(random.uniform(0, 0.03))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
+        os.close(done)
         if not os.WIFSIGNALED(status):
             sys.exit("a round failed")
     print("killed", kills)
