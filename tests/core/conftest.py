@@ -24,6 +24,8 @@ SLOW = {
     "test_talk_fuzz",
     "test_tlog_small_worlds",
     "test_verify_bytes",
+    "test_verify_fuzz",
+    "test_verify_limits",
     "test_versions_laws",
 }
 
