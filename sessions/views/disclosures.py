@@ -100,7 +100,7 @@ def _page(request: HttpRequest, session_id: UUID, *, address: str = "", refusal:
         "lines": [(each, WORDS[What(each.what)], STANDS[each.standing]) for each in lines],
         "names": display_names({each.made_by for each in lines}),
         "kinds": [(what.value, name) for what, name in WORDS.items()],
-        "typed": {name: typed.get(name, "") for name in ("what", "first", "last", "pointer", "reason", "days")},
+        "typed": {name: typed.get(name, "") for name in ("what", "first", "last", "pointer", "reason", "days", "how")},
         "address": address,
         "refusal": refusal,
         "usual_days": USUAL_DAYS,

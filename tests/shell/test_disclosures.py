@@ -260,7 +260,7 @@ def test_proofs_are_had_from_the_audit_page():
     page = text(browser.get(reverse("session_audit", args=[session])))
     assert reverse("session_disclosures", args=[session]) in page
     address = reverse("session_proof", args=[session])
-    assert f"{address}?first=1" in page
+    assert f'{address}?first=1"' in page
     for query in ({"first": "1"}, {"first": "1", "last": "2"}, {}, {"first": "", "last": ""}):
         assert check(browser.get(address, query).content).ok
     for query in ({"first": "x"}, {"first": "999"}, {"first": "2", "last": "1"}):
