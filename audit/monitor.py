@@ -445,9 +445,12 @@ class HeadMap:
 
     def __init__(self, memory: sqlite3.Connection) -> None:
         self._memory = memory
-        self._nodes: list[Cell] = [NOTHING] * (2 * BUCKETS)  # node n is over 2n and 2n + 1; the last half are buckets
+        self._nodes: list[Cell] = []  # node n is over 2n and 2n + 1; the last half are buckets
         self._touched: set[int] = set()
-        for number, kind, value in memory.execute("SELECT number, kind, hash FROM cells"):
+
+    def _load(self) -> None:
+        self._nodes = [NOTHING] * (2 * BUCKETS)
+        for number, kind, value in self._memory.execute("SELECT number, kind, hash FROM cells"):
             self._nodes[BUCKETS + number] = kind, value
         for at in range(BUCKETS - 1, 0, -1):
             self._nodes[at] = joined(self._nodes[2 * at], self._nodes[2 * at + 1])
@@ -458,6 +461,8 @@ class HeadMap:
 
     def root(self) -> bytes:
         """The root over all rows as they are now."""
+        if not self._nodes:
+            self._load()
         changed = set()
         for number in self._touched:
             prefix = number.to_bytes(2, "big")
