@@ -4,26 +4,30 @@ them. The signer and (for lag and cost) the sequencer are processes of their own
 
 from __future__ import annotations
 
+import gc
 import os
+import random
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from uuid import UUID
 
 import psycopg
 from django.conf import settings
+from django.db import connection
 
 from agentstate.stack import programs
 from agentstate.stack.children import Program
 from audit import sequencer, signer
 from benchmarks.ground import Ground
 from benchmarks.ledger import appends
+from benchmarks.ledger.sequenced import fill
 from benchmarks.rounds import Cell, interleaved, paired, percentile, speed
 from benchmarks.rounds import Size as Rounds
 from benchmarks.rows import Goal, Row, against
@@ -59,43 +63,55 @@ def rows(here: Ground, quick: bool) -> list[Row]:
 
 # --- rounds beside many sessions
 
-_MANY = """
-INSERT INTO audit_head (log, tenant, size, frontier, dirty_since)
-  SELECT gen_random_uuid(), %s, 1, sha256(number::text::bytea), now() FROM generate_series(1, %s) AS number"""
 _TOUCH = """
 UPDATE audit_head SET size = size * 2, frontier = sha256(frontier), dirty_since = now()
   WHERE log = ANY(%s)"""
 
 
+@dataclass(slots=True)
+class Taken:
+    """Milliseconds of rounds: on the clock, of this process's CPU, and of the CPU of the server's process behind it."""
+
+    wall: list[float] = field(default_factory=list)
+    ours: list[float] = field(default_factory=list)
+    servers: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """While inside, the time is taken."""
+        before = _clocks()
+        yield
+        for taken, then, now in zip((self.wall, self.ours, self.servers), before, _clocks(), strict=True):
+            taken.append((now - then) * 1000)
+
+
+def _clocks() -> tuple[float, float, float]:
+    connection.ensure_connection()
+    path = Path(f"/proc/{connection.connection.info.backend_pid}/stat")
+    ticks = [int(word) for word in path.read_text().rpartition(")")[2].split()[11:13]] if path.exists() else []
+    return time.perf_counter(), time.process_time(), sum(ticks) / os.sysconf("SC_CLK_TCK")
+
+
 def _rounds(here: Ground, size: Size) -> Iterator[Row]:
     tenant: UUID = here.caller.tenant_id
     with _superuser(here) as admin:
-        admin.execute(_MANY, [tenant, size.sessions])
-        number = 0
-        while sequencer.run_once(tenant, with_map=number % 10 == 9).heads:
-            number += 1
-        sequencer.run_once(tenant, with_map=True)
-        admin.execute("VACUUM ANALYZE audit_head, audit_place, audit_mapbucket, audit_maptile, audit_glog")
-        logs = [log for (log,) in admin.execute("SELECT log FROM audit_head WHERE size = 1 ORDER BY random()")]
+        logs = fill(admin, tenant, size.sessions)
+        random.Random(1).shuffle(logs)
+        gc.freeze()  # a sequencer does not hold a million names, which every full collection would walk
         for many in (1_000, 10_000):
-            plain, mapped = [], []
+            rounds, maps = Taken(), Taken()
             for _ in range(size.repeated):
-                for taken, with_map in ((plain, False), (mapped, True)):
-                    chosen, logs = logs[:many], logs[many:] + logs[:many]
-                    admin.execute(_TOUCH, [chosen])
-                    taken.append(_timed(tenant, many, with_map))
-            beside = f"{many} dirty of {size.sessions} sessions"
-            yield _within(f"a round over {beside}", median(plain), ROUND, f"{size.repeated} rounds")
-            yield _within(f"a round with its head map over {beside}", median(mapped), ROUND, f"{size.repeated} rounds")
-
-
-def _timed(tenant: UUID, many: int, with_map: bool) -> float:
-    """Milliseconds of a round over so many heads, signature and marking included."""
-    began = time.perf_counter()
-    done = sequencer.run_once(tenant, with_map=with_map)
-    took = (time.perf_counter() - began) * 1000
-    assert done.heads <= many
-    return took
+                chosen, logs = logs[:many], logs[many:] + logs[:many]
+                admin.execute(_TOUCH, [chosen])
+                with rounds.one():
+                    heads = sequencer.run_once(tenant).heads
+                with maps.one():
+                    mapped = sequencer.advance(tenant, with_heads=False, with_map=True).mapped
+                assert (heads, mapped) == (len(chosen), True)
+            for what, taken in ((f"a round over {many} dirty heads", rounds), (f"a head map after {many} heads", maps)):
+                cpu = f"CPU {median(taken.ours):.0f} ms ours, {median(taken.servers):.0f} ms the server's"
+                said = f"{size.repeated} times beside {size.sessions} sessions; {cpu}, {_load()}"
+                yield _within(what, median(taken.wall), ROUND, said)
 
 
 def _superuser(here: Ground) -> psycopg.Connection:
@@ -115,8 +131,9 @@ def _lags(here: Ground, process: Sequencing, size: Size) -> Iterator[Row]:
             with beside(here):
                 speed(WRITERS, size.soak, appends.appending(here, len(appends.STEP)))
         lags = process.lags()
+        half = percentile(lags, 50) * 1000
         yield _within(f"a head waits for its signature{what}, p99", percentile(lags, 99) * 1000, LAG,
-                      f"{len(lags)} heads, {soak}")  # fmt: skip
+                      f"{len(lags)} heads, half within {half:.0f} ms, {soak}, {_load()}")  # fmt: skip
 
 
 @contextmanager
@@ -219,6 +236,11 @@ def _until(condition: Callable[[], object]) -> None:
         if time.monotonic() > deadline:
             raise TimeoutError("the sequencer's processes do not start")
         over.wait(0.02)
+
+
+def _load() -> str:
+    """How many processes want a core, over the last minute: ours are among them."""
+    return f"load {os.getloadavg()[0]:.1f}"
 
 
 def _within(name: str, value: float, limit: float, size: str) -> Row:
