@@ -1,0 +1,48 @@
+"""docs/ledger.md names every field, file and leaf that the verifier knows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from audit import verify
+
+TEXT = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text("utf-8")
+
+
+def section(title: str) -> str:
+    return TEXT.split(f"### {title}", 1)[1].split("\n### ", 1)[0].split("\n## ", 1)[0]
+
+
+def first_cells(text: str) -> list[str]:
+    rows = [line.split("|")[1] for line in text.split("\n") if line.startswith("| `")]
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+def test_the_table_of_an_entry_has_exactly_the_fields_of_an_envelope():
+    assert first_cells(section("Entry: the envelope")) == sorted(verify._ENVELOPE)
+
+
+def test_the_table_of_an_export_has_every_file_that_a_bundle_may_hold():
+    said = first_cells(section(f"Export: `{verify.FORMAT}`"))
+    forms = [
+        re.escape(name).replace("<N>", ".+").replace("<level>", "[0-9]").replace("<NNN>", "[0-9]{3}") for name in said
+    ]
+    forms = [form.replace("<size>", "[0-9]+").replace(r"\*", ".+") for form in forms]
+    optional = ["log/checkpoint.tsr", "log/keys/000.tlog-proof", "log/consistency/5"]
+    assert all(verify.OPTIONAL.fullmatch(name) for name in optional)
+    for name in (*verify.layout(70_000), *optional):
+        assert any(re.fullmatch(form, name) for form in forms), name
+    names = [*verify.layout(70_000), *optional]
+    assert all(any(re.fullmatch(form, name) for name in names) for form in forms)
+
+
+def test_the_titles_and_the_labels_are_those_of_the_code():
+    for word in (
+        verify.MAP_TITLE,
+        verify.KEY_TITLE,
+        verify.MANIFEST_TITLE,
+        "agentstate/fields/v1",
+        "agentstate/entry/v1",
+    ):
+        assert f"`{word}`" in TEXT
