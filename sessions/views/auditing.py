@@ -176,13 +176,14 @@ def staff_log(request: HttpRequest) -> HttpResponse:
     named = {str(value) for line in shown for value in (line.facts or {}).values()}
     people = {each for each in named if queries.READER.fullmatch(each)}
     names = display_names({line.actor for line in shown} | {line.subject for line in shown} | people)
+    teams = {str(team.pk): team.name for team in Team.objects.filter(tenant=_person(request).tenant_id)}
     context = {
         "here": "audit",
         "part": "staff",
         "day": day,
         "earlier": _beside(day, -1),
         "later": _beside(day, 1) if day < now().date() else None,
-        "lines": [(line, _kind(line.kind), _told(line, names)) for line in shown],
+        "lines": [(line, _kind(line.kind), _told(line, names | teams)) for line in shown],
         "names": names,
         "older": shown[-1].seq if len(lines) > PAGE else None,
     }

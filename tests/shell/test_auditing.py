@@ -10,10 +10,11 @@ from django.urls import reverse
 
 from agentstate.clock import now
 from agentstate.engine.schemas import HIDDEN
+from agentstate.people import commands as people
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant
-from agentstate.people.permissions import GRANTABLE, PermissionDenied
-from audit import ledger, sampling
+from agentstate.people.permissions import GRANTABLE, PermissionDenied, Role
+from audit import ledger, sampling, sequencer
 from audit.models import Gap
 from sessions import commands, queries
 from sessions.models import AccessLine, AgentSession
@@ -264,6 +265,29 @@ def test_a_sample_of_everything_has_every_entry_once_and_of_nothing_none():
     everything = [(UUID(int=1), 0), (UUID(int=1), 1), (UUID(int=3), 0), (UUID(int=3), 1), (UUID(int=3), 2)]
     assert sorted(sampling.drawn(population, "s", 99)) == everything
     assert sampling.drawn([], "s", 5) == []
+
+
+def test_every_drawn_entry_links_to_its_proof():
+    opened()
+    grant()
+    anna = cast.browser(cast.anna())
+    ledger_settled()
+    page = read(anna.get(reverse("audit_samples"), {"seed": "a", "n": 1}).content)
+    (proof,) = [each.attrs["href"] for each in page.all("a") if each.text() == "Prove"]
+    answer = anna.get(proof)
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    assert AccessLine.objects.filter(reader=cast.anna().actor, kind="access.proved").count() == 2
+
+
+def ledger_settled() -> None:
+    sequencer.run_once(cast.tenant().pk)
+
+
+def test_the_staff_log_names_people_and_teams_instead_of_their_ids():
+    people.grant_role(cast.vera(), cast.cards(), Role.VIEWER, None)
+    told = read(get("audit_staff", cast.adam()).content).text()
+    assert "role viewer, team Card services" in told
+    assert str(cast.cards().pk) not in told
 
 
 def test_draws_are_spread_evenly():
