@@ -334,6 +334,7 @@ OPTIONAL = re.compile(r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|consist
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Number(str):
@@ -351,9 +352,7 @@ def canonical(data: bytes) -> Any:
 def strict_json(data: bytes) -> Any:
     """Any JSON without repeated keys; numbers that are no integers stay text (`Number`)."""
     try:
-        return json.loads(
-            data.decode("utf-8"), object_pairs_hook=_object, parse_float=Number, parse_constant=_no_constant
-        )
+        return _decode(data.decode("utf-8"))
     except (ValueError, RecursionError):
         raise Fault("not valid JSON") from None
 
@@ -411,6 +410,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(text: str) -> NoReturn:
     raise ValueError(f"{text} is not JSON")
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_object, parse_float=Number, parse_constant=_no_constant).decode
 
 
 # --- notes and keys -------------------------------------------------------------------------------
@@ -901,7 +903,9 @@ _ENVELOPE: dict[str, re.Pattern[str] | type[int]] = {
 
 def read_envelope(data: bytes) -> dict[str, Any]:
     """The envelope of an entry; Fault unless it has exactly the keys and forms of its version."""
-    envelope = canonical(data)
+    if common := _COMMON.fullmatch(data):
+        return {name: text if name in _TEXTS else int(text) for name, text in _decoded(common.groupdict())}
+    envelope = strict_json(data)
     version = envelope.get("v") if isinstance(envelope, dict) else None
     if type(version) is not int or version not in (1, 2):
         raise Fault(f"the envelope is of version {version!r}, want 1 or 2")
@@ -912,10 +916,44 @@ def read_envelope(data: bytes) -> dict[str, Any]:
         if isinstance(form, re.Pattern):
             good = isinstance(value, str) and form.fullmatch(value) is not None
         else:
-            good = type(value) is int and value >= (-1 if name == "ref" else 0)
+            good = type(value) is int and (-1 if name == "ref" else 0) <= value < 2**53
         if not good:
             raise Fault(f"the envelope's field {name!r} is malformed")
+    if _envelope_text(envelope) != data:
+        raise Fault("not canonical JSON")
     return envelope
+
+
+def _decoded(groups: dict[str, bytes]) -> Iterator[tuple[str, str]]:
+    return ((name, value.decode("ascii")) for name, value in groups.items())
+
+
+def _in_common(name: str, form: re.Pattern[str] | type[int]) -> str:
+    """The part of `_COMMON` for one field."""
+    if name == "actor":
+        return '"actor":"(?P<actor>[ !#-\\[\\]-~]{1,200})"'
+    if isinstance(form, re.Pattern):
+        return f'"{name}":"(?P<{name}>{form.pattern})"'
+    return f'"{name}":(?P<{name}>{"2" if name == "v" else "0|[1-9][0-9]{0,14}" + ("|-1" if name == "ref" else "")})'
+
+
+#: an envelope of version 2 in which nothing needs an escape, as nearly all are: what matches is canonical and complete
+_COMMON = re.compile((r"\{" + ",".join(_in_common(*each) for each in sorted(_ENVELOPE.items())) + r"\}").encode())
+_TEXTS = {name for name, form in _ENVELOPE.items() if isinstance(form, re.Pattern)}
+
+
+def _envelope_text(envelope: dict[str, Any], *without: str) -> bytes:
+    """Canonical JSON of an envelope of good form: but for the actor, no text in it needs an escape."""
+    parts = []
+    for name in sorted(envelope):
+        value = envelope[name]
+        if name not in without:
+            quoted = _encode(value) if name == "actor" else f'"{value}"'
+            parts.append(f'"{name}":{value if type(value) is int else quoted}')
+    try:
+        return ("{" + ",".join(parts) + "}").encode("utf-8")
+    except UnicodeEncodeError:
+        raise Fault("not canonical JSON") from None
 
 
 def open_payload(envelope: dict[str, Any], ciphertext: bytes, okm: bytes) -> bytes:
@@ -926,7 +964,7 @@ def open_payload(envelope: dict[str, Any], ciphertext: bytes, okm: bytes) -> byt
     """
     if okm[32:].hex() != envelope["kc"]:
         raise Fault("the disclosed key is not the one that the entry commits to")
-    sealed = write_canonical({name: value for name, value in envelope.items() if name not in ("ct", "kc")})
+    sealed = _envelope_text(envelope, "ct", "kc")
     try:
         plain = AESGCM(okm[:32]).decrypt(bytes(12), ciphertext, sealed)
     except (InvalidTag, ValueError, OverflowError):
@@ -960,14 +998,46 @@ _scan = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 def fields_root(okm: bytes, payload: bytes) -> bytes:
     """The RFC 6962 root over the salted fields of a payload."""
     try:
-        texts = [text.encode("utf-8") for text in _fields(payload.decode("utf-8"), "/", 1)]
+        whole = payload.decode("utf-8")
+        texts = [text.encode("utf-8") for text in _fields_of_compact(whole) or _fields(whole, "/", 1)]
     except (ValueError, IndexError, RecursionError):
         raise Fault("the payload has no fields that could be hashed") from None
     salts = hashlib.shake_256(okm + b"agentstate/fields/v1").digest(16 * len(texts))
-    tree = Tree()
-    for at, text in enumerate(texts):
-        tree.add(salts[16 * at : 16 * at + 16] + text)
-    return tree.root()
+    return _root_of([_leaf(salts[16 * at : 16 * at + 16] + text) for at, text in enumerate(texts)])
+
+
+def _root_of(row: list[bytes]) -> bytes:
+    """The RFC 6962 root over leaf hashes: row by row, a last one without a neighbour moves up as it is."""
+    if not row:
+        return hashlib.sha256(b"").digest()
+    while len(row) > 1:
+        above = [_node(row[at], row[at + 1]) for at in range(0, len(row) - 1, 2)]
+        row = above + row[len(row) & ~1 :]
+    return row[0]
+
+
+def _fields_of_compact(text: str) -> list[str]:
+    """`"pointer":value` of each field, where the payload is written as Python writes JSON: then every value in it is
+    too, and none has to be looked for in the text. Empty where it is written in another way.
+    """
+    try:
+        value = _decode(text)
+        if type(value) is not dict or _compact(value) != text:
+            return []
+    except ValueError:
+        return []
+    found: list[str] = []
+    _gather_fields(value, "/", 1, found)
+    return found
+
+
+def _gather_fields(members: dict[str, Any], prefix: str, depth: int, found: list[str]) -> None:
+    for name in sorted(members):
+        value, pointer = members[name], prefix + name.replace("~", "~0").replace("/", "~1")
+        if type(value) is dict and depth <= 4 and 1 <= len(value) <= 32:
+            _gather_fields(value, pointer + "/", depth + 1, found)
+        else:
+            found.append(f"{_encode(pointer)}:{value if type(value) is int else _compact(value)}")
 
 
 def open_leaves(envelope: dict[str, Any], leaves: list[Any]) -> Shown:
@@ -976,22 +1046,22 @@ def open_leaves(envelope: dict[str, Any], leaves: list[Any]) -> Shown:
     """
     if "pc" not in envelope:
         raise Fault("an entry of version 1 commits to no fields, so that none can be shown alone")
-    tree, event = Tree(), Shown()
+    hashes, event = list[bytes](), Shown()
     before: tuple[str, ...] = ()
     for leaf in leaves:
         if isinstance(leaf, str) and _is_digest(leaf):
-            tree.add_hash(bytes.fromhex(leaf))
+            hashes.append(bytes.fromhex(leaf))
             continue
         names, text, value = _shown(leaf)
         if names <= before or (before and names[: len(before)] == before):
             raise Fault("the fields that are shown are not in order")
-        tree.add(text)
+        hashes.append(_leaf(text))
         inner: dict[str, Any] = event
         for name in names[:-1]:
             inner = inner.setdefault(name, Shown())
         inner[names[-1]] = value
         before = names
-    if tree.root().hex() != envelope["pc"]:
+    if _root_of(hashes).hex() != envelope["pc"]:
         raise Fault("the fields that are shown are not those that the entry commits to")
     if event.get("kind") != envelope["kind"]:
         raise Fault(f"the payload is not shown to be an event of kind {envelope['kind']}")
@@ -1534,7 +1604,7 @@ class Verifier:
         data = self._archive.read(name, MAX_TEXT)
         if data and not data.endswith(b"\n"):
             raise Fault(f"{name} ends inside a line")
-        return [canonical(line) for line in data.split(b"\n")[:-1]]
+        return [_opens(line) or canonical(line) for line in data.split(b"\n")[:-1]]
 
     def _payloads(self, name: str, first: int, width: int) -> Iterator[bytes | None]:
         """One item per entry, then no more; None where the file gives nothing to read."""
@@ -1788,6 +1858,15 @@ def read_ranges(event: dict[str, Any], seq: int) -> list[tuple[int, int]]:
             raise Fault(f"entries {each['first']} to {each['last']} do not lie before it")
         found.append((each["first"], each["last"]))
     return found
+
+
+def _opens(line: bytes) -> dict[str, Any] | None:
+    """A line that discloses an entry by its key, the most frequent kind; it is canonical as it stands."""
+    found = _OPENS.fullmatch(line)
+    return {"okm": found[1].decode(), "seq": int(found[2])} if found else None
+
+
+_OPENS = re.compile(rb'\{"okm":"([0-9a-f]{128})","seq":(0|[1-9][0-9]{0,14})\}')
 
 
 def read_disclosure(line: Any, seq: int) -> tuple[str, bytes | list[Any]]:
