@@ -26,6 +26,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "audit_blindkey": {"kek_ref": "the name of a key-encryption key"},
     "audit_cosignature": {"name": NAMED, "line": "a witness's signature"},
     "audit_gap": {"part": WORDS},
+    "audit_gstate": {"trouble": WORDS, "trouble_detail": "what the signer refused: sizes and roots"},
     "audit_erasurerequest": {"state": WORDS, "basis": WORDS, "asked_by": ID, "ruled_by": ID, "counts": "counts"},
     "audit_legalhold": {"set_by": ID, "lifted_by": ID},
     "audit_retentionclass": {"name": NAMED},
@@ -44,5 +45,12 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_agentdefinition": {"digest": DIGEST},
     "agent_sessions_savedplan": {"name": NAMED, "by": ID},
     "agent_sessions_accessline": {"reader": ID, "kind": WORDS, "about": ID, "teams": ID},
+    "agent_sessions_disclosure": {
+        "what": WORDS, "pointer": "the place of a field, names of ours only", "made_by": ID, "revoked_by": ID,
+    },
+    "agent_sessions_export": {
+        "filter": "teams, agents, outcomes and times; a customer by the id of their key", "state": WORDS, "problem": WORDS,
+    },
+    "agent_sessions_exportpart": {"state": WORDS, "kids": ID},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
 }  # fmt: skip
