@@ -101,12 +101,12 @@ def _refused(detail: str, since: datetime | None) -> Trouble:
     )
 
 
-def _no_signer(detail: str, since: datetime | None) -> Trouble:
+def _no_signer(_detail: str, since: datetime | None) -> Trouble:
     return Trouble(
         "signer_down",
         "The signer does not answer.",
-        f"{detail} Sessions go on; their heads wait for its signature and none is lost.".strip(),
-        "`manage.py up` starts it again by itself; elsewhere start `manage.py signer` and read its log.",
+        "Sessions go on; their heads wait for its signature and none is lost.",
+        "manage.py up starts it again by itself; elsewhere start manage.py signer and read its log.",
         since,
     )
 
@@ -126,7 +126,7 @@ def _no_sequencer(_detail: str, since: datetime | None) -> Trouble:
         "sequencer_down",
         "No sequencer runs.",
         "Sessions go on; their heads wait to be signed and none is lost.",
-        "`manage.py up` starts it again by itself; elsewhere start `manage.py sequence` and read its log.",
+        "manage.py up starts it again by itself; elsewhere start manage.py sequence and read its log.",
         since,
     )
 
