@@ -38,22 +38,31 @@ def judged(page: Page, jobs: list[dict[str, Any]]) -> list[str]:
     return [each for at in range(0, len(bare), AT_ONCE) for each in page.evaluate(RUN, bare[at : at + AT_ONCE])]
 
 
-def forgeries(file: Path) -> list[dict[str, Any]]:
-    """What the core's own tests have the verifier judge, each with its verdict: they are run, and written down."""
-    files = [str(ROOT / "tests" / "core" / f"test_verify_{name}.py") for name in FORGERS]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", NOT_HERE, *files]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "DJANGO_"))}
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment | {"JUDGED": str(file)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    return [json.loads(line) for line in file.read_text().splitlines()]
+class Forging:
+    """The core's own tests of the verifier, run beside ours: what they have it judge is written down."""
+
+    def __init__(self, folder: Path) -> None:
+        self._judged, self._said = folder / "judged.jsonl", (folder / "said").open("w+")
+        files = [str(ROOT / "tests" / "core" / f"test_verify_{name}.py") for name in FORGERS]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", NOT_HERE, *files]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "DJANGO_"))}
+        environment["JUDGED"] = str(self._judged)
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=self._said, stderr=subprocess.STDOUT, text=True
+        )
+
+    def judged(self) -> list[dict[str, Any]]:
+        """All of it, once they are through; fails if one of them did."""
+        self._process.wait(240)
+        self._said.seek(0)
+        assert self._process.returncode == 0, self._said.read()[-2000:]
+        return [json.loads(line) for line in self._judged.read_text().splitlines()]
+
+    def stop(self) -> None:
+        """End them, if they still run."""
+        self._process.kill()
+        self._process.wait()
+        self._said.close()
 
 
 def opened(page: Page) -> Page:
