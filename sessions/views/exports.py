@@ -36,7 +36,7 @@ STANDS = {
     Export.State.FAILED: ("warn", "Failed"),
     Export.State.EXPIRED: ("clock", "Expired"),
 }
-FIELDS = ("team", "agent", "status", "customer", "from", "to", "reason")
+FIELDS = ("team", "agent", "status", "customer", "from", "to", "unmask", "reason")
 
 
 @console
@@ -96,8 +96,7 @@ def _asked(request: HttpRequest, typed: dict[str, str]) -> Export:
         opened_from=_midnight(typed["from"], "from"),
         opened_to=_midnight(typed["to"], "to"),
     )
-    unmask = request.POST.get("unmask") == "on"
-    return choosing.ask(request.user, wanted, unmask=unmask, reason=typed["reason"])
+    return choosing.ask(request.user, wanted, unmask=typed["unmask"] == "on", reason=typed["reason"])
 
 
 def _midnight(text: str, field: str) -> datetime | None:
