@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from django.http import HttpResponse
+from django.test import Client
 from django.urls import reverse
 
 from agentstate.clock import now
@@ -50,8 +51,6 @@ def shared(session: UUID, what: What = What.ENTRY, **more: Any) -> commands.Made
 
 def look(token: str, name: str = "shared", peer: str = "") -> HttpResponse:
     """The link, opened by somebody who is nobody here."""
-    from django.test import Client
-
     return Client(REMOTE_ADDR=peer or cast.address()).get(reverse(name, args=[token]))
 
 
