@@ -29,6 +29,7 @@ from sessions import erasure as erasing
 from sessions import queries, rebuild, states
 from sessions.commands import erasure as commands
 from sessions.commands import profiles as profile_commands
+from sessions.exports import building, choosing
 from sessions.models import AgentSession, ApprovalRequest, CustomerProfile
 from sessions.profiles import learning, logs
 from sessions.queries import privacy
@@ -375,6 +376,8 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     states.keep_snapshot(states.load(session))
     learning.teach_all({session})
     cache.set(f"warm/{session}", b"sealed")
+    choosing.ask(cast.alice(), choosing.Filter(), unmask=True, reason="An audit")
+    assert building.build_due() == 1
     secret = stored_of(kid_of(session))
     assert len(secret) > 15
     assert {store.name for store in STORES if not store.count(kid_of(session))} <= {
@@ -401,6 +404,8 @@ STORED = {
     "agent_sessions_approvalrequest": "card",
     "agent_sessions_snapshot": "sealed",
     "agent_sessions_customerprofile": "sealed",
+    "agent_sessions_exportblock": "data",
+    "agent_sessions_exportpart": "wrapped",
     "audit_subjectkey": "wrapped",
 }
 
