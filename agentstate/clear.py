@@ -49,7 +49,7 @@ CLEAR: dict[str, dict[str, str]] = {
         "what": WORDS, "pointer": "the place of a field, names of ours only", "made_by": ID, "revoked_by": ID,
     },
     "agent_sessions_export": {
-        "filter": "teams, agents, outcomes and times; a customer by the id of their key", "state": WORDS, "problem": WORDS,
+        "filter": "agents, outcomes, times; a customer by the id of their key", "state": WORDS, "problem": WORDS,
     },
     "agent_sessions_exportpart": {"state": WORDS, "kids": ID},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},

@@ -1,4 +1,4 @@
-"""A great many sessions whose heads stand in the global log, put there by SQL: 10^6 in under a minute."""
+"""A great many sessions whose heads stand in the global log, put there by SQL."""
 
 from __future__ import annotations
 
