@@ -79,7 +79,7 @@ def made_of(head: ReportHead, lines: Sequence[dict[str, Any]], page: str, pdf: b
     """The report of these lines; what is for programs follows from them."""
     facts = {"log": head.log, "origin": head.origin, "size": head.size, "root": head.root, "key": head.vkey}
     data = {"head": facts, "masked": head.masked, "warnings": list(head.warnings), "entries": lines}
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True, indent=1)
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
     return Report(
         html=page.encode("utf-8", "replace"),
         pdf=pdf,
