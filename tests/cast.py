@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import random
+from datetime import timedelta
 from typing import Any
 
 from django.test import Client
 
-from agentstate.people import commands
+from agentstate.clock import now
+from agentstate.people import commands, grants
 from agentstate.people.models import Team, Tenant, User
 from agentstate.people.permissions import Role
 
@@ -61,6 +63,12 @@ def vera() -> User:
 
 def anna() -> User:
     return person("anna", Role.AUDITOR, retail())
+
+
+def let_in(auditor: User, *kinds: str) -> User:
+    """The auditor with a grant of these kinds on the team Retail, for an hour."""
+    grants.give(auditor, retail(), until=now() + timedelta(hours=1), kinds=list(kinds), reason="audit", by=None)
+    return auditor
 
 
 def adam() -> User:

@@ -28,10 +28,12 @@ def page_of(client, address: str) -> Node:
 
 
 def body(page: Node) -> object:
-    """The page as a person has it: no form's token, no head (the title counts what the badge counts)."""
+    """The page as a person has it: no form's token or key of its own, no head (the title counts what the badge
+    counts).
+    """
     found = next(page.all("body"))
     for node in found.all("input"):
-        if node.attrs.get("name") == "csrfmiddlewaretoken":
+        if node.attrs.get("name") in ("csrfmiddlewaretoken", "key"):
             node.attrs["value"] = ""
     found.attrs = {name: value for name, value in found.attrs.items() if name not in UNTOLD}
     return found.id("main").shape(), found.id("badge").shape()

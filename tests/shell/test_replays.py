@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from audit import ledger
 from sessions import queries
 from sessions.queries import replays
 from sessions.queries.replays import TooLongToReplay
@@ -27,9 +29,17 @@ STRICT = {
 }
 
 
+@contextmanager
+def nothing_done_in(session):
+    """Fail when the session's log moved. That somebody looked is on the record, in another log."""
+    before = ledger.read_head(session)
+    yield
+    assert ledger.read_head(session) == before
+
+
 def test_a_stricter_policy_would_have_asked_two_people(bank):
     session, alice = moved(), cast.alice()
-    with nothing_written():
+    with nothing_done_in(session):
         line = queries.replayed(alice, session, policy=STRICT)
     (sentence,) = [each for each in line.sentences if each.startswith("Transfer at entry")]
     assert "2 people asked (tier 3, rule all), was let through (tier 1, rule transfer.small)" in sentence
@@ -49,7 +59,7 @@ def test_over_the_api_with_other_inputs(bank):
         if line.kind == "tool.returned" and (line.data or {})["result"].get("allowed")
     )
     body = {"inputs": [{"seq": allowed, "result": {"allowed": False}}], "assume": "reject"}
-    with nothing_written():
+    with nothing_done_in(session):
         found = api.post(f"/sessions/{session}/replay", body).json()
     assert found["from_seq"] == allowed
     assert [call["tool"] for call in found["calls"]] == ["transfer"]
