@@ -83,6 +83,9 @@ def test_a_supervisor_edits_a_transfer_and_sees_it_everywhere(desk: Desk, demo: 
 def exports(page: Page, receipt: str, folder: Path) -> None:
     """Takes the proof out at the audit page, and checks it."""
     page.get_by_role("link", name="Audit", exact=True).last.click()
+    page.get_by_text("With personal values").click()
+    page.get_by_label("Personal values").select_option("Shown, for the reason below")
+    page.get_by_label("Reason, recorded with your name").fill("A complaint about the amount.")
     with page.expect_download() as bundle:
         page.get_by_role("button", name="Export").click()
     with page.expect_download() as key:

