@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
+from django.db import connections, transaction
 
 APP, ERASE = "app", "erase"
 ORDINARY = ("SELECT", "INSERT", "UPDATE", "DELETE")
@@ -49,7 +49,11 @@ def apply(**_: Any) -> None:
     """Give every table of the schema exactly these privileges. Runs as the owner, after `migrate`; idempotent."""
     if settings.DATABASES[settings.MIGRATION_DATABASE]["USER"] == settings.DATABASES["default"]["USER"]:
         return  # an outside server without an owner's URL: nobody to take rights from, and the start says so
-    with connections[settings.MIGRATION_DATABASE].cursor() as cursor:
+    # At once: programs that run already must not meet a table between what is taken and what is given.
+    with (
+        transaction.atomic(using=settings.MIGRATION_DATABASE),
+        connections[settings.MIGRATION_DATABASE].cursor() as cursor,
+    ):
         cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
         for (table,) in cursor.fetchall():
             for role, wanted in ((APP, APP_MAY.get(table, ORDINARY)), (ERASE, ERASE_MAY.get(table, ()))):

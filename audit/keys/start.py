@@ -24,7 +24,7 @@ def check() -> None:
 
     Where the database holds no key yet, the first key-encryption key is made.
     """
-    if not _there_are_tables():
+    if not _tables_are_open():
         return  # the very first start: programs load while the tables are made
     make_if_first()
     with connection.cursor() as cursor:
@@ -51,7 +51,11 @@ def check_or_leave() -> None:
         connection.close()
 
 
-def _there_are_tables() -> bool:
+def _tables_are_open() -> bool:
+    """Whether the tables of keys are there and we may read them; of a table that is not there PostgreSQL says NULL."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_regclass('public.audit_blindkey') IS NOT NULL")
+        cursor.execute(
+            "SELECT has_table_privilege(to_regclass('public.audit_blindkey'), 'SELECT')"
+            " AND has_table_privilege(to_regclass('public.audit_subjectkey'), 'SELECT')"
+        )
         return bool(cursor.fetchone()[0])
