@@ -36,8 +36,9 @@ def test_a_bundle_with_any_one_byte_changed_is_rejected(folder):
 
 @pytest.mark.long
 def test_a_bundle_with_any_one_bit_changed_is_rejected(folder):
+    """All eight bits of a byte, in the short form of the long tests one of them."""
     for at in range(len(BIG)):
-        for bit in range(8):
+        for bit in range(8) if os.environ.get("FULL") else [random.Random(at).randrange(8)]:
             assert not check(flipped(BIG, at, 1 << bit), folder).ok, (at, bit)
 
 
