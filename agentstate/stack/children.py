@@ -115,7 +115,7 @@ def end_leftovers(run_dir: Path) -> None:
         pid, number, mark = [*pid_file.read_text().split("\n", 2), "", "", ""][:3]
         if mark and mark in command_line(int(pid)):
             os.kill(int(pid), int(number))
-            _wait_gone(int(pid), mark)
+            _wait_gone(int(pid))
         pid_file.unlink()
 
 
@@ -130,10 +130,21 @@ def command_line(pid: int) -> str:
     return found.stdout.strip()
 
 
-def _wait_gone(pid: int, mark: str) -> None:
+def _wait_gone(pid: int) -> None:
+    """Until a killed process has let go of its files and sockets; an ending one has no command line already."""
     deadline = time.monotonic() + 10
-    while mark in command_line(pid) and time.monotonic() < deadline:
+    while _runs(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
+
+
+def _runs(pid: int) -> bool:
+    """Whether there is such a process and it is no zombie."""
+    if sys.platform == "linux":
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+    return command_line(pid) != ""
 
 
 def _die_with(parent: int, number: signal.Signals) -> Callable[[], None] | None:

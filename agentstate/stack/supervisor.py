@@ -1,4 +1,7 @@
-"""Keeps children alive: starts a dead one again, a little later each time, and gives up when it keeps dying.
+"""Keeps children alive: starts a dead one again, a little later each time.
+
+While everything is still being started, it gives up when a child keeps dying: somebody is watching and must be
+told. Once it runs, it never does: the pages go on without a worker, and a worker that comes back finds its steps.
 
 It knows nothing of what the programs do. One thread, one loop: a signal only sets a flag that the loop reads.
 """
@@ -18,8 +21,8 @@ from agentstate.stack.children import Child, Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
 
 TICK = 0.1  # seconds between two looks at the children
-DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many
-BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0)  # seconds before the first, second, … new start within the window
+DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many for a start
+BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # seconds before the first, second, … new start within the window
 TRIM_EVERY = 5.0
 
 
@@ -32,12 +35,12 @@ class Kept:
 
     def __init__(self, program: Program, log_dir: Path, run_dir: Path) -> None:
         self.program, self._dirs = program, (log_dir, run_dir)
-        self.deaths: deque[float] = deque(maxlen=DEATHS)
+        self.deaths: deque[float] = deque(maxlen=len(BACKOFF))
         self.due: float | None = None
         self.child = Child(program, *self._dirs)
 
-    def look(self, now: float) -> str:
-        """Start it again when that is due; return one line when it has just died. Raises KeepsDying."""
+    def look(self, now: float, starting: bool) -> str:
+        """Start it again when that is due; one line when it has just died. Raises KeepsDying while `starting`."""
         if self.due is not None:
             if now >= self.due and self.program.cleared():
                 self.due = None
@@ -47,12 +50,16 @@ class Kept:
         if code is None:
             return ""
         self.deaths.append(now)
-        how = f"{self.program.name} died ({_describe(code)})"
-        if len(self.deaths) == DEATHS and now - self.deaths[0] < WINDOW:
-            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})")
         recent = sum(1 for death in self.deaths if now - death < WINDOW)
+        how = f"{self.program.name} died ({_describe(code)})"
+        if recent < DEATHS:
+            self.due = now + BACKOFF[recent - 1]
+            return f"{how}, starting it again"
+        why = f"{how} {recent} times in a minute: {self.child.last_words()} (see {self.child.log})"
+        if starting:
+            raise KeepsDying(why)
         self.due = now + BACKOFF[recent - 1]
-        return f"{how}, starting it again"
+        return f"{why}, starting it again in {BACKOFF[recent - 1]:.0f} s"
 
 
 class Supervisor:
@@ -62,6 +69,7 @@ class Supervisor:
         self.log_dir, self.run_dir = log_dir, run_dir
         self.kept: list[Kept] = []
         self.asked_to_stop = 0
+        self.starting = True
         self._trim_due = 0.0
 
     @contextmanager
@@ -95,7 +103,8 @@ class Supervisor:
             self.tick(0.02)
 
     def watch(self) -> None:
-        """Keep the children alive until a signal asks to stop. Raises KeepsDying."""
+        """Everything runs: keep the children alive until a signal asks to stop."""
+        self.starting = False
         try:
             while True:
                 self.tick(TICK)
@@ -103,12 +112,12 @@ class Supervisor:
             return
 
     def tick(self, seconds: float) -> None:
-        """One look at every child, then a short sleep. Raises Interrupted or KeepsDying."""
+        """One look at every child, then a short sleep. Raises Interrupted and, before `watch`, KeepsDying."""
         if self.asked_to_stop:
             raise Interrupted
         now = time.monotonic()
         for kept in self.kept:
-            if told := kept.look(now):
+            if told := kept.look(now, self.starting):
                 print(told, file=sys.stderr, flush=True)
         if now >= self._trim_due:
             self._trim_due = now + TRIM_EVERY

@@ -180,6 +180,7 @@ class Floor:
 
     def stop(self) -> None:
         self.up.stop(seconds=60)
+        print(self.up.said)  # who died and came back, should a test have failed
 
     def arm(self, what: str) -> Path:
         """Arm one crash point (see sessions.runtime.crash); the file is gone once it went off."""
