@@ -1,7 +1,7 @@
-"""Keeps children alive: starts a dead one again, a little later each time.
+"""Keeps children alive: starts a dead one again, a little later each time, and gives up when it keeps dying.
 
-While everything is still being started, it gives up when a child keeps dying: somebody is watching and must be
-told. Once it runs, it never does: the pages go on without a worker, and a worker that comes back finds its steps.
+One that was killed (by an operator, or for want of memory) did not fail: it is started again however often that
+happens, as runs must outlive it.
 
 It knows nothing of what the programs do. One thread, one loop: a signal only sets a flag that the loop reads.
 """
@@ -21,8 +21,8 @@ from agentstate.stack.children import Child, Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
 
 TICK = 0.1  # seconds between two looks at the children
-DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many for a start
-BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0)  # seconds before the first, second, … new start within the window
+DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many
+BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0)  # seconds before the first, second, … new start within the window
 TRIM_EVERY = 5.0
 
 
@@ -35,12 +35,12 @@ class Kept:
 
     def __init__(self, program: Program, log_dir: Path, run_dir: Path) -> None:
         self.program, self._dirs = program, (log_dir, run_dir)
-        self.deaths: deque[float] = deque(maxlen=len(BACKOFF))
+        self.deaths: deque[tuple[float, bool]] = deque(maxlen=4 * DEATHS)  # when, and whether it was killed
         self.due: float | None = None
         self.child = Child(program, *self._dirs)
 
-    def look(self, now: float, starting: bool) -> str:
-        """Start it again when that is due; one line when it has just died. Raises KeepsDying while `starting`."""
+    def look(self, now: float) -> str:
+        """Start it again when that is due; return one line when it has just died. Raises KeepsDying."""
         if self.due is not None:
             if now >= self.due and self.program.cleared():
                 self.due = None
@@ -49,17 +49,13 @@ class Kept:
         code = self.child.ended()
         if code is None:
             return ""
-        self.deaths.append(now)
-        recent = sum(1 for death in self.deaths if now - death < WINDOW)
+        self.deaths.append((now, code == -signal.SIGKILL))
+        recent = [killed for death, killed in self.deaths if now - death < WINDOW]
         how = f"{self.program.name} died ({_describe(code)})"
-        if recent < DEATHS:
-            self.due = now + BACKOFF[recent - 1]
-            return f"{how}, starting it again"
-        why = f"{how} {recent} times in a minute: {self.child.last_words()} (see {self.child.log})"
-        if starting:
-            raise KeepsDying(why)
-        self.due = now + BACKOFF[recent - 1]
-        return f"{why}, starting it again in {BACKOFF[recent - 1]:.0f} s"
+        if recent.count(False) >= DEATHS:
+            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})")
+        self.due = now + BACKOFF[min(len(recent), len(BACKOFF)) - 1]
+        return f"{how}, starting it again"
 
 
 class Supervisor:
@@ -69,7 +65,6 @@ class Supervisor:
         self.log_dir, self.run_dir = log_dir, run_dir
         self.kept: list[Kept] = []
         self.asked_to_stop = 0
-        self.starting = True
         self._trim_due = 0.0
 
     @contextmanager
@@ -103,8 +98,7 @@ class Supervisor:
             self.tick(0.02)
 
     def watch(self) -> None:
-        """Everything runs: keep the children alive until a signal asks to stop."""
-        self.starting = False
+        """Keep the children alive until a signal asks to stop. Raises KeepsDying."""
         try:
             while True:
                 self.tick(TICK)
@@ -112,12 +106,12 @@ class Supervisor:
             return
 
     def tick(self, seconds: float) -> None:
-        """One look at every child, then a short sleep. Raises Interrupted and, before `watch`, KeepsDying."""
+        """One look at every child, then a short sleep. Raises Interrupted or KeepsDying."""
         if self.asked_to_stop:
             raise Interrupted
         now = time.monotonic()
         for kept in self.kept:
-            if told := kept.look(now, self.starting):
+            if told := kept.look(now):
                 print(told, file=sys.stderr, flush=True)
         if now >= self._trim_due:
             self._trim_due = now + TRIM_EVERY
