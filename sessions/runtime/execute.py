@@ -52,14 +52,15 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
     try:
         result = run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:
-        return Fail(call.id, call.attempt, str(error)[:500], error.transient, _pause(tool, call))
+        pause = max(_pause(tool, call), error.after)
+        return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause, error.code)
     except Exception as error:
         _told("tool", call.tool, error)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
     crash.point("after_effect", call.tool)
     if isinstance(result, Chosen):
-        return _recorded(call, result.result, result.outcome)
-    return _recorded(call, result)
+        return _recorded(call, tool, result.result, result.outcome)
+    return _recorded(call, tool, result)
 
 
 def _asked(state: SessionState, call: Call, tool: Tool) -> Return | Fail:
@@ -109,7 +110,7 @@ def _told(kind: str, name: str, error: Exception) -> None:
     log.error("%s %s broke: %s\n%s", kind, name, type(error).__name__, where)
 
 
-def _recorded(call: Call, result: Any, outcome: int = 0) -> Return | Fail:
+def _recorded(call: Call, tool: Tool, result: Any, outcome: int = 0) -> Return | Fail:
     try:
         data = _encoder.encode(result)
         result = _decoder.decode(data)  # as it will be read back; a Decimal that is no number fails here
@@ -117,6 +118,9 @@ def _recorded(call: Call, result: Any, outcome: int = 0) -> Return | Fail:
         return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
     if len(data) > MAX_RESULT:
         return Fail(call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False)
+    if broken := tool.misfit(result):
+        reason = f"it ran, but its result is not what the tool declares: {broken}"
+        return Fail(call.id, call.attempt, reason[:500], transient=False, code="breaks_schema")
     return Return(call.id, call.attempt, result, outcome)
 
 

@@ -56,11 +56,15 @@ ANSWER_TIMEOUT = 60.0  # of a call that the model answers, sent back once includ
 
 
 class ToolFailed(Exception):
-    """The tool did not do it. `transient`: the same call may work later."""
+    """The tool did not do it. `transient`: the same call may work later, and not before `after` seconds. `code` names
+    the reason for programs.
+    """
 
-    def __init__(self, message: str, *, transient: bool = False) -> None:
+    def __init__(self, message: str, *, transient: bool = False, after: float = 0.0, code: str = "") -> None:
         super().__init__(message)
         self.transient = transient
+        self.after = after
+        self.code = code
 
 
 Run = Callable[[Arguments, ToolContext], Result]
@@ -72,6 +76,23 @@ class Activity(msgspec.Struct, frozen=True):
     name: str
     description: str
     run: Run
+
+
+class Masked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Paths of arguments and of the result (`card.number`) that nobody and no model is shown: where they stand, a mark
+    stands. A path that goes through a list (`accounts.number`) means that of each item.
+    """
+
+    arguments: tuple[str, ...] = ()
+    result: tuple[str, ...] = ()
+
+
+NOTHING_MASKED = Masked()
+Risk = Callable[[Arguments, dict[str, Any]], int]
+
+
+def _no_risk(arguments: Arguments, state: dict[str, Any]) -> int:
+    return 0
 
 
 def _no_preview(arguments: Arguments, state: dict[str, Any]) -> str:
@@ -99,6 +120,21 @@ class Tool(msgspec.Struct, frozen=True):
     result: dict[str, Any] | None = None  # schema of its result
     milliseconds: int = 0  # how long it usually takes
     activities: dict[str, Activity] = {}
+    risk: Risk = _no_risk  # the tier that these arguments have at least; policy may say more, never less
+    masked: Masked = NOTHING_MASKED
+    secrets: tuple[str, ...] = ()  # by name, those that it is called with
+    source: str = "python"  # or `http`, or `mcp:<server>`
+    reaches: str = ""  # where its calls go, for people
+
+    def misfit(self, result: object) -> str:
+        """What of a result breaks the schema declared for it, by path and rule and never by value; empty if nothing."""
+        if self.result is None:
+            return ""
+        try:
+            schemas.validate(self.result, result, "result")
+        except schemas.BreaksSchema as broken:
+            return broken.detail
+        return ""
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
@@ -127,11 +163,15 @@ def tool(
     result: dict[str, Any] | None = None,
     milliseconds: int = 0,
     entities: tuple[Source, ...] = (),
+    risk: Risk = _no_risk,
+    masked: Masked = NOTHING_MASKED,
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
+    if result is not None:
+        schemas.check_schema(result)
 
     def register(run: Callable[[Arguments, ToolContext], Any]) -> Callable[..., Any]:
-        _add(
+        add(
             Tool(
                 name,
                 version,
@@ -139,7 +179,7 @@ def tool(
                 effect,
                 arguments,
                 run,
-                _validator(name, arguments),
+                validator_of(name, arguments),
                 preview=preview,
                 timeout=timeout,
                 retry=retry,
@@ -148,6 +188,8 @@ def tool(
                 scopes=scopes,
                 result=result,
                 milliseconds=milliseconds,
+                risk=risk,
+                masked=masked,
             )
         )
         return run
@@ -191,8 +233,8 @@ def answered_by_model(
     schemas.check_schema(result)
     if result.get("type") != "object":
         raise ValueError(f"{name!r}: the result of a call that the model answers is an object")
-    validator = _validator(name, arguments)
-    _add(
+    validator = validator_of(name, arguments)
+    add(
         Tool(
             name,
             version,
@@ -210,12 +252,14 @@ def answered_by_model(
     )
 
 
-def _validator(name: str, arguments: dict[str, Any]) -> jsonschema.Draft202012Validator:
+def validator_of(name: str, arguments: dict[str, Any]) -> jsonschema.Draft202012Validator:
+    """Of the parameters alone. Raises jsonschema.SchemaError."""
     jsonschema.Draft202012Validator.check_schema(arguments)
     return jsonschema.Draft202012Validator(ToolCard(name, arguments).parameters)
 
 
-def _add(tool: Tool) -> None:
+def add(tool: Tool) -> None:
+    """Register a tool. A name is taken once."""
     if tool.name in _registry:
         raise ValueError(f"a tool called {tool.name!r} is registered already")
     _registry[tool.name] = tool

@@ -135,7 +135,7 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
     call = _running(state, command.call, command.attempt)
     again = command.transient and not state.ended and _may_try_again(call, given.tools.get(call.tool))
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
-    return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at)]
+    return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at, command.code)]
 
 
 def _may_try_again(call: Call, facts: ToolFacts | None) -> bool:

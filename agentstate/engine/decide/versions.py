@@ -122,7 +122,7 @@ def late_returned(command: Return, late: Late) -> list[ev.AnyEvent]:
 def late_failed(command: Fail, late: Late) -> list[ev.AnyEvent]:
     """The same for a failure; it is not tried again."""
     _must_be(late, command.attempt)
-    return [ev.ToolFailed(command.call, command.attempt, command.reason, command.transient)]
+    return [ev.ToolFailed(command.call, command.attempt, command.reason, command.transient, code=command.code)]
 
 
 def _must_be(late: Late, attempt: int) -> None:

@@ -25,10 +25,11 @@ class Return(Command, frozen=True):
 
 
 class Fail(Command, frozen=True):
-    """A running call failed. `pause` as in NoAnswer."""
+    """A running call failed. `pause` as in NoAnswer; `code` names the reason for programs, where there is a name."""
 
     call: str
     attempt: int
     reason: str
     transient: bool
     pause: float = 1.0
+    code: str = ""
