@@ -266,7 +266,7 @@ def _why_it_stops(state: SessionState, call: model.Call, arguments: dict[str, An
         return ""
     asked = Call(call.id, call.tool, arguments, None, CallStatus.PROPOSED)
     verdict = verdict_on(state, asked, tool, given_for(agent, now()))
-    return f"{verdict.rule}: {verdict.why}" if verdict.gate == "approve" else ""
+    return f"{verdict.rule}: {verdict.why}" if verdict.gate != "allow" else ""
 
 
 class GoalLine(msgspec.Struct, frozen=True):

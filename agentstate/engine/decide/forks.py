@@ -73,9 +73,7 @@ def held_back(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdic
     """What becomes of a call that would act in a fork: it is refused, with what policy would have said of it."""
     if not state.versions.is_draft or facts.effect == "pure":
         return []
-    asked = (
-        f"a person would have been asked (tier {verdict.tier})" if verdict.gate == "approve" else "it would have run"
-    )
+    asked = "it would have run" if verdict.gate == "allow" else f"a person would have been asked (tier {verdict.tier})"
     reason = f"this is a fork: it reads and does not act. Rule {verdict.rule}: {asked}."
     return [ev.CallRefused(call.id, "fork_does_not_act", reason)]
 

@@ -94,6 +94,7 @@ def approval_request(
         supersedes=supersedes,
         adapted=verdict.adapted,
         activity=call.activity,
+        terms=verdict.terms,
     )
 
 

@@ -39,13 +39,13 @@ def changed_since(state: SessionState, call: Call, facts: ToolFacts, verdict: Ve
     on.
     """
     if not call.approved:
-        return "Policy asks for a person now." if verdict.gate == "approve" else ""
+        return "" if verdict.gate == "allow" else "Policy asks for a person now."
     passed = state.requests[call.request]
     basis = basis_of(state, call.id, (item.path for item in passed.asked.basis))
     now = permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity)
     if now != call.approved:
         return "What the approval rested on has changed since."
     stricter = verdict.tier > max(passed.asked.tier, call.tier) or verdict.quorum > len(passed.approvals)
-    if verdict.gate == "approve" and stricter:
+    if verdict.gate != "allow" and stricter:
         return "Policy has become stricter since the approval."
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine.decide.given import Given, ToolFacts
-from agentstate.engine.policy import Verdict, evaluate
+from agentstate.engine.policy import Verdict, evaluate, joined
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
@@ -20,7 +20,7 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
         "session": {"agent": state.opened.agent, "channel": state.opened.channel} if state.opened else {},
     }
     verdict = evaluate(given.policy, call.tool, facts.effect, values)
-    if call.tool == PLAN and verdict.gate == "approve":
+    if call.tool == PLAN and verdict.gate != "allow":
         verdict = _with_calls(verdict, state, call, given)
     return tightened(verdict, state.user.tightenings, call.tool, values)
 
@@ -30,13 +30,24 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     (a reference) cannot be read by a rule, and counts as the highest tier.
     """
     of_calls = [
-        verdict_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)
-        for written in plan.arguments["calls"]
+        _of_plan(at, verdict_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given))
+        for at, written in enumerate(plan.arguments["calls"])
         if (tool := written.get("_tool")) in given.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
     ]
+    whole = joined([verdict, *of_calls])
     return replace(
-        verdict,
-        tier=max((each.tier for each in of_calls), default=verdict.tier),
-        quorum=max((each.quorum for each in of_calls), default=verdict.quorum),
+        whole,
+        gate=verdict.gate,
+        rule=verdict.rule,
+        why=verdict.why,
+        evidence=verdict.evidence,
+        adapted=verdict.adapted,
+        sticky=None,
     )
+
+
+def _of_plan(at: int, verdict: Verdict) -> Verdict:
+    """The verdict on a plan's call number `at`, its arguments named as they stand in the plan's."""
+    paths = tuple(path.replace("arguments", f"arguments.calls.{at}", 1) for path in verdict.retype)
+    return replace(verdict, retype=paths)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome
+from agentstate.engine.policy.terms import Terms
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -38,6 +39,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     supersedes: str = ""
     adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made policy stricter here
     activity: str = ""  # the function that is to execute it, when not the tool's own; the digest binds it too
+    terms: Terms | None = None  # what the rules ask of people; None: nothing beyond what stands above
     v: int = 1
 
 
@@ -53,6 +55,26 @@ class DecisionMade(Event, frozen=True, tag="decision.made"):
     arguments: Arguments | None = None
     response: str = ""
     tier: int = 0
+    v: int = 1
+
+
+class RequestClaimed(Event, frozen=True, tag="request.claimed"):
+    """Somebody is on a request. Their lease lasts until `until` unless their page renews it, which is no entry; judged
+    by the database's clock alone. `taken_from`: who was on it and lost it to them.
+    """
+
+    request: str
+    by: str
+    until: str
+    taken_from: str = ""
+    v: int = 1
+
+
+class RequestReleased(Event, frozen=True, tag="request.released"):
+    """Who was on a request gave it back. A lease that runs out is no entry."""
+
+    request: str
+    by: str
     v: int = 1
 
 

@@ -158,6 +158,7 @@ def _joined(verdict: Verdict, own: Tightening) -> Verdict:
     return msgspec.structs.replace(
         verdict,
         gate="approve",
+        sticky=None,  # the customer wants a person each time
         tier=max(verdict.tier, own.tier),
         quorum=max(verdict.quorum, own.quorum),
         rule=f"profile.{own.name}" if stricter else verdict.rule,

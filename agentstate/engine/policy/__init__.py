@@ -1,0 +1,96 @@
+"""Risk tiers and approval rules as data, evaluated on arguments and state.
+
+The strictest matching rule wins, and no rule that matches beside it is weakened (`verdict.joined`). Whatever cannot be
+read counts as a yes of that rule, at the highest tier: policy fails closed. The model has no say in any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agentstate.engine import guards
+from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load
+from agentstate.engine.policy.terms import (
+    GATES,
+    HIGHEST_TIER,
+    Escalation,
+    Gate,
+    Sticky,
+    Terms,
+    argument_at,
+    may_review,
+    reviewers_at,
+)
+from agentstate.engine.policy.verdict import Verdict, joined
+
+__all__ = [
+    "GATES",
+    "HIGHEST_TIER",
+    "BadPolicy",
+    "Escalation",
+    "Gate",
+    "Policy",
+    "Rule",
+    "Step",
+    "Sticky",
+    "Terms",
+    "Verdict",
+    "argument_at",
+    "evaluate",
+    "joined",
+    "load",
+    "may_review",
+    "reviewers_at",
+]
+
+
+def evaluate(policy: Policy, tool: str, effect: str, values: Mapping[str, Any]) -> Verdict:
+    """What the rules that match `tool` on `values` (see guards.NAMES) say together."""
+    verdicts = [
+        verdict
+        for rule in policy.rules
+        if tool in rule.tools or "*" in rule.tools
+        if (verdict := _verdict(policy, rule, values)) is not None
+    ]
+    return joined(verdicts) if verdicts else _default(policy, effect)
+
+
+def _verdict(policy: Policy, rule: Rule, values: Mapping[str, Any]) -> Verdict | None:
+    try:
+        if not guards.holds(rule.when, values):
+            return None
+    except (guards.BadGuard, guards.UnreadableGuard) as error:
+        return _asks(policy, rule, "approve", HIGHEST_TIER, f"The rule could not be read on this call: {error.detail}")
+    return _asks(policy, rule, rule.gate, rule.tier, rule.why, rule.sticky)
+
+
+def _asks(policy: Policy, rule: Rule, gate: Gate, tier: int, why: str, sticky: Sticky | None = None) -> Verdict:
+    return Verdict(
+        gate=gate,
+        tier=tier,
+        rule=rule.name,
+        policy=policy.reference,
+        why=why,
+        quorum=rule.quorum,
+        expires_in=rule.expires_in,
+        evidence=rule.evidence,
+        hold=rule.hold,
+        reviewers=_groups(rule.reviewers),
+        four_eyes=rule.four_eyes,
+        reasons=rule.reasons,
+        retype=rule.retype,
+        chain=tuple(Escalation(step.after, _groups(step.reviewers)) for step in rule.chain),
+        sticky=sticky,
+    )
+
+
+def _groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    return (names,) if names else ()
+
+
+def _default(policy: Policy, effect: str) -> Verdict:
+    """No rule speaks of the tool: reading is free, anything else needs a person."""
+    if effect == "pure":
+        return Verdict("allow", 0, "default.read_only", policy.reference, "Reads only.")
+    return Verdict("approve", 2, "default.effect", policy.reference, "No rule speaks of this tool.")

@@ -1,0 +1,142 @@
+"""Rules as data: which calls they speak of, when, and what they ask for. `load` refuses by name what is unsound."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Annotated
+
+import msgspec
+
+from agentstate.engine import guards, scratchpad
+from agentstate.engine.policy.terms import HIGHEST_TIER, SCOPES, Gate, Names, Scope, Sticky
+from agentstate.errors import Invalid
+
+MAX_RULES = 500
+MAX_BYTES = 1_000_000  # of one document
+MAX_NAMES = 50  # tools, reviewers, reasons, paths or steps that one rule lists
+MAX_SECONDS = 365 * 24 * 3600
+MAX_USES = 1_000  # of one grant
+MAX_TEXT = 500  # characters of a name or a reason
+GRANTABLE: tuple[Scope, ...] = ("session",)  # what a rule may offer today; the others are refused by name
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
+_REVIEWER = re.compile(r"(role|team|user):[A-Za-z0-9_.@+-]{1,150}\Z")
+_ARGUMENT = re.compile(r"arguments(\.[A-Za-z0-9_-]{1,100}){1,16}\Z")
+
+Some = Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_NAMES)]
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=MAX_SECONDS)]
+
+
+class BadPolicy(Invalid):
+    """The policy cannot be used."""
+
+    code = "bad_policy"
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One step of a rule's chain: `after` so many seconds the request is for `reviewers`."""
+
+    after: Seconds
+    reviewers: Annotated[Names, msgspec.Meta(min_length=1, max_length=MAX_NAMES)]
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule. `when` is CEL over guards.NAMES; `tools` names tools or is ("*",). See Terms for what it may ask."""
+
+    name: str
+    tools: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MAX_NAMES)]
+    when: str
+    tier: Annotated[int, msgspec.Meta(ge=0, le=HIGHEST_TIER)]
+    gate: Gate
+    why: Text
+    quorum: Annotated[int, msgspec.Meta(ge=1, le=20)] = 1
+    expires_in: Seconds = 600  # seconds a reviewer has
+    evidence: Some = ()  # paths of the scratchpad that the reviewer is shown and the permit is bound to
+    hold: Annotated[int, msgspec.Meta(ge=0, le=MAX_SECONDS)] = 0
+    reviewers: Some = ()  # one of these; none: whoever has the permission
+    four_eyes: bool = False
+    reasons: Some = ()
+    retype: Some = ()
+    chain: Annotated[tuple[Step, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
+    sticky: Sticky | None = None
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A named, versioned list of rules."""
+
+    name: str
+    version: int
+    rules: tuple[Rule, ...]
+
+    @property
+    def reference(self) -> str:
+        """How entries name this policy: `bank@3`."""
+        return f"{self.name}@{self.version}"
+
+
+def load(data: bytes) -> Policy:
+    """A policy from its JSON. Raises BadPolicy naming the rule and what is wrong with it."""
+    if len(data) > MAX_BYTES:
+        raise BadPolicy(f"{len(data)} bytes, {MAX_BYTES} allowed")
+    try:
+        policy = msgspec.json.decode(data, type=Policy)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise BadPolicy(str(error)) from None
+    if len(policy.rules) > MAX_RULES:
+        raise BadPolicy(f"{len(policy.rules)} rules, {MAX_RULES} allowed")
+    if not _NAME.match(policy.name) or policy.version < 1:
+        raise BadPolicy(f"{policy.name!r:.120} version {policy.version}: want a name and a version from 1")
+    for name, times in Counter(rule.name for rule in policy.rules).items():
+        if times > 1:
+            raise BadPolicy(f"two rules are called {name!r:.120}")
+    for rule in policy.rules:
+        _check(rule)
+    return policy
+
+
+def _check(rule: Rule) -> None:
+    try:
+        guards.compiled(rule.when)
+        if rule.sticky is not None and rule.sticky.limit:
+            guards.compiled(rule.sticky.limit)
+        for path in rule.evidence:
+            scratchpad.parts(path)
+    except Invalid as error:
+        raise BadPolicy(f"rule {rule.name!r:.120}: {error.title} {error.detail}") from None
+    for fault in _faults(rule):
+        raise BadPolicy(f"rule {rule.name!r:.120}: {fault}")
+
+
+def _faults(rule: Rule) -> Iterator[str]:
+    """What is unsound about the terms of a rule."""
+    if not _NAME.match(rule.name):
+        yield "a name is made of letters, digits, '_', '.' and '-', at most 100"
+    if any(not tool or len(tool) > MAX_TEXT for tool in rule.tools):
+        yield "a tool has a name"
+    if (rule.gate == "hold") > (rule.hold > 0):
+        yield "gate hold needs hold, in seconds"
+    if rule.gate == "allow" and (rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky):
+        yield "gate allow asks nobody: hold, reviewers, four_eyes, chain and sticky need another gate"
+    for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):
+        if not _REVIEWER.match(name):
+            yield f"reviewer {name!r:.200}: want role:<role>, team:<team> or user:<login>"
+    for path in rule.retype:
+        if not _ARGUMENT.match(path):
+            yield f"retype {path!r:.200}: want a path like arguments.amount.minor"
+    if any(not _NAME.match(code) for code in rule.reasons):
+        yield "a reason code is made of letters, digits, '_', '.' and '-', at most 100"
+    yield from _faults_of_time(rule)
+
+
+def _faults_of_time(rule: Rule) -> Iterator[str]:
+    steps = [0, *(step.after for step in rule.chain), rule.expires_in]
+    if rule.chain and any(later <= sooner for sooner, later in pairwise(steps)):
+        yield "the steps of a chain follow each other, before expires_in"
+    if rule.sticky is not None and rule.sticky.scope not in GRANTABLE:
+        yield f"a grant for scope {rule.sticky.scope!r} is not offered here; of {', '.join(SCOPES)} there is session"
+    if rule.sticky is not None and not (1 <= rule.sticky.seconds <= MAX_SECONDS and 1 <= rule.sticky.uses <= MAX_USES):
+        yield f"a grant ends: seconds from 1 to {MAX_SECONDS}, uses from 1 to {MAX_USES}"

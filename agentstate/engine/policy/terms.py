@@ -1,0 +1,82 @@
+"""What a rule asks of people beside a yes: who, how many eyes, with which reasons, until when and then whom.
+
+These are the plain records that entries carry; how they are joined is `verdict`, who writes them is `rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Any, Literal
+
+import msgspec
+
+Gate = Literal["allow", "hold", "approve"]
+Scope = Literal["session", "customer", "agent"]
+HIGHEST_TIER = 3
+GATES: tuple[Gate, ...] = ("allow", "hold", "approve")  # the laxest first
+SCOPES: tuple[Scope, ...] = ("session", "customer", "agent")  # the narrowest first
+
+# Whoever is one of them: "role:supervisor", "team:bank", "user:maya".
+Names = tuple[str, ...]
+
+
+class Sticky(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an approver may grant for what follows: the same tool, in this scope, for so long, so often, and only while
+    `limit` (an expression over the values of rules; empty: always) is true of the call.
+    """
+
+    scope: Scope
+    seconds: int
+    uses: int
+    limit: str = ""
+
+
+class Escalation(msgspec.Struct, frozen=True):
+    """After so many seconds the request is for these. `reviewers`: somebody of each group, as in Terms."""
+
+    after: int
+    reviewers: tuple[Names, ...]
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """How a call may be let through, as its request carries it.
+
+    `reviewers`: the decider must be among the names of every group, one group for each rule that named some; none:
+    whoever has the permission. `hold`: seconds between being let through (by policy where the gate is "hold", by people
+    where it is "approve") and executing. `retype`: paths below `arguments` that the reviewer types themselves.
+    `chain`: whom the request goes to after so many seconds, in the place of `reviewers`; nothing in it approves.
+    """
+
+    gate: Gate = "approve"
+    hold: int = 0
+    reviewers: tuple[Names, ...] = ()
+    four_eyes: bool = False
+    reasons: tuple[str, ...] = ()
+    retype: tuple[str, ...] = ()
+    chain: tuple[Escalation, ...] = ()
+    sticky: Sticky | None = None
+
+
+def reviewers_at(terms: Terms, waited: float) -> tuple[Names, ...]:
+    """Whom the request is for after it has waited so many seconds."""
+    return next((step.reviewers for step in reversed(terms.chain) if step.after <= waited), terms.reviewers)
+
+
+def may_review(groups: Iterable[Names], person: Container[str]) -> bool:
+    """Whether somebody with these names ("role:...", "team:...", "user:...") is among each of the groups."""
+    return all(any(name in person for name in group) for group in groups)
+
+
+def argument_at(arguments: Any, path: str) -> Any:
+    """The value at `arguments.amount.minor` of a call's arguments (`calls.0` into lists). Raises LookupError where
+    there is none, ValueError where a list is asked for a name.
+    """
+    value = arguments
+    for name in path.split(".")[1:]:
+        if isinstance(value, list):
+            value = value[int(name)]
+        elif isinstance(value, dict):
+            value = value[name]
+        else:
+            raise LookupError(path)
+    return value
