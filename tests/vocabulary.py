@@ -40,6 +40,8 @@ OPERATIONS = {
     "Prove": "prove_value",
     "Pin": "pin_message",
     "Unpin": "unpin_message",
+    "SetTimer": "set_timer",
+    "CancelTimer": "cancel_timer",
     "Rate": "rate_message",
 }
 
@@ -55,6 +57,8 @@ RUNTIME = {
     "Expire": "sessions.runtime.sweeper.expire",
     "ExpireSession": "sessions.runtime.advance._command",
     "Wind": "sessions.runtime.advance._command",
+    "Ring": "sessions.runtime.advance._command",
+    "Triggered": "sessions.triggers.firing._command",
     "Delegated": "sessions.runtime.delegates.hand_over",
     "TakeTask": "sessions.runtime.delegates._task",
     "EraseSubject": "sessions.erasure.recorded",
@@ -144,6 +148,10 @@ PAGES = {
     "state.migrated": "session_state",
     "state.pruned": "session_state",
     "value.proved": "session_audit",
+    "timer.set": "session",
+    "timer.cancelled": "session",
+    "timer.fired": "session",
+    "trigger.fired": "session",
 }
 
 # kind of a profile's event -> page

@@ -15,6 +15,7 @@ import msgspec
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in, pending
 from agentstate.engine.state.session import expires_at
+from agentstate.engine.timers import next_due
 
 
 class RunCall(msgspec.Struct, frozen=True):
@@ -34,6 +35,8 @@ class MoveChart(msgspec.Struct, frozen=True):
     """Let the timers of the chart that are due arrive."""
 
 
+class RingTimer(msgspec.Struct, frozen=True):
+    """Let the timer of the session that is due arrive."""
 class LetExpire(msgspec.Struct, frozen=True):
     """The customer has been awaited long enough."""
 
@@ -45,7 +48,7 @@ class Nothing(msgspec.Struct, frozen=True):
     until: str = ""
 
 
-Action = RunCall | AskModel | MoveChart | LetExpire | Nothing
+Action = RunCall | AskModel | MoveChart | RingTimer | LetExpire | Nothing
 NOBODY: Set[str] = frozenset()
 
 
@@ -81,13 +84,16 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
         yield RunCall(key, again=False)
 
 
-def _alone(state: SessionState, at: str) -> AskModel | MoveChart | LetExpire | Nothing:
+def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | LetExpire | Nothing:
     if state.ended:
         return Nothing("nobody")
     if state.paused_at:
         return Nothing("resume")
     if state.chart.due and state.chart.due <= at:
         return MoveChart()
+    timed = next_due(state.timers)
+    if timed and timed <= at:
+        return RingTimer()
     ready = calls_in(state, CallStatus.READY)
     if ready:
         return Nothing("retry", _first(state, min(call.retry_at for call in ready)))
@@ -98,9 +104,9 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | LetExpire | N
             return Nothing("retry", _first(state, state.model_retry_at))
         return AskModel(again=False)
     if pending(state):
-        return Nothing("decision", state.chart.due)
+        return Nothing("decision", _first(state))
     if calls_in(state, CallStatus.RUNNING):
-        return Nothing("delegate", state.chart.due)
+        return Nothing("delegate", _first(state))
     return _awaited(state, at)
 
 
@@ -109,9 +115,9 @@ def _awaited(state: SessionState, at: str) -> LetExpire | Nothing:
     until = expires_at(state)
     if until and until <= at and not state.run:
         return LetExpire()
-    return Nothing("customer", _first(state, until) if until else state.chart.due)
+    return Nothing("customer", _first(state, until))
 
 
-def _first(state: SessionState, until: str) -> str:
-    """When to look again: at `until`, or when a timer of the chart is due before."""
-    return min(until, state.chart.due) if state.chart.due else until
+def _first(state: SessionState, until: str = "") -> str:
+    """When to look again: at `until`, or when a timer of the session or its chart is due before."""
+    return min((due for due in (until, state.chart.due, next_due(state.timers)) if due), default="")

@@ -26,6 +26,7 @@ from agentstate.engine.decide import (
     GiveUp,
     Outdated,
     Rest,
+    Ring,
     SessionOver,
     Wind,
 )
@@ -38,6 +39,7 @@ from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_comm
 from sessions.profiles import using
 from sessions.runtime import asking, crash, delegates, execute, leases
 from sessions.runtime.flights import Flights
+from sessions.triggers.instant import database_now
 
 log = logging.getLogger(__name__)
 MAX_COMMITS = 200  # in one go; then the session is due again and another may have its turn
@@ -175,7 +177,9 @@ def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterato
             yield partial(_command, action)
 
 
-def _command(action: core.RunCall | core.MoveChart | core.LetExpire | core.Nothing, state: SessionState) -> Command:
+def _command(
+    action: core.RunCall | core.MoveChart | core.RingTimer | core.LetExpire | core.Nothing, state: SessionState
+) -> Command:
     match action:
         case core.RunCall(call=call):
             return Begin(call)
@@ -183,6 +187,8 @@ def _command(action: core.RunCall | core.MoveChart | core.LetExpire | core.Nothi
             return ExpireSession()
         case core.MoveChart():
             return Wind()
+        case core.RingTimer():
+            return Ring(stamp(database_now()))
         case core.Nothing(waiting_for=waiting_for):
             return Rest(waiting_for)
 

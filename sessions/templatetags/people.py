@@ -18,4 +18,6 @@ def software(actor: str) -> str:
     """An actor that is no known person, in a word."""
     if actor.startswith("agent:"):
         return "Agent"
+    if actor.startswith("trigger:"):
+        return "Trigger"
     return {"system": "System", "customer": "Customer", "anonymous": "Nobody"}.get(actor, "Somebody")

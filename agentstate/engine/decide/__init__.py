@@ -25,6 +25,7 @@ from agentstate.engine.decide import (
     runs,
     schema,
     sealing,
+    timers,
 )
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.calls import LOST_RESULTS
@@ -38,6 +39,7 @@ from agentstate.engine.decide.commands import (
     Ask,
     Begin,
     Cancel,
+    CancelTimer,
     ChangeGoals,
     ChangeState,
     Command,
@@ -71,15 +73,18 @@ from agentstate.engine.decide.commands import (
     Rest,
     Resume,
     Return,
+    Ring,
     Rollback,
     Say,
     Seal,
     SetGoals,
+    SetTimer,
     SetTopic,
     Signal,
     Summarise,
     Supersede,
     TakeTask,
+    Triggered,
     Unpin,
     Vote,
     Wind,
@@ -100,6 +105,7 @@ from agentstate.engine.decide.refusals import (
 )
 from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
 from agentstate.engine.decide.talk import reference_corrected, topic_set
+from agentstate.engine.decide.triggers import triggered
 from agentstate.engine.decide.versions import named, rolled_back
 from agentstate.engine.events import AnyEvent
 from agentstate.engine.state import SessionState
@@ -120,6 +126,7 @@ __all__ = [
     "Ask",
     "Begin",
     "Cancel",
+    "CancelTimer",
     "ChangeGoals",
     "ChangeState",
     "Command",
@@ -157,6 +164,7 @@ __all__ = [
     "Rest",
     "Resume",
     "Return",
+    "Ring",
     "Rollback",
     "Say",
     "Seal",
@@ -164,12 +172,14 @@ __all__ = [
     "SessionPaused",
     "SessionSealed",
     "SetGoals",
+    "SetTimer",
     "SetTopic",
     "Signal",
     "Summarise",
     "Supersede",
     "TakeTask",
     "ToolFacts",
+    "Triggered",
     "UnknownRequest",
     "UnknownSignal",
     "Unpin",
@@ -220,6 +230,10 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Supersede: superseded,
     Signal: signalled,
     Wind: wound,
+    SetTimer: timers.timer_set,
+    CancelTimer: timers.timer_cancelled,
+    Ring: timers.rung,
+    Triggered: triggered,
     Adapt: users.adapted,
     Migrate: schema.migrated,
     Prune: schema.pruned,

@@ -75,6 +75,8 @@ from agentstate.engine.events.talk import (
     TopicResumed,
     TopicSwitched,
 )
+from agentstate.engine.events.timers import TimerCancelled, TimerFired, TimerSet
+from agentstate.engine.events.triggers import TriggerFired
 from agentstate.engine.events.upcast import Upcasters, Vocabulary
 from agentstate.engine.events.user import Adaptation, Tightening, UserAdapted
 from agentstate.engine.events.versions import (
@@ -151,6 +153,10 @@ AnyEvent = (
     | StateMigrated
     | StatePruned
     | ValueProved
+    | TimerSet
+    | TimerCancelled
+    | TimerFired
+    | TriggerFired
 )
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
@@ -244,6 +250,9 @@ __all__ = [
     "TalkDeclared",
     "TaskTaken",
     "Tightening",
+    "TimerCancelled",
+    "TimerFired",
+    "TimerSet",
     "ToolFailed",
     "ToolIntended",
     "ToolReturned",
@@ -251,6 +260,7 @@ __all__ = [
     "TopicOpened",
     "TopicResumed",
     "TopicSwitched",
+    "TriggerFired",
     "UserAdapted",
     "ValueProposed",
     "ValueProved",

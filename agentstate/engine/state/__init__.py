@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema, subjects
+from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema, subjects, timers
 from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
@@ -121,6 +121,10 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.StateMigrated: schema.state_migrated,
     ev.StatePruned: schema.state_pruned,
     ev.ValueProved: value_proved,
+    ev.TimerSet: timers.timer_set,
+    ev.TimerCancelled: timers.timer_gone,
+    ev.TimerFired: timers.timer_gone,
+    ev.TriggerFired: timers.trigger_fired,
 }
 
 

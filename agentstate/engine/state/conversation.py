@@ -26,6 +26,7 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
         state,
         items=added(state.items, said),
         messages=state.messages + 1,
+        cause=() if event.role in ("customer", "staff") else state.cause,
         owes=state.owes or asks,
         failure="" if asks else state.failure,
         model_attempt=0 if asks else state.model_attempt,
@@ -37,7 +38,7 @@ def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancel
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
     return replace(
-        state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at=""
+        state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at="", timers={}
     )
 
 

@@ -53,6 +53,7 @@ STAYS: Mapping[str, str] = {
     "refusals": "a person refused, and still does",
     "user": "what is known of the customer is theirs, in all sessions",
     "versions": "checkpoints are of the log",
+    "cause": "a fact",
 }
 MADE_ANEW: Mapping[str, str] = {
     "epoch": "it is raised",
@@ -69,6 +70,7 @@ MADE_ANEW: Mapping[str, str] = {
     "changes": "marks as they were; conflicts have been withdrawn, and what arrived has arrived",
     "plans": "versions stay counted, what instances and data messages remember holds again, the round is over",
     "chart": "where it stood then, with nothing timed",
+    "timers": "they are of an older epoch",
 }
 GOES_BACK: Mapping[str, str] = {
     "goals": "what the session has set itself",
@@ -136,6 +138,7 @@ def resting(state: SessionState) -> SessionState:
         failure="",
         plans=plans,
         chart=chart,
+        timers={},
     )
 
 

@@ -18,6 +18,7 @@ from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
 from agentstate.engine.talk.held import Talk
+from agentstate.engine.timers import Timer
 from agentstate.engine.versions.kept import Versions
 
 
@@ -105,6 +106,8 @@ class SessionState(msgspec.Struct, frozen=True):
     chart: Standing = Standing()
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
     schema: InForce = InForce()  # of the scratchpad
+    timers: dict[str, Timer] = {}
+    cause: tuple[str, ...] = ()  # the triggers that led to what happens now; empty: a person or the customer did
     sealed: str = ""  # why nothing follows any more: asked, erased, pruned; empty: it goes on
 
     @property

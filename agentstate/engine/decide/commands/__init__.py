@@ -24,6 +24,8 @@ from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
 from agentstate.engine.decide.commands.session import Cancel, End, ExpireSession, Open, Pause, Resume, Say
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
+from agentstate.engine.decide.commands.timers import CancelTimer, Ring, SetTimer
+from agentstate.engine.decide.commands.triggers import Triggered
 from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
@@ -35,6 +37,7 @@ __all__ = [
     "Ask",
     "Begin",
     "Cancel",
+    "CancelTimer",
     "ChangeGoals",
     "ChangeState",
     "Command",
@@ -68,15 +71,18 @@ __all__ = [
     "Rest",
     "Resume",
     "Return",
+    "Ring",
     "Rollback",
     "Say",
     "Seal",
     "SetGoals",
+    "SetTimer",
     "SetTopic",
     "Signal",
     "Summarise",
     "Supersede",
     "TakeTask",
+    "Triggered",
     "Unpin",
     "Vote",
     "Wind",
