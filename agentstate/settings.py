@@ -270,6 +270,19 @@ LOGGING = {
     },
 }
 
+
+def _limits(text: str) -> dict[str, int]:
+    """`kind:name=number`, with spaces between; what is limited, and to how many at once. 0: not limited."""
+    found = dict[str, int]()
+    for word in text.split():
+        scope, _, number = word.partition("=")
+        kind, _, name = scope.partition(":")
+        if kind not in ("tool", "agent", "team") or not name or not number.isdecimal():
+            raise ImproperlyConfigured(f"LIMITS: got {word!r}, want tool:NAME=N, agent:NAME=N or team:SLUG=N")
+        found[scope] = int(number)
+    return found
+
+
 # --- AgentState's own -------------------------------------------------------------------------------------------
 LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name under which heads are signed
 KEY_ENCRYPTION = env.str("KEY_ENCRYPTION", default="file")  # or `environment`, or a class's dotted path (docs/keys.md)
@@ -291,7 +304,14 @@ REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's h
 GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
 EXPORT_HOURS = env.float("EXPORT_HOURS", default=72.0)  # an export of many sessions is kept, sealed, for so long
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
+DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=6.0)  # a worker that stops waits so long for what runs
+LIMITS = _limits(env.str("LIMITS", default=""))  # at once, over all workers: "tool:transfer=4 agent:bank=50"
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
+OUTSIDE_HOSTS = env.list("OUTSIDE_HOSTS", default=[])  # all that tools may call; empty: what they name
+OUTSIDE_NETWORKS = env.list("OUTSIDE_NETWORKS", default=[])  # private networks that tools may reach, as 10.1.0.0/16
+OUTSIDE_CA_FILE = env.str("OUTSIDE_CA_FILE", default="")  # certificates (PEM) to trust beside the usual ones
+OUTSIDE_SECRETS = env.str("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
+TOOL_FOLDER = env.str("TOOL_FOLDER", default="")  # with http/*.json and mcp/*.json: the installation's own tools
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools
 SESSION_IDLE = env.int("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
 SNAPSHOT_EVERY = 100  # events

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def connect() -> None:
     """Import what registers itself."""
+    from sessions.tools.http import running
+
+    running.connect()
     import sessions.agents.bank
     import sessions.tools.bank
     import sessions.tools.proofs  # noqa: F401

@@ -15,6 +15,7 @@ from agentstate.engine import schemas
 from agentstate.engine.plan.facts import ToolCard
 from agentstate.engine.talk.ontology import Source
 from agentstate.errors import Invalid
+from sessions.tools.stopping import Stop
 
 Effect = Literal["pure", "idempotent", "once"]
 Arguments = dict[str, Any]
@@ -31,6 +32,11 @@ class ToolContext(msgspec.Struct, frozen=True):
     customer: str
     attempt: int
     view: dict[str, Any] = {}
+    stop: Stop = msgspec.field(default_factory=Stop)
+
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the result any more; a tool that takes long looks now and then, and ends."""
+        return self.stop.is_set()
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -68,6 +74,7 @@ class ToolFailed(Exception):
 
 
 Run = Callable[[Arguments, ToolContext], Result]
+Undo = Callable[[Arguments, Any], Arguments]
 
 
 class Activity(msgspec.Struct, frozen=True):
@@ -125,6 +132,8 @@ class Tool(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()  # by name, those that it is called with
     source: str = "python"  # or `http`, or `mcp:<server>`
     reaches: str = ""  # where its calls go, for people
+    limit: int = 0  # calls of it that may run at once, over all workers; 0: any number. LIMITS goes before
+    undo: Undo | None = None  # the arguments for `compensation`, where that is a tool, from this one's and its result
 
     def misfit(self, result: object) -> str:
         """What of a result breaks the schema declared for it, by path and rule and never by value; empty if nothing."""
@@ -165,6 +174,8 @@ def tool(
     entities: tuple[Source, ...] = (),
     risk: Risk = _no_risk,
     masked: Masked = NOTHING_MASKED,
+    limit: int = 0,
+    undo: Undo | None = None,
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
     if result is not None:
@@ -190,6 +201,8 @@ def tool(
                 milliseconds=milliseconds,
                 risk=risk,
                 masked=masked,
+                limit=limit,
+                undo=undo,
             )
         )
         return run
