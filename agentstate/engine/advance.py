@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in, pending
+from agentstate.engine.state import SessionState, calls_in, may_begin, pending
 from agentstate.engine.state.session import expires_at
 from agentstate.engine.timers import next_due
 
@@ -44,7 +44,7 @@ class LetExpire(msgspec.Struct, frozen=True):
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
-    waiting_for: Literal["customer", "decision", "retry", "delegate", "resume", "nobody"]
+    waiting_for: Literal["customer", "decision", "retry", "delegate", "resume", "colleague", "stop", "nobody"]
     until: str = ""
 
 
@@ -78,9 +78,9 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
         yield from (RunCall(call.id, again=True) for call in lost)
         return
     for call in calls_in(state, CallStatus.READY):
-        if call.retry_at <= at:
+        if call.retry_at <= at and may_begin(state, call):
             yield RunCall(call.id, again=False)
-    for key in state.plans.ready:
+    for key in state.plans.ready if not state.taken_by else ():
         yield RunCall(key, again=False)
 
 
@@ -89,6 +89,8 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
         return Nothing("nobody")
     if state.paused_at:
         return Nothing("resume")
+    if state.taken_by:
+        return _while_taken(state)
     if state.chart.due and state.chart.due <= at:
         return MoveChart()
     timed = next_due(state.timers)
@@ -108,6 +110,12 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
     if calls_in(state, CallStatus.RUNNING):
         return Nothing("delegate", _first(state))
     return _awaited(state, at)
+
+
+def _while_taken(state: SessionState) -> Nothing:
+    """A person has it: nothing of the agent's goes on; what somebody let through may have to be tried again."""
+    again = [call.retry_at for call in calls_in(state, CallStatus.READY) if may_begin(state, call)]
+    return Nothing("colleague", min(again, default=""))
 
 
 def _awaited(state: SessionState, at: str) -> LetExpire | Nothing:

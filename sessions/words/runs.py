@@ -33,6 +33,8 @@ _RESTS = {
     "retry": "until the next try",
     "nobody": "for good",
     "resume": "until a person lets it go on",
+    "colleague": "while a person has the session",
+    "stop": "until the stop is lifted",
     "delegate": "until another session has done its task",
 }
 

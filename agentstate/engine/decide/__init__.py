@@ -25,6 +25,7 @@ from agentstate.engine.decide import (
     runs,
     schema,
     sealing,
+    supervision,
     timers,
 )
 from agentstate.engine.decide import user as users
@@ -34,6 +35,14 @@ from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed,
 from agentstate.engine.decide.commands import (
     Adapt,
     AddData,
+    AskForPerson,
+    Assign,
+    HandBack,
+    NoPersonNeeded,
+    PassOn,
+    Speak,
+    TakeOver,
+    Whisper,
     Answer,
     Arbitrate,
     Ask,
@@ -101,6 +110,9 @@ from agentstate.engine.decide.refusals import (
     SessionOver,
     SessionPaused,
     SessionSealed,
+    NotTakenOver,
+    TakenByAnother,
+    TakenOver,
     UnknownRequest,
 )
 from agentstate.engine.decide.runs import MAX_CALLS, MAX_STEPS_IN_RUN, MODEL_ATTEMPTS
@@ -187,6 +199,17 @@ __all__ = [
     "Wind",
     "decide",
     "permit_digest",
+    "AskForPerson",
+    "Assign",
+    "HandBack",
+    "NoPersonNeeded",
+    "PassOn",
+    "Speak",
+    "TakeOver",
+    "Whisper",
+    "NotTakenOver",
+    "TakenByAnother",
+    "TakenOver",
 ]
 
 _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
@@ -197,6 +220,14 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Pause: pausing.paused,
     Resume: pausing.resumed,
     Cancel: pausing.cancelled,
+    TakeOver: supervision.taken_over,
+    PassOn: supervision.passed_on,
+    Speak: supervision.spoken,
+    Whisper: supervision.whispered,
+    HandBack: supervision.handed_back,
+    AskForPerson: supervision.person_asked_for,
+    NoPersonNeeded: supervision.no_person_needed,
+    Assign: supervision.assigned,
     Seal: sealing.sealed,
     EraseCustomer: sealing.customer_erased,
     PrunePayloads: sealing.payloads_pruned,
@@ -261,4 +292,6 @@ def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent
         raise SessionSealed()
     first = schema.upgrade(command, state, given)
     state = schema.after(first, state, given)
-    return [*first, *memory.attended(plans.followed_up(rule(command, state, given), state, given), state, given)]
+    ruled = rule(command, state, given)
+    told = [*ruled, *supervision.heard(ruled, state, given)]
+    return [*first, *memory.attended(plans.followed_up(told, state, given), state, given)]

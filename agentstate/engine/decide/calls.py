@@ -13,14 +13,14 @@ from agentstate.engine.decide.gates import approval_request, gate, without_activ
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.permits import changed_since
-from agentstate.engine.decide.refusals import Outdated, SessionOver
+from agentstate.engine.decide.refusals import Outdated, SessionOver, TakenOver
 from agentstate.engine.decide.schema import misfit, unreadable
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy import Verdict
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state import Call, SessionState, may_begin
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import NotFound
 
@@ -33,6 +33,8 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     if command.call not in state.calls and (lost := plans.lost(state, command.call)):
         return [lost]
     call = state.calls.get(command.call) or plans.next_call(state, command.call)
+    if call.status is not CallStatus.RUNNING and not may_begin(state, call):
+        raise TakenOver()
     if call.status is CallStatus.PROPOSED and call.round and not state.ended:
         return _begun_of_plan(call, state, given)
     if call.status not in (CallStatus.READY, CallStatus.RUNNING):

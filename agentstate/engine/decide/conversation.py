@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver
+from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver, TakenOver
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.state import SessionState, pending
@@ -39,13 +39,21 @@ def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     must_live(state)
     if state.versions.is_draft and command.role in ("agent", "staff"):
         raise ForkMaySayNothing()
-    text = command.text.strip()
+    if state.taken_by and command.role == "agent":
+        raise TakenOver()
+    text = worded(command.text)
+    reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
+    return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+
+
+def worded(text: str) -> str:
+    """Words, trimmed and bounded. Raises Invalid."""
+    text = text.strip()
     if not text:
         raise Invalid("a message needs words", field="text")
     if len(text) > MAX_TEXT:
         raise Invalid(f"got {len(text)} characters, at most {MAX_TEXT}", field="text")
-    reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
-    return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+    return text
 
 
 def expired(command: ExpireSession, state: SessionState, given: Given) -> list[ev.AnyEvent]:

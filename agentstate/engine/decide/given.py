@@ -15,6 +15,7 @@ from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.pruning import Reads
 from agentstate.engine.policy import Policy
 from agentstate.engine.talk.ontology import Ontology
+from agentstate.engine.wanted import PHRASES
 
 
 class ToolFacts(msgspec.Struct, frozen=True):
@@ -50,5 +51,6 @@ class Given(msgspec.Struct, frozen=True):
     reads: Reads = Reads()  # what rules, expressions and tools read of the state
     ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
     idle: int = 0  # seconds that a session may wait for its customer before it expires; 0: for ever
+    person: tuple[str, ...] = PHRASES  # in a customer's words, they ask for a person
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps

@@ -25,6 +25,47 @@ class NotPaused(Refused):
     code = "not_paused"
 
 
+class TakenOver(Refused):
+    """A person has taken the session over: the agent says and begins nothing."""
+
+    code = "session_taken_over"
+    remedy = "It goes on once it is handed back."
+
+
+class TakenByAnother(Refused):
+    """Somebody else has taken this session over."""
+
+    code = "taken_by_another"
+    remedy = "Take it from them by naming them, or let them be."
+
+
+class NotTakenOver(Refused):
+    """Nobody has taken this session over."""
+
+    code = "not_taken_over"
+    remedy = "Take it over first."
+
+
+class HasChanged(Refused):
+    """It is another's by now."""
+
+    code = "has_changed"
+    remedy = "Look again."
+
+
+class NotConsistent(Refused):
+    """The state is not as its schema wants it: the agent would act on what is wrong."""
+
+    code = "not_consistent"
+    remedy = "Correct what is named, then hand the session back."
+
+
+class NoPersonWanted(Refused):
+    """The customer does not ask for a person, or has one."""
+
+    code = "no_person_wanted"
+
+
 class SessionSealed(SessionOver):
     """The session is sealed: nothing follows in it any more."""
 

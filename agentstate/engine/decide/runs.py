@@ -7,13 +7,13 @@ from datetime import timedelta
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans
+from agentstate.engine.decide import plans, supervision
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.pausing import must_not_be_paused
-from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.refusals import Outdated, TakenOver
 from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, foresee
@@ -27,6 +27,8 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The model's turn, in a run that is started if there is none; or the end of a run that asked too often."""
     must_live(state)
     must_not_be_paused(state)
+    if state.taken_by:
+        raise TakenOver()
     started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), command.trigger)]
     if state.run and state.steps_in_run >= MAX_STEPS_IN_RUN:
         return [ev.SessionFailed(f"the run used up its {MAX_STEPS_IN_RUN} model requests")]
@@ -47,6 +49,8 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
 
 def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """What the model said, its calls under ids of ours, and what becomes of each."""
+    if command.step and command.step == state.desk.in_flight:
+        return supervision.dropped(command)
     _must_be_asked(state, command.step)
     proposed = command.calls[:MAX_CALLS]
     plan = plans.of_model(command, proposed, given.new_id)
@@ -73,6 +77,8 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
 
 def unanswered(command: NoAnswer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The failure, and when to try again, if it is worth it."""
+    if command.step and command.step == state.desk.in_flight:
+        return supervision.dropped(command)
     _must_be_asked(state, command.step)
     again = command.transient and state.model_attempt < MODEL_ATTEMPTS
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""

@@ -158,6 +158,17 @@ def misfit(state: SessionState, call: Call, result: Any, given: Given) -> str:
     return ""
 
 
+def unfit(state: SessionState, given: Given) -> list[str]:
+    """The values of the state that break its schema, by path and rule. What is missing is for the agent to ask for."""
+    declared, found = in_force(state, given), []
+    for name in state.pad if declared is not None else ():
+        try:
+            schemas.read(declared, state.pad, f"state.{name}")
+        except schemas.BreaksSchema as broken:
+            found.append(broken.detail)
+    return found
+
+
 def unreadable(state: SessionState, paths: tuple[str, ...], given: Given) -> str:
     """Why what is about to be acted on cannot be: path and rule of the first value that breaks its schema. What is
     missing is for the rules of policy to judge.

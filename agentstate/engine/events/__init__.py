@@ -67,6 +67,18 @@ from agentstate.engine.events.session import (
     SessionSealed,
     Span,
 )
+from agentstate.engine.events.supervision import (
+    DroppedFor,
+    GuidanceGiven,
+    HumanRequested,
+    HumanWithdrawn,
+    ModelDropped,
+    SessionHandedBack,
+    SessionPassedOn,
+    SessionTakenOver,
+    WorkAssigned,
+)
+from agentstate.engine.events.supervision import Asked as PersonAsked
 from agentstate.engine.events.talk import (
     ReferenceCorrected,
     TalkDeclared,
@@ -153,6 +165,14 @@ AnyEvent = (
     | StateMigrated
     | StatePruned
     | ValueProved
+    | GuidanceGiven
+    | HumanRequested
+    | HumanWithdrawn
+    | ModelDropped
+    | SessionHandedBack
+    | SessionPassedOn
+    | SessionTakenOver
+    | WorkAssigned
     | TimerSet
     | TimerCancelled
     | TimerFired
@@ -264,6 +284,16 @@ __all__ = [
     "UserAdapted",
     "ValueProposed",
     "ValueProved",
+    "DroppedFor",
+    "PersonAsked",
+    "GuidanceGiven",
+    "HumanRequested",
+    "HumanWithdrawn",
+    "ModelDropped",
+    "SessionHandedBack",
+    "SessionPassedOn",
+    "SessionTakenOver",
+    "WorkAssigned",
     "VoteCast",
     "Write",
     "decode",

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema, subjects, timers
+from agentstate.engine.state import supervision
 from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
@@ -33,7 +34,7 @@ from agentstate.engine.state.forks import fork_promoted, message_drafted, sessio
 from agentstate.engine.state.proving import value_proved
 from agentstate.engine.state.put_back import rolled_back
 from agentstate.engine.state.requests import KEPT_REFUSALS
-from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, pending
+from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, may_begin, pending
 from agentstate.engine.state.snapshot import Parts, from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.engine.state.versions import checkpoint_named, marked
 from agentstate.errors import Broken
@@ -52,6 +53,7 @@ __all__ = [
     "fold",
     "foresee",
     "from_parts",
+    "may_begin",
     "from_snapshot",
     "pending",
     "to_parts",
@@ -121,6 +123,14 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.StateMigrated: schema.state_migrated,
     ev.StatePruned: schema.state_pruned,
     ev.ValueProved: value_proved,
+    ev.SessionTakenOver: supervision.session_taken_over,
+    ev.SessionPassedOn: supervision.session_passed_on,
+    ev.SessionHandedBack: supervision.session_handed_back,
+    ev.GuidanceGiven: supervision.guidance_given,
+    ev.ModelDropped: supervision.model_dropped,
+    ev.HumanRequested: supervision.human_requested,
+    ev.HumanWithdrawn: supervision.human_withdrawn,
+    ev.WorkAssigned: supervision.work_assigned,
     ev.TimerSet: timers.timer_set,
     ev.TimerCancelled: timers.timer_gone,
     ev.TimerFired: timers.timer_gone,
@@ -204,13 +214,20 @@ def _status(state: SessionState, event: ev.AnyEvent) -> SessionStatus:
     return move(SESSION, state.status, _moved(state))
 
 
+def _acts(state: SessionState) -> bool:
+    """Whether a call runs or is about to."""
+    if state.taken_by:
+        return any(call.status in _ACTING and may_begin(state, call) for call in state.calls.values())
+    return bool(state.plans.ready) or not _ACTING.isdisjoint([call.status for call in state.calls.values()])
+
+
 def _moved(state: SessionState) -> SessionMove:
     if state.failure:
         return SessionMove.FAIL
-    if state.plans.ready or not _ACTING.isdisjoint([call.status for call in state.calls.values()]):
+    if _acts(state):
         return SessionMove.ACT
     if pending(state):
         return SessionMove.WAIT
-    if state.asking or state.owes:
+    if (state.asking or state.owes) and not state.taken_by:
         return SessionMove.ASK
     return SessionMove.EXPIRE if state.expired_at else SessionMove.REST

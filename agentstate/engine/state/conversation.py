@@ -12,6 +12,7 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
 from agentstate.engine.state.calls import moved
+from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.session import SessionState, calls_in
 
 
@@ -27,7 +28,7 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
         items=added(state.items, said),
         messages=state.messages + 1,
         cause=() if event.role in ("customer", "staff") else state.cause,
-        owes=state.owes or asks,
+        owes=(state.owes and not (state.taken_by and event.role == "staff")) or asks,
         failure="" if asks else state.failure,
         model_attempt=0 if asks else state.model_attempt,
         model_retry_at="" if asks else state.model_retry_at,
@@ -37,9 +38,15 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
 def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancelled, at: str) -> SessionState:
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
+    state = session_left(state)
     return replace(
         state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at="", timers={}
     )
+
+
+def session_left(state: SessionState) -> SessionState:
+    """Nobody has it, is waited for or is to see to anything: the session is over."""
+    return replace(state, taken_by="", desk=Desk(in_flight=state.desk.in_flight))
 
 
 def session_paused(state: SessionState, event: ev.SessionPaused, at: str) -> SessionState:

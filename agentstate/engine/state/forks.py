@@ -17,7 +17,8 @@ from agentstate.engine.state.session import SessionState
 from agentstate.engine.talk.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
 
-FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at", "paused_at")  # of the fork itself
+# Of the fork itself.
+FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at", "paused_at", "taken_by", "desk")
 
 
 def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:

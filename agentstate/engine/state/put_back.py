@@ -42,6 +42,8 @@ STAYS: Mapping[str, str] = {
     "ended_reason": "a fact",
     "ended_at": "a fact",
     "sealed": "a fact",
+    "taken_by": "a person has it",
+    "desk": "people see to it",
     "expired_at": "a fact, and what is said next reopens it",
     "paused_at": "a person stopped it, and only a person lets it go on",
     "messages": "they were heard",

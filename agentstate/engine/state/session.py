@@ -15,6 +15,7 @@ from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
 from agentstate.engine.migrating.in_force import InForce
+from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
 from agentstate.engine.talk.held import Talk
@@ -100,6 +101,8 @@ class SessionState(msgspec.Struct, frozen=True):
     refusals: int = 0
     failure: str = ""
     paused_at: str = ""  # since when a person has it stopped; empty: it goes on
+    taken_by: str = ""  # who speaks instead of the agent: a person, or desk.QUEUE for nobody yet; empty: the agent does
+    desk: Desk = Desk()
     expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
     versions: Versions = Versions()
     changes: Changes = Changes()
@@ -132,6 +135,13 @@ def digest_of(state: SessionState, request: Request) -> str:
     """What an approval of `request`, as it stands, is bound to: an edit that waits for others has its own."""
     call = state.calls.get(request.asked.call)
     return call.approved if call is not None and call.approved else request.asked.digest
+
+
+def may_begin(state: SessionState, call: Call) -> bool:
+    """Whether a call may begin as far as people are concerned: while one has taken the session over, only what somebody
+    let through.
+    """
+    return not state.taken_by or bool(call.approved)
 
 
 def pending(state: SessionState) -> list[Request]:

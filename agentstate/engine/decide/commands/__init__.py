@@ -23,6 +23,16 @@ from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
 from agentstate.engine.decide.commands.session import Cancel, End, ExpireSession, Open, Pause, Resume, Say
+from agentstate.engine.decide.commands.supervision import (
+    AskForPerson,
+    Assign,
+    HandBack,
+    NoPersonNeeded,
+    PassOn,
+    Speak,
+    TakeOver,
+    Whisper,
+)
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.commands.timers import CancelTimer, Ring, SetTimer
 from agentstate.engine.decide.commands.triggers import Triggered
@@ -86,4 +96,12 @@ __all__ = [
     "Unpin",
     "Vote",
     "Wind",
+    "AskForPerson",
+    "Assign",
+    "HandBack",
+    "NoPersonNeeded",
+    "PassOn",
+    "Speak",
+    "TakeOver",
+    "Whisper",
 ]

@@ -1,0 +1,177 @@
+"""People of the house in a session: who has it, who may speak, what the agent is told, who is to see to what.
+
+While a person has it the agent is silent: its model is not asked, nothing of its own begins, and an answer that was
+under way is dropped when it arrives. What runs may return, and what a person lets through runs. All of it is ordered
+by the log: a message that was committed before the take-over was sent, one that comes after it never is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import (
+    Answer,
+    AskForPerson,
+    Assign,
+    HandBack,
+    NoAnswer,
+    NoPersonNeeded,
+    PassOn,
+    Speak,
+    TakeOver,
+    Whisper,
+)
+from agentstate.engine.decide.conversation import must_live, worded
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import (
+    ForkMaySayNothing,
+    HasChanged,
+    NotConsistent,
+    NotTakenOver,
+    NoPersonWanted,
+    TakenByAnother,
+    UnknownRequest,
+)
+from agentstate.engine.decide.schema import unfit
+from agentstate.engine.handing_back import LONGEST, OPENING
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.state import SessionState
+from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.wanted import phrase_heard
+from agentstate.errors import Invalid
+
+ASK_FOR_PERSON = "ask_for_person"  # the tool by which an agent says that its customer asks for a person
+MOST_REASONS = 8
+
+
+def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Nothing when they have it already. Raises SessionOver, ForkMaySayNothing, TakenByAnother unless `holder` names
+    them.
+    """
+    must_live(state)
+    if state.versions.is_draft:
+        raise ForkMaySayNothing()
+    if state.taken_by == command.by:
+        return []
+    held = "" if state.taken_by == QUEUE else state.taken_by
+    if held and held != command.holder:
+        raise TakenByAnother(by=held, since=state.desk.taken_at)
+    reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
+    return [*reopened, ev.SessionTakenOver(command.by, command.reason, held)]
+
+
+def passed_on(command: PassOn, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, NotTakenOver, HasChanged when somebody else has it by now."""
+    must_live(state)
+    if not state.taken_by:
+        raise NotTakenOver()
+    if state.taken_by != command.holder:
+        raise HasChanged(by=state.taken_by)
+    if command.to == command.holder:
+        return []
+    return [ev.SessionPassedOn(command.to, command.holder, command.reason, command.by)]
+
+
+def spoken(command: Speak, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid."""
+    _must_have_it(state, command.by)
+    return [ev.MessageAdded("staff", worded(command.text), command.by)]
+
+
+def whispered(command: Whisper, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, Invalid."""
+    must_live(state)
+    return [ev.GuidanceGiven(worded(command.text), command.by, command.now)]
+
+
+def handed_back(command: HandBack, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid; NotConsistent, naming path and rule, when the state
+    does not follow its schema: the agent would act on it.
+    """
+    _must_have_it(state, command.by)
+    summary = command.summary.strip()
+    if len(summary) > LONGEST:
+        raise Invalid(f"got {len(summary)} characters, at most {LONGEST}", field="summary")
+    if found := inconsistent(state, given):
+        raise NotConsistent("; ".join(found))
+    return [ev.SessionHandedBack(command.by, summary, OPENING, command.speaks)]
+
+
+def inconsistent(state: SessionState, given: Given) -> list[str]:
+    """What keeps the session from being handed back: values that break the schema, contested ones."""
+    contested = [f"{each.path}: contested, to be settled first" for each in state.changes.open]
+    return [*unfit(state, given), *contested]
+
+
+def person_asked_for(command: AskForPerson, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Nothing when one is there or asked for already. Raises SessionOver."""
+    must_live(state)
+    return _asked_for(state, command.source, command.by, command.why)
+
+
+def no_person_needed(command: NoPersonNeeded, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, NoPersonWanted."""
+    must_live(state)
+    if not state.desk.wanted_at or state.taken_by:
+        raise NoPersonWanted()
+    return [ev.HumanWithdrawn(command.by, command.why)]
+
+
+def assigned(command: Assign, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """Raises SessionOver, UnknownRequest for one that does not wait, HasChanged when it is another's by now."""
+    must_live(state)
+    if command.request:
+        request = state.requests.get(command.request)
+        if request is None or request.status is not RequestStatus.PENDING:
+            raise UnknownRequest()
+    now = state.desk.assigned.get(command.request, "")
+    if now != command.holder:
+        raise HasChanged(by=now)
+    if command.to == now:
+        return []
+    return [ev.WorkAssigned(command.request, command.to, command.by, command.why[:MOST_REASONS], now)]
+
+
+def heard(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The customer's wish for a person, where `events` tell of it: in their own words, or through the agent's tool."""
+    for event in events:
+        match event:
+            case ev.MessageAdded(role="customer", text=text, by=by) if phrase := phrase_heard(text, given.person):
+                return _asked_for(state, "phrase", by, phrase)
+            case ev.ToolReturned(call=call) if call in state.calls and state.calls[call].tool == ASK_FOR_PERSON:
+                why = str(state.calls[call].arguments.get("why", ""))[:200]
+                return _asked_for(state, "tool", "agent", why)
+    return []
+
+
+def dropped(command: Answer | NoAnswer, because: ev.DroppedFor = "taken_over") -> list[ev.AnyEvent]:
+    """The record of an answer that is not said."""
+    if isinstance(command, NoAnswer):
+        return [ev.ModelDropped(command.step, because)]
+    return [
+        ev.ModelDropped(
+            command.step,
+            because,
+            command.model,
+            hashlib.sha256(command.text.encode()).hexdigest(),
+            len(command.calls),
+            command.input_tokens,
+            command.output_tokens,
+        )
+    ]
+
+
+def _asked_for(state: SessionState, source: ev.PersonAsked, by: str, why: str) -> list[ev.AnyEvent]:
+    if state.taken_by or state.desk.wanted_at or state.ended:
+        return []
+    return [ev.HumanRequested(source, by, why)]
+
+
+def _must_have_it(state: SessionState, by: str) -> None:
+    must_live(state)
+    if not state.taken_by or state.taken_by == QUEUE:
+        raise NotTakenOver()
+    if state.taken_by != by:
+        raise TakenByAnother(by=state.taken_by, since=state.desk.taken_at)
