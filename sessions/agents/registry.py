@@ -181,6 +181,7 @@ def _facts(name: str) -> ToolFacts:
         milliseconds=tool.milliseconds,
         activities=frozenset(tool.activities),
         answered=tool.run is None,
+        risk=tool.risk,
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from agentstate.engine.decide.given import Given, ToolFacts
-from agentstate.engine.policy import Verdict, evaluate, joined
+from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
+
+UNKNOWN_RISK = "How risky this call is could not be told."
 
 
 def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> Verdict:
@@ -19,10 +23,23 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
         "history": {"refusals": state.refusals, "calls": state.proposed, "messages": state.messages},
         "session": {"agent": state.opened.agent, "channel": state.opened.channel} if state.opened else {},
     }
-    verdict = evaluate(given.policy, call.tool, facts.effect, values)
+    verdict = _at_least(evaluate(given.policy, call.tool, facts.effect, values), facts, values)
     if call.tool == PLAN and verdict.gate != "allow":
         verdict = _with_calls(verdict, state, call, given)
     return tightened(verdict, state.user.tightenings, call.tool, values)
+
+
+def _at_least(verdict: Verdict, facts: ToolFacts, values: dict[str, Any]) -> Verdict:
+    """The verdict, of the tier that the tool itself gives these arguments if that is higher. One that cannot say is of
+    the highest, and a person decides.
+    """
+    if facts.risk is None:
+        return verdict
+    try:
+        tier = min(facts.risk(values["arguments"], values["state"]), HIGHEST_TIER)
+    except Exception:  # whatever a tool's function raises: policy fails closed
+        return joined([verdict, replace(verdict, gate="approve", tier=HIGHEST_TIER, why=UNKNOWN_RISK)])
+    return replace(verdict, tier=tier) if tier > verdict.tier else verdict
 
 
 def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given) -> Verdict:
