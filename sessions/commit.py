@@ -16,7 +16,6 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Command, Decide, Given, ProposePlan, TakeTask, decide
 from agentstate.engine.instants import stamp
@@ -26,6 +25,7 @@ from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.proofs.making import Receipt, receipt_of
+from audit.server_clock import now
 from sessions import live, plans, projections, states
 from sessions.agents.registry import given_for
 from sessions.states import Loaded

@@ -15,7 +15,6 @@ from uuid import UUID
 
 from django.conf import settings
 
-from agentstate.clock import now
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import (
@@ -34,6 +33,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
 from audit import keys
+from audit.server_clock import now
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
