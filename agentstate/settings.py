@@ -129,10 +129,12 @@ CELERY_TASK_ACKS_LATE = False  # the message is a hint: the lease in the databas
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "agentstate"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+# Expiry bounds what waits while no worker is there. It is far longer than clocks of machines may differ by: a worker
+# compares it with its own, and one that is minutes ahead would drop all that it is given.
 CELERY_BEAT_SCHEDULE = {
-    "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 5}},
-    "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 30}},
-    "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 10}},
+    "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 3600}},
+    "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 3600}},
+    "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"

@@ -16,7 +16,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from celery import current_app
 from channels.layers import get_channel_layer
+from django.conf import settings
 
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MAX_HINTS = 64  # wake-ups not yet sent; more say nothing new
+MOST_WAITING = 256  # hints in the broker; no clock is asked whether they are stale: clocks of machines differ
+HINT_SECONDS = 3600  # after which a hint may be dropped all the same: more than clocks differ by
 SENDING = 3.0  # seconds that the sweeper waits for one announcement to leave
 PAUSE = 0.02  # seconds between two announcements of one session
 
@@ -88,9 +92,17 @@ class _Waker:
         while True:
             self._hints.get()
             try:
-                advance_ready.apply_async(expires=30, retry=False)
+                if not _enough_hints():
+                    advance_ready.apply_async(expires=HINT_SECONDS, retry=False)
             except Exception as error:
                 log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
+
+
+def _enough_hints() -> bool:
+    """Whether so many hints wait that another would tell nobody anything: nobody works, or everybody does."""
+    with current_app.pool.acquire(block=True) as broker:
+        waiting = broker.default_channel.client.llen(settings.CELERY_TASK_DEFAULT_QUEUE)  # type: ignore[attr-defined]
+        return int(waiting) >= MOST_WAITING
 
 
 _waker = _Waker()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 from celery import shared_task
@@ -12,6 +14,24 @@ from sessions import access, erasure, live, pruning
 from sessions.exports import building
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, sweeper
+
+
+class _Pace:
+    """Lets one through and, for so many seconds, no other: what piled up while nobody worked is done once."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._next, self._lock = seconds, 0.0, threading.Lock()
+
+    def has_room(self) -> bool:
+        """Whether it is time again."""
+        with self._lock:
+            if time.monotonic() < self._next:
+                return False
+            self._next = time.monotonic() + self._seconds
+            return True
+
+
+_sweeps = _Pace(0.5)
 
 
 @shared_task(ignore_result=True)
@@ -25,6 +45,8 @@ def sweep() -> None:
     """Every second: expire requests, announce what was not announced and learn from it, wake workers for what is
     due; and close the live views that nobody holds any more.
     """
+    if not _sweeps.has_room():
+        return
     sweeper.expire_due()
     delegates.deliver_due()
     live.drain_outbox(older_than=2.0, first=learning.teach_all)

@@ -99,13 +99,13 @@ class Call:
         """Whether it waits for one of these (any of REST if none is named)."""
         return self.view["waiting_for"] in (waiting_for or REST)
 
-    def asks_for_a_transfer(self) -> Call:
+    def asks_for_a_transfer(self, seconds: float = 90) -> Call:
         """Open, ask, confirm; until the supervisor is asked (above $500.00) or the money has moved."""
-        self.open().wait_for("customer")
+        self.open().wait_for("customer", seconds=seconds)
         self.say(f"I want to move ${self.dollars:,}.00 from savings to checking.")
-        eventually(lambda: self.rests("customer") and self.last_words(CONFIRM), 60, f"{self.id} asks to confirm")
+        eventually(lambda: self.rests("customer") and self.last_words(CONFIRM), seconds, f"{self.id} asks to confirm")
         self.say("Yes, that is right.")
-        return self.wait_for("decision" if self.dollars > 500 else "customer")
+        return self.wait_for("decision" if self.dollars > 500 else "customer", seconds=seconds)
 
     def last_words(self, pattern: re.Pattern[str]) -> bool:
         """Whether the last message is the agent's and says this."""
@@ -194,9 +194,9 @@ class Floor:
         return self.calls[-1]
 
     def new_calls(self, *dollars: int) -> list[Call]:
-        """Calls of different customers, not yet opened."""
+        """Calls of different customers (as long as there are any who have not called yet), not yet opened."""
         free = [who.id for who in people() if who.flag == "clear"]
-        return [self.call(free[len(self.calls)], each) for each in dollars]
+        return [self.call(free[len(self.calls) % len(free)], each) for each in dollars]
 
     def waiting_calls(self, *dollars: int) -> list[Call]:
         """Calls of different customers, all at once, each asking for a transfer of so many dollars."""
