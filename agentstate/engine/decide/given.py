@@ -34,7 +34,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     activities: frozenset[str] = frozenset()  # functions beside its own that may execute a call of it
     answered: bool = False  # it has no function of its own: the model answers a call that names no activity
     compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
-    risk: Callable[[dict[str, Any], dict[str, Any]], int] | None = None  # the tier that arguments and state have at least
+    risk: Callable[[dict[str, Any], dict[str, Any]], int] | None = None  # the tier at least
 
 
 class Given(msgspec.Struct, frozen=True):
