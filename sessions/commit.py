@@ -326,7 +326,7 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             return state.versions.late[event.call].intent
         case ev.ToolReturned() | ev.ToolFailed():
             return state.calls[event.call].intent
-        case ev.DecisionMade() | ev.RequestEnded():
+        case ev.DecisionMade() | ev.RequestEnded() | ev.RequestClaimed() | ev.RequestReleased():
             return state.requests[event.request].seq
         case ev.ToolIntended() if event.request in state.requests:
             return state.requests[event.request].seq

@@ -83,6 +83,8 @@ SHOWN: Mapping[str, Forms] = {
     | _money("arguments")
     | {"/allowed": WORDS, "/expires_at": TIME},
     "decision.made": _words("decision", "by") | _ids("request") | _numbers("tier") | _money("arguments"),
+    "request.claimed": _words("by", "taken_from") | _ids("request") | {"/until": TIME},
+    "request.released": _words("by") | _ids("request"),
     "request.ended": _words("outcome") | _ids("request"),
     "tool.intended": _words("tool", "effect", "rule", "policy", "activity")
     | _ids("call", "request")

@@ -78,6 +78,13 @@ class ApprovalRequest(models.Model):
     ended_at = models.DateTimeField(null=True)
     decided_by = models.CharField(max_length=60, blank=True)
     kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
+    held_until = models.DateTimeField(null=True)  # it executes then unless somebody objects
+    escalates_at = models.DateTimeField(null=True)  # it goes to the next of its chain then
+    reviewers = models.JSONField(default=list)  # groups of "role:...", "team:...", "user:...": one of each decides
+    excluded = ArrayField(models.CharField(max_length=60), default=list)  # actors who may not approve it
+    escalated = models.SmallIntegerField(db_default=0)  # steps of its chain that it has gone
+    claimed_by = models.CharField(max_length=60, blank=True, db_default="")  # who said last that they are on it
+    claimed_until = models.DateTimeField(null=True)  # of their lease; a heartbeat moves it, which is no entry
     card = models.BinaryField()
 
     class Meta:

@@ -14,6 +14,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
+from agentstate.engine.decide.claims import CLAIM_SECONDS
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import Request, SessionState, digest_of, pending
 from audit import keys, ledger
@@ -105,6 +106,7 @@ def request_row(request: Request) -> dict[str, Any]:
         "ended_at": request.ended_at or None,
         "decided_by": request.decided_by if request.status is not RequestStatus.PENDING else "",
         "kid": UUID(request.kid) if request.kid else None,
+        "claimed_by": request.claimed_by,
     }
 
 
@@ -137,13 +139,12 @@ def _whose(request: Request, state: SessionState) -> str:
     return str(customer.get("name", "")) if isinstance(customer, dict) else ""
 
 
+_OF_REQUESTS = (ev.ApprovalRequested, ev.DecisionMade, ev.RequestClaimed, ev.RequestReleased, ev.RequestEnded)
+
+
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
     """The requests that `events` touched, as they stand in `state`, the state after them."""
-    touched = {
-        event.request: None
-        for event in events
-        if isinstance(event, ev.ApprovalRequested | ev.DecisionMade | ev.RequestEnded)
-    }
+    touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
     return [state.requests[request] for request in touched if request in state.requests]
 
 
@@ -191,12 +192,16 @@ _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
   (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
-   expires_at, ended_at, decided_by, kid, card)
+   expires_at, ended_at, decided_by, kid, claimed_by, claimed_until, reviewers, excluded, card)
   SELECT %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
    %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
-  %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_card)s FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state,
+   %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL, '[]'::jsonb, '{{}}', %(r{n}_card)s
+  FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state,
    approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
+   claimed_by = EXCLUDED.claimed_by, claimed_until = CASE
+    WHEN %(r{n}_claim)s::float8 IS NOT NULL THEN clock_timestamp() + make_interval(secs => %(r{n}_claim)s::float8)
+    WHEN EXCLUDED.claimed_by <> '' THEN agent_sessions_approvalrequest.claimed_until END,
    card = EXCLUDED.card"""
 
 # What waited is withdrawn by its key alone: the requests have left the state with their data subject.
@@ -228,8 +233,10 @@ def fragments(
     `lease` (seconds) is renewed, or given back when the session rests.
     """
     written = [_session_fragment(place, state, before, lease)]
+    claims = {event.request for event in events if isinstance(event, ev.RequestClaimed)}
     for number, request in enumerate(changed_requests(state, events)):
-        written.append(_request_fragment(place, state, request, number))
+        lasts = CLAIM_SECONDS if request.asked.request in claims else None
+        written.append(_request_fragment(place, state, request, number, lasts))
     erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]
     if erased:
         written.append(Fragment(_ERASED, {"e_kids": erased, "e_at": state.last_at}))
@@ -285,7 +292,10 @@ def readiness_columns(state: SessionState) -> dict[str, str | None]:
     return {"ready_at": state.last_at if ready["s_ready"] == "now" else ready["s_until"]}
 
 
-def _request_fragment(place: Place, state: SessionState, request: Request, number: int) -> Fragment:
+def _request_fragment(
+    place: Place, state: SessionState, request: Request, number: int, lasts: int | None = None
+) -> Fragment:
+    """The row of a request; `lasts`: the seconds of a claim that begins now, by the database's clock."""
     prefix = f"r{number}_"
     params: dict[str, Any] = {f"{prefix}{name}": value for name, value in request_row(request).items()}
     row_id = UUID(request.asked.request)
@@ -293,6 +303,7 @@ def _request_fragment(place: Place, state: SessionState, request: Request, numbe
         f"{prefix}id": row_id,
         f"{prefix}tenant": place.tenant,
         f"{prefix}team": place.team,
+        f"{prefix}claim": lasts,
         f"{prefix}card": sealed(params[f"{prefix}kid"] or place.kid, row_id, request_card(request, state)),
     }
     return Fragment(_REQUEST.format(n=number), params)

@@ -87,6 +87,7 @@ class RequestStatus(StrEnum):
     WITHDRAWN = "withdrawn"
     SUPERSEDED = "superseded"
     FAILED = "failed"
+    UNOPPOSED = "unopposed"  # it was held, and nobody objected in time
 
 
 class IllegalMove(Refused):

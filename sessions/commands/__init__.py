@@ -8,6 +8,7 @@ a concept; what all share is in `person`.
 from __future__ import annotations
 
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
+from sessions.commands.claims import claim, keep, release
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
@@ -27,16 +28,19 @@ __all__ = [
     "cast_vote",
     "change_goals",
     "change_state",
+    "claim",
     "decide",
     "edit_plan",
     "end",
     "fork",
+    "keep",
     "name_checkpoint",
     "pause",
     "promote",
     "propose_plan",
     "propose_value",
     "prove_value",
+    "release",
     "resume",
     "roll_back",
     "save_plan",

@@ -43,7 +43,7 @@ def decide(
     row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
-    may = _may_decide(user, row["team_id"])
+    may = may_decide(user, row["team_id"])
     author = author_of(user, key)
     command = core.Decide(
         request=str(request),
@@ -57,7 +57,7 @@ def decide(
     )
 
     def still() -> None:
-        if _may_decide(user, row["team_id"]) != may:
+        if may_decide(user, row["team_id"]) != may:
             raise core.DecisionNotAllowed("your permissions have just changed")
 
     in_time = ledger.Fragment(
@@ -72,5 +72,5 @@ def decide(
         raise core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at) from None
 
 
-def _may_decide(user: Person, team: UUID) -> frozenset[str]:
+def may_decide(user: Person, team: UUID) -> frozenset[str]:
     return frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, team))

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from agentstate.engine.decide import UnknownRequest
@@ -46,6 +46,8 @@ class RequestLine(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = {}
     why: str = ""
     reason: str = ""
+    claimed_by: str = ""  # who is on it now
+    claimed_until: datetime | None = None
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
@@ -97,14 +99,17 @@ def request_line(user: Person, request: UUID) -> RequestLine:
 
 
 def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **facts: object) -> list[RequestLine]:
-    found = list(rows)
+    found = list(rows.annotate(claimed_now=_CLAIMED))
     access.note(user, what, [Seen(row.session_id, row.team_id) for row in found], **facts)
     keys.warm({row.kid or row.session.kid for row in found})
     mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
     return [_request_line(row, row.pk in mine) for row in found]
 
 
-def _request_line(row: ApprovalRequest, may_decide: bool) -> RequestLine:
+_CLAIMED = Case(When(claimed_until__gt=Now(), then=Value(True)), default=Value(False), output_field=BooleanField())
+
+
+def _request_line(row: Any, may_decide: bool) -> RequestLine:
     plain = RequestLine(
         id=row.pk,
         session=row.session_id,
@@ -120,6 +125,8 @@ def _request_line(row: ApprovalRequest, may_decide: bool) -> RequestLine:
         ended_at=row.ended_at,
         decided_by=row.decided_by,
         may_decide=may_decide,
+        claimed_by=row.claimed_by if row.claimed_now else "",
+        claimed_until=row.claimed_until if row.claimed_now else None,
     )
     try:
         card = projections.open_request_card(row.kid or row.session.kid, row.pk, bytes(row.card))

@@ -19,6 +19,14 @@ def _decided(data: Data, tool: str) -> Sentence:
     return Sentence(_DECIDED.get(decision, decision), data.get("reason") or data.get("response", ""), "p")
 
 
+def _claimed(data: Data, tool: str) -> Sentence:
+    return Sentence("Taken from a colleague" if data.get("taken_from") else "Somebody is on it", "", "p")
+
+
+def _released(data: Data, tool: str) -> Sentence:
+    return Sentence("Given back to the queue", "", "p")
+
+
 def _ended_request(data: Data, tool: str) -> Sentence:
     word = OUTCOMES.get(data["outcome"], ("", data["outcome"], ""))[1]
     return Sentence(f"Request closed: {word.lower()}", data.get("because", ""))
@@ -27,5 +35,7 @@ def _ended_request(data: Data, tool: str) -> Sentence:
 TELL: dict[str, Tell] = {
     "approval.requested": _requested,
     "decision.made": _decided,
+    "request.claimed": _claimed,
+    "request.released": _released,
     "request.ended": _ended_request,
 }

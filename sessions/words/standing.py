@@ -51,6 +51,7 @@ OUTCOMES = {
     "withdrawn": ("undo", "Withdrawn", ""),
     "superseded": ("undo", "Replaced", ""),
     "failed": ("warn", "Failed", "risk"),
+    "unopposed": ("clock", "Held, then done", ""),
 }
 _SHOWN = {"tool": "Result", "summary": "In short", "customer": "Customer"}
 _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}

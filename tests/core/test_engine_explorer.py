@@ -124,8 +124,8 @@ def test_no_interleaving_of_what_can_happen_to_a_waiting_call_breaks_a_law(quoru
 
 GUARDS: dict[str, Callable[..., Any]] = {
     "changed_since": lambda *_: "",
-    "_must_be_entitled": lambda *_: None,
-    "_open_request": lambda state, request: state.requests[request],
+    "must_be_entitled": lambda *_: None,
+    "open_request": lambda state, request: state.requests[request],
     "_running": lambda state, call, attempt: state.calls[call],
     "must_live": lambda state: None,
 }

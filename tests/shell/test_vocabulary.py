@@ -102,6 +102,8 @@ def bank_transfer(people: People) -> str:
 def decide_it(people: People, session: str) -> None:
     waiting = people.ask("alice", "list_requests")["requests"]
     request = next(line["id"] for line in waiting if line["session"] == session and line["state"] == "pending")
+    people.ask("bob", "claim_request", {}, request_id=request)
+    people.ask("bob", "release_request", request_id=request)
     people.ask("alice", "decide_request", {"decision": "approve"}, request_id=request)
     work()
 

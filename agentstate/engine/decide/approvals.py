@@ -8,7 +8,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import plans
-from agentstate.engine.decide.commands import Decide, Expire
+from agentstate.engine.decide.commands import Claim, Decide, Expire
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, UnknownRequest
@@ -22,7 +22,7 @@ from agentstate.errors import Invalid, Refused
 
 def decided(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The decision, and the end of the request unless others must approve as well."""
-    request = _open_request(state, command.request)
+    request = open_request(state, command.request)
     if command.decision not in request.asked.allowed:
         raise DecisionNotAllowed(f"{command.decision} is not offered here", field="decision")
     if command.decision in ("reject", "edit") and not command.reason.strip():
@@ -31,7 +31,7 @@ def decided(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEv
         raise Invalid("only an edit carries arguments", field="arguments")
     if command.decision == "respond" and not command.response.strip():
         raise Invalid("what is the answer?", field="response")
-    _must_be_entitled(command, request.asked.tier)
+    must_be_entitled(command, request.asked.tier)
     seen = _seen(command, state, request)
     if command.decision in ("approve", "edit"):
         return _approve(command, state, request, seen, given)
@@ -62,7 +62,7 @@ def _approve(command: Decide, state: SessionState, request: Request, seen: str, 
         raise DecisionNotAllowed("you have approved it already; another person must")
     call = msgspec.structs.replace(state.calls[asked.call], arguments=arguments)
     verdict = verdict_on(state, call, facts, given)
-    _must_be_entitled(command, verdict.tier)
+    must_be_entitled(command, verdict.tier)
     approved = _decision(command, request, seen, bound, max(asked.tier, verdict.tier))
     # An edit starts the count anew: who approved other arguments has not approved these.
     behind = 1 if command.decision == "edit" else len(request.approvals) + 1
@@ -98,17 +98,17 @@ def _decision(command: Decide, request: Request, seen: str, bound: str, tier: in
 
 def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The end of a request that nobody decided in time."""
-    request = _open_request(state, command.request)
+    request = open_request(state, command.request)
     return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")]
 
 
-def _must_be_entitled(command: Decide, tier: int) -> None:
+def must_be_entitled(command: Decide | Claim, tier: int) -> None:
     needed = "decide_tier3" if tier >= HIGHEST_TIER else "decide"
     if needed not in command.may:
         raise DecisionNotAllowed(f"tier {tier} needs the permission {needed}", permission=needed)
 
 
-def _open_request(state: SessionState, request_id: str) -> Request:
+def open_request(state: SessionState, request_id: str) -> Request:
     request = state.requests.get(request_id)
     if request is None:
         raise UnknownRequest()

@@ -85,6 +85,19 @@ class DecisionNotAllowed(Refused):
     status = 403
 
 
+class ClaimedByOther(Refused):
+    """A colleague is on this request."""
+
+    code = "claimed_by_other"
+    remedy = "Take it from them, which is recorded, or leave it to them."
+
+
+class NotYours(Refused):
+    """You are not on this request, or not any more."""
+
+    code = "not_yours"
+
+
 class UnknownRequest(NotFound):
     """There is no such request in this session."""
 

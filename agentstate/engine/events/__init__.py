@@ -13,7 +13,14 @@ from typing import get_args
 
 import msgspec
 
-from agentstate.engine.events.approvals import ApprovalRequested, DecisionMade, Evidence, RequestEnded
+from agentstate.engine.events.approvals import (
+    ApprovalRequested,
+    DecisionMade,
+    Evidence,
+    RequestClaimed,
+    RequestEnded,
+    RequestReleased,
+)
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import Answered, CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
 from agentstate.engine.events.changes import (
@@ -114,6 +121,8 @@ AnyEvent = (
     | CallRefused
     | ApprovalRequested
     | DecisionMade
+    | RequestClaimed
+    | RequestReleased
     | RequestEnded
     | ToolIntended
     | ToolReturned
@@ -241,7 +250,9 @@ __all__ = [
     "PlanSource",
     "Proposal",
     "ReferenceCorrected",
+    "RequestClaimed",
     "RequestEnded",
+    "RequestReleased",
     "Role",
     "RoundEnded",
     "RunRested",

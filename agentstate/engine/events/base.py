@@ -10,7 +10,16 @@ import msgspec
 Role = Literal["customer", "agent", "staff", "note"]
 DecisionKind = Literal["approve", "edit", "reject", "respond"]
 Outcome = Literal[
-    "approved", "edited", "rejected", "responded", "ignored", "expired", "withdrawn", "superseded", "failed"
+    "approved",
+    "edited",
+    "rejected",
+    "responded",
+    "ignored",
+    "expired",
+    "withdrawn",
+    "superseded",
+    "failed",
+    "unopposed",
 ]
 Arguments = dict[str, Any]
 

@@ -117,6 +117,8 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ToolFailed: calls.tool_failed,
     ev.ApprovalRequested: requests.approval_requested,
     ev.DecisionMade: requests.decision_made,
+    ev.RequestClaimed: requests.request_claimed,
+    ev.RequestReleased: requests.request_released,
     ev.RequestEnded: requests.request_ended,
     ev.UserAdapted: users.user_adapted,
     ev.ChartMoved: chart_moved,

@@ -6,13 +6,14 @@ A function an event, named like it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.state.calls import moved, told
-from agentstate.engine.state.session import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState, digest_of
 
 KEPT_REFUSALS = 50  # digests of calls that a person refused
 
@@ -59,12 +60,26 @@ def _behind(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
     return (event.by,) if event.decision == "edit" else (*request.approvals, event.by)
 
 
+def request_claimed(state: SessionState, event: ev.RequestClaimed, at: str) -> SessionState:
+    return _with(state, event.request, claimed_by=event.by, claimed_from=event.taken_from)
+
+
+def request_released(state: SessionState, event: ev.RequestReleased, at: str) -> SessionState:
+    return _with(state, event.request, claimed_by="", claimed_from="")
+
+
+def _with(state: SessionState, key: str, **changes: Any) -> SessionState:
+    return replace(state, requests={**state.requests, key: replace(state.requests[key], **changes)})
+
+
 def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> SessionState:
     ended = replace(
         state.requests[event.request],
         status=RequestStatus(event.outcome),
         ended_at=at,
         because=event.because,
+        claimed_by="",
+        claimed_from="",
     )
     state = replace(state, requests={**state.requests, event.request: ended})
     return _OUTCOMES[ended.status](state, ended)
@@ -72,6 +87,12 @@ def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> Sessi
 
 def _let_through(state: SessionState, request: Request) -> SessionState:
     return moved(state, request.asked.call, CallMove.ALLOW, arguments=request.arguments)
+
+
+def _unopposed(state: SessionState, request: Request) -> SessionState:
+    """It was held, and nobody objected: what was shown all the while is what may run."""
+    bound = digest_of(state, request)
+    return moved(state, request.asked.call, CallMove.ALLOW, arguments=request.arguments, approved=bound)
 
 
 def _rejected(state: SessionState, request: Request) -> SessionState:
@@ -116,4 +137,5 @@ _OUTCOMES: Mapping[RequestStatus, Callable[[SessionState, Request], SessionState
     RequestStatus.WITHDRAWN: _withdrawn,
     RequestStatus.SUPERSEDED: _unchanged,
     RequestStatus.FAILED: _unchanged,
+    RequestStatus.UNOPPOSED: _unopposed,
 }

@@ -62,6 +62,8 @@ class Request(msgspec.Struct, frozen=True):
     ended_at: str = ""
     because: str = ""
     kid: str = ""  # as its call's
+    claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
+    claimed_from: str = ""  # who was on it before them and lost it to them
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -242,11 +242,17 @@ def _result(going: _Going, event: ev.ToolReturned | ev.ToolFailed, at: str) -> N
         going.apply([replace(event, attempt=call.attempt)], at)
 
 
+def _nothing(going: _Going, event: ev.AnyEvent, at: str) -> None:
+    """Who was on a request changes nothing of what would have happened."""
+
+
 _STEPS: Mapping[type, Callable[[_Going, Any, str], None]] = {
     ev.CallAllowed: _gated,
     ev.CallRefused: _gated,
     ev.ApprovalRequested: _gated,
     ev.DecisionMade: _decision,
+    ev.RequestClaimed: _nothing,
+    ev.RequestReleased: _nothing,
     ev.RequestEnded: _request_ended,
     ev.ToolIntended: _intended,
     ev.ToolReturned: _result,

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import RequestStatus
-from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
 
 REASON = 2000  # characters
 RESPONSE = 4000
@@ -33,6 +33,21 @@ class Decision(Strict):
     idempotency_key = Key()
 
 
+class Claim(Strict):
+    """To be on a request."""
+
+    take = ExactFlag(required=False, help_text="also from a colleague who is on it; that is recorded")
+    idempotency_key = Key()
+
+
+class KeepClaim(Strict):
+    """To stay on a request."""
+
+
+class Kept(serializers.Serializer[Any]):
+    until = serializers.DateTimeField(help_text="when the claim ends unless it is kept again")
+
+
 class Request(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     session = serializers.UUIDField()
@@ -52,6 +67,8 @@ class Request(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
     decided_by = serializers.CharField(help_text="user:<id>, or empty")
     reason = serializers.CharField()
+    claimed_by = serializers.CharField(help_text="user:<id> of who is on it, or empty")
+    claimed_until = serializers.DateTimeField(allow_null=True, help_text="when that ends unless it is kept")
     digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
 
 

@@ -13,6 +13,7 @@ from agentstate.people.queries import display_names
 from sessions import commands, queries
 from sessions.api import shapes
 from sessions.api.parameters import Parameters, identifier
+from sessions.api.shapes import requests as forms
 from sessions.api.views.base import AFTER, LIMIT, MOST, READING, REQUEST, WRITING, answers, page, receipt, shown, valid
 
 
@@ -46,6 +47,41 @@ class OneRequest(APIView):
     def get(self, request: Request, request_id: str) -> Response:
         line = queries.request_line(request.user, identifier(request_id, UnknownRequest))
         return Response(shown(shapes.Request, line))
+
+
+class Claims(APIView):
+    """Be on an approval request."""
+
+    @extend_schema(
+        operation_id="claim_request",
+        description="Say that you are on a request, for two minutes unless you keep it. It forbids nobody to decide.",
+        parameters=[REQUEST],
+        request=forms.Claim,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, request_id: str) -> Response:
+        wanted = valid(forms.Claim, request)
+        return receipt(commands.claim(request.user, identifier(request_id, UnknownRequest), **wanted))
+
+    @extend_schema(
+        operation_id="keep_claim",
+        description="The heartbeat of a claim: it lasts two minutes from now. Send it every 30 seconds.",
+        parameters=[REQUEST],
+        request=forms.KeepClaim,
+        responses=answers(200, forms.Kept, *WRITING),
+    )
+    def put(self, request: Request, request_id: str) -> Response:
+        valid(forms.KeepClaim, request)
+        return Response({"until": commands.keep(request.user, identifier(request_id, UnknownRequest))})
+
+    @extend_schema(
+        operation_id="release_request",
+        description="Give a request that you are on back to the queue.",
+        parameters=[REQUEST],
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def delete(self, request: Request, request_id: str) -> Response:
+        return receipt(commands.release(request.user, identifier(request_id, UnknownRequest)), 200)
 
 
 class Decisions(APIView):

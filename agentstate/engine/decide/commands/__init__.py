@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentstate.engine.decide.commands.approvals import Decide, Expire
+from agentstate.engine.decide.commands.approvals import Claim, Decide, Expire, Release
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
@@ -50,6 +50,7 @@ __all__ = [
     "CancelTimer",
     "ChangeGoals",
     "ChangeState",
+    "Claim",
     "Command",
     "CorrectReference",
     "Decide",
@@ -78,6 +79,7 @@ __all__ = [
     "Prune",
     "PrunePayloads",
     "Rate",
+    "Release",
     "Rest",
     "Resume",
     "Return",
