@@ -215,7 +215,7 @@ def parse_envelope(data: bytes) -> Envelope:
     """The envelope of stored bytes. Raises Broken when they are none."""
     try:
         envelope = _decoder.decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:  # the latter: bytes that are no UTF-8
         raise Broken(f"an envelope cannot be read: {error}") from None
     if not 1 <= envelope.v <= ENVELOPE_VERSION or (envelope.v == 1) != (not envelope.pc):
         raise Broken(f"an envelope of version {envelope.v} cannot be read")
@@ -229,13 +229,25 @@ def open_row(row: Row) -> tuple[Envelope, bytes]:
 
 
 def _opened(envelope: Envelope, row: Row) -> bytes:
-    if row.ciphertext is None:
-        keys.subject_key(UUID(envelope.kid))  # who was erased was not pruned
+    okm = okm_of(envelope)
+    if row.ciphertext is None:  # who was erased was not pruned
         raise Pruned(f"entry {row.seq}")
-    okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log), envelope.seq)
     if okm[32:].hex() != envelope.kc:
         raise keys.Unreadable(f"entry {row.seq}: its key is not the one that the envelope commits to")
     return keys.decrypt(okm, row.ciphertext, associated_data(envelope))
+
+
+def okm_of(envelope: Envelope) -> bytes:
+    """What an entry was encrypted with. Raises keys.Erased; keys.Unreadable when the envelope was altered in a field
+    that this follows from.
+    """
+    try:
+        kid, salt, log = UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log)
+    except ValueError:
+        raise keys.Unreadable(f"entry {envelope.seq}: its envelope was altered") from None
+    if not 0 <= envelope.seq < 1 << 63:
+        raise keys.Unreadable(f"entry {envelope.seq}: there is no such place")
+    return keys.entry_okm(kid, salt, log, envelope.seq)
 
 
 def open_rows(rows: Iterable[Row]) -> Iterator[tuple[Envelope, bytes]]:

@@ -167,7 +167,9 @@ def settle(log: UUID, with_map: bool = False) -> Place:
         if place is not None and place.size >= head.size and _is_settled(head.tenant, place, with_map):
             _compare(ledger.read_head(log), place)
             return place
-        run_once(head.tenant, with_map=with_map, wanted=log)
+        if log in run_once(head.tenant, with_map=with_map, wanted=log).altered:
+            _compare(ledger.read_head(log), globallog.latest_place(log))
+            raise signer.HeadRefused(f"The head row of log {log} was altered or cut off.")  # mended in between
     _compare(head, globallog.latest_place(log))
     raise Unsettled(str(log))
 
@@ -253,13 +255,19 @@ def _is_settled(tenant: UUID, place: Place, with_map: bool) -> bool:
 
 
 def _compare(head: ledger.Head, place: Place | None) -> None:
-    """Raises signer.HeadRefused when a log's head row contradicts what the global log has of it."""
+    """Raises signer.HeadRefused when a log's head row is none, or contradicts what the global log has of it."""
+    try:
+        root = head.root
+    except tree.BadTree:
+        raise signer.HeadRefused(
+            f"The head row of log {head.log} says {head.size} entries and holds no tree of so many."
+        ) from None
     if place is None:
         return
     if head.size < place.size:
         raise signer.HeadRefused(f"Got {head.size} entries; signed {place.size} before.")
-    if head.size == place.size and globallog.head_body(head.tenant, place).root != head.root:
-        raise signer.HeadRefused(f"Got root {head.root.hex()} at {head.size} entries; signed another before.")
+    if head.size == place.size and globallog.head_body(head.tenant, place).root != root:
+        raise signer.HeadRefused(f"Got root {root.hex()} at {head.size} entries; signed another before.")
 
 
 _READ = """

@@ -6,8 +6,10 @@ gone from it too. A link's token is known here only by its hash.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import secrets
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -16,6 +18,7 @@ from django.db.models import F
 
 from agentstate.clock import now
 from agentstate.errors import NotFound, Refused
+from agentstate.ids import new_id
 from audit import keys, ledger
 from audit.models import SubjectKey
 from audit.proofs import making
@@ -66,9 +69,28 @@ class LinkErased(Refused):
     status = 410
 
 
-def new_token() -> str:
-    """A link's secret part: 256 random bits as text."""
-    return secrets.token_urlsafe(TOKEN)
+@dataclass(frozen=True, slots=True)
+class Name:
+    """The id of a disclosure and the secret part of its link."""
+
+    id: UUID
+    token: str
+
+
+def fresh() -> Name:
+    """Of a new one."""
+    return Name(new_id(), secrets.token_urlsafe(TOKEN))
+
+
+def keyed(tenant: UUID, actor: str, session: UUID, key: str) -> Name:
+    """Of the one that this idempotency key stands for, in this session and for this person. Both follow from the key,
+    which is not kept, and from the tenant's blind-index key: so the same answer can be given again, and not be read
+    out of the database.
+    """
+    ident, token = (
+        keys.blind_token(tenant, f"{SEALED}/{part}", f"{session}/{actor}/{key}") for part in ("id", "token")
+    )
+    return Name(UUID(bytes=ident[:16], version=5), base64.urlsafe_b64encode(token).rstrip(b"=").decode())
 
 
 def hashed(token: str) -> bytes:

@@ -325,9 +325,7 @@ def _fields(log: UUID, row: ledger.Row, pointers: Sequence[str]) -> Opened:
 
 def _key_and_payload(log: UUID, row: ledger.Row) -> tuple[bytes, bytes]:
     """What opens an entry. Of an erased subject keys.Erased comes first, whatever became of the ciphertext."""
-    envelope = ledger.parse_envelope(row.envelope)
-    okm = keys.entry_okm(UUID(envelope.kid), bytes.fromhex(envelope.salt), log, row.seq)
     try:
-        return okm, ledger.open_row(row)[1]
+        return ledger.okm_of(ledger.parse_envelope(row.envelope)), ledger.open_row(row)[1]
     except keys.Unreadable:
         raise NotProvable(f"{log}, entry {row.seq}") from None

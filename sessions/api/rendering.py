@@ -35,7 +35,7 @@ def _text(value: object) -> str:
     """Texts in disguise: translations to be, and details of DRF's errors."""
     if isinstance(value, str | Promise):
         return str(value)
-    raise NotImplementedError(type(value).__name__)
+    raise TypeError(f"no JSON for {type(value).__name__}")
 
 
 _encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=_text)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
+
 from agentstate.clock import now
 from agentstate.errors import Invalid
-from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied
 from audit import ledger
 from audit.proofs import making
@@ -26,11 +27,14 @@ USUAL_DAYS = 7
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A disclosure: as a file its `document`, as a link its `token`, which is told once."""
+    """A disclosure: as a file its `document`, as a link its `token`, which is told to whoever made it only. `repeated`:
+    it was made before, under the same idempotency key.
+    """
 
     row: Disclosure
     document: bytes
     token: str
+    repeated: bool = False
 
 
 def disclose(
@@ -43,18 +47,24 @@ def disclose(
     last: int | None = None,
     pointer: str = "",
     days: int = 0,
+    key: str = "",
 ) -> Made:
-    """Share a part of a session: as a link that ends after so many `days`, or (0) as a file.
+    """Share a part of a session: as a link that ends after so many `days`, or (0) as a file. The same idempotency `key`
+    gives the same disclosure: a link its address again, a file made anew of the same entries.
 
     It needs `disclose` and `read`, and is an entry of the access log. Raises UnknownSession, PermissionDenied, Invalid,
-    making.NoSuchEntry, making.NoSuchField, document.TooMany, keys.Erased.
+    making.NoSuchEntry, making.NoSuchField, document.TooMany, keys.Erased, ledger.SameKeyOtherCommand.
     """
     place = _may_disclose(user, session)
-    first, last = _bounds(session, what, first, last)
     _must_be_sound(what, pointer, reason, days)
-    pk = new_id()
+    made = disclosing.keyed(place.tenant_id, author_of(user).actor, session, key) if key else disclosing.fresh()
+    before = Disclosure.objects.filter(pk=made.id).first() if key else None
+    if before is not None:
+        _must_be_the_same(before, what, pointer, reason.strip(), days, first, last)
+        return _told(user, place, before, made.token, disclosing.document(before), repeated=True)
+    first, last = _bounds(session, what, first, last)
     row = Disclosure(
-        id=pk,
+        id=made.id,
         tenant_id=place.tenant_id,
         team_id=place.team_id,
         session=session,
@@ -62,19 +72,42 @@ def disclose(
         first=first,
         last=last,
         pointer=pointer,
-        reason=disclosing.seal_reason(pk, place.kid, reason.strip()),
+        reason=disclosing.seal_reason(made.id, place.kid, reason.strip()),
         kid=place.kid,
+        token=disclosing.hashed(made.token) if days else None,
         made_by=author_of(user).actor,
         made_at=now(),
         expires_at=now() + timedelta(days=days) if days else None,
     )
     document = disclosing.document(row)  # what cannot be shown is refused now, not when the link is opened
-    token = disclosing.new_token() if days else ""
-    row.token = disclosing.hashed(token) if token else None
-    row.save(force_insert=True)
-    seen = [Seen(session, place.team_id, first, last)]
-    access.note(user, "disclosure", seen, disclosure=str(pk), how="link" if days else "file")
-    return Made(row, document, token)
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:  # the same key at the same time: the other one made it
+        return disclose(user, session, what, reason=reason, first=first, last=last, pointer=pointer, days=days, key=key)
+    return _told(user, place, row, made.token, document)
+
+
+def _told(
+    user: Person, place: AgentSession, row: Disclosure, token: str, document: bytes, *, repeated: bool = False
+) -> Made:
+    """What is handed out now, and recorded."""
+    seen = [Seen(row.session, place.team_id, row.first, row.last)]
+    how = "file" if row.token is None else "link"
+    access.note(user, "disclosure", seen, disclosure=str(row.pk), how=f"{how} again" if repeated else how)
+    return Made(row, document, token if row.token is not None else "", repeated)
+
+
+def _must_be_the_same(
+    row: Disclosure, what: What, pointer: str, reason: str, days: int, first: int, last: int | None
+) -> None:
+    """Raises ledger.SameKeyOtherCommand when something else was disclosed under this key."""
+    end = first if what is not What.RANGE or last is None else last
+    span = (row.first, row.last) if what is What.SESSION else (first, end)
+    lasts = (row.expires_at - row.made_at).days if row.expires_at else 0
+    asked = (what.value, pointer, days, *span)
+    if asked != (row.what, row.pointer, lasts, row.first, row.last) or disclosing.reason_of(row) not in ("", reason):
+        raise ledger.SameKeyOtherCommand()
 
 
 def revoke_disclosure(user: Person, session: UUID, disclosure: UUID) -> Disclosure:

@@ -23,7 +23,7 @@ from audit import access as log
 from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
 from audit.models import Gap
-from audit.tlog import tree
+from audit.proofs.drawn import Found, look
 from sessions import access
 from sessions.access import Kind, Seen
 from sessions.models import AccessLine, AgentSession
@@ -70,13 +70,17 @@ class StaffLine(msgspec.Struct, frozen=True):
 
 
 class SampledLine(msgspec.Struct, frozen=True):
-    """A drawn entry: where it stands, what it is, and the hash by which the log holds it."""
+    """A drawn entry: where it stands, what it is, the hash of its bytes, and the one by which the log holds it. What is
+    not there, or cannot be read, is drawn like any other, and `standing` says so.
+    """
 
     session: UUID
     seq: int
     kind: str
     at: str
     leaf: str
+    standing: str
+    held: str
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -299,9 +303,9 @@ def sample(
         raise Invalid(f"these are more than {MOST_SESSIONS} sessions: want a shorter time", field="opened_from")
     head = globallog.signed_head(auditor.tenant_id)
     signed = head.size if head is not None else 0
-    population = tuple(_sizes(list(teams), signed))
-    places = sampling.drawn(population, seed, wanted)
-    lines = tuple(_sampled(places))
+    places = _places(list(teams), signed)
+    population = tuple((log, size) for log, (_, size) in places.items())
+    lines = tuple(_sampled(auditor.tenant_id, sampling.drawn(population, seed, wanted), places))
     spans = [Seen(line.session, teams[line.session], line.seq, line.seq) for line in lines]
     access.note(auditor, "sample", spans, seed=seed, digest=sampling.digest_of(population))
     return Sample(
@@ -316,27 +320,26 @@ def sample(
     )
 
 
-def _sizes(logs: list[UUID], signed: int) -> list[tuple[UUID, int]]:
+def _places(logs: list[UUID], signed: int) -> dict[UUID, tuple[int, int]]:
+    """Index and size of the head of each log that stands under a signed head, by log id."""
     rows = ledger.run(
-        'SELECT log, size FROM audit_place WHERE log = ANY(%(logs)s) AND "index" < %(signed)s ORDER BY log',
+        'SELECT log, "index", size FROM audit_place WHERE log = ANY(%(logs)s) AND "index" < %(signed)s ORDER BY log',
         {"logs": logs, "signed": signed},
     )
-    return [(log, size) for log, size in rows]
+    return {log: (index, size) for log, index, size in rows}
 
 
-def _sampled(places: list[tuple[UUID, int]]) -> list[SampledLine]:
-    rows = ledger.run(
-        "SELECT e.log, e.seq, e.envelope FROM unnest(%(logs)s::uuid[], %(seqs)s::bigint[]) AS wanted(log, seq)"
-        " JOIN audit_entry e USING (log, seq)",
-        {"logs": [log for log, _ in places], "seqs": [seq for _, seq in places]},
-    )
-    envelopes = {(log, seq): bytes(data) for log, seq, data in rows}
-    found = []
-    for place in places:
-        envelope = ledger.parse_envelope(envelopes[place])
-        leaf = tree.leaf_hash(envelopes[place]).hex()
-        found.append(SampledLine(place[0], place[1], envelope.kind, envelope.at, leaf))
-    return found
+def _sampled(tenant: UUID, drawn: list[tuple[UUID, int]], places: dict[UUID, tuple[int, int]]) -> list[SampledLine]:
+    seqs: dict[UUID, list[int]] = {}
+    for name, seq in drawn:
+        seqs.setdefault(name, []).append(seq)
+    found = {name: look(tenant, name, wanted, *places[name]) for name, wanted in seqs.items()}
+    return [_sampled_line(found[name][seq]) for name, seq in drawn]
+
+
+def _sampled_line(found: Found) -> SampledLine:
+    leaf, held = found.leaf.hex(), found.held.hex()
+    return SampledLine(found.log, found.seq, found.kind, found.at, leaf, found.standing.value, held)
 
 
 def gaps(user: Person, *, before: int | None = None, limit: int = PAGE) -> list[GapLine]:

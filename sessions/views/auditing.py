@@ -30,6 +30,12 @@ from sessions.views.frame import as_id, console
 
 PAGE = 50
 SAMPLE = 20  # entries, unless the asker says otherwise
+STANDING = {  # of a drawn entry that is not sound
+    "altered": "Altered: these are not the bytes that the log holds",
+    "missing": "Missing: the log has no such entry any more",
+    "unreadable": "Unreadable: these bytes are no entry",
+    "unproven": "Unproven: the entries around it do not lead to the signed head",
+}
 WHAT = {
     Kind.LISTED: "Saw a list",
     Kind.READ: "Read",
@@ -121,7 +127,7 @@ def samples(request: HttpRequest) -> HttpResponse:
         "part": "samples",
         "asked": {**asked, "seed": asked["seed"] or secrets.token_hex(8), "n": asked["n"] or SAMPLE},
         "sample": drawn,
-        "lines": [(line, _kind(line.kind)) for line in drawn.entries] if drawn else [],
+        "lines": [(line, STANDING.get(line.standing) or _kind(line.kind)) for line in drawn.entries] if drawn else [],
         "most": queries.MOST_SAMPLED,
     }
     return render(request, "audit/samples.html", context)

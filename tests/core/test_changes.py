@@ -17,14 +17,16 @@ from agentstate.engine.decide.changes import (
     OwnCause,
     TooManyConflicts,
 )
+from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.commands.sealing import EraseCustomer
 from agentstate.engine.merge.kept import MOST_OPEN
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.schemas import Actor, BreaksSchema, NotAWriter
 from agentstate.engine.schemas.declared import declare
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
-from agentstate.errors import Invalid
+from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.test_versions import at, rollback
 from tests.core.worlds import World
@@ -235,6 +237,27 @@ def test_a_rollback_withdraws_conflicts_and_brings_back_the_marks():
     assert back.state.changes.marks == at(world, 3).changes.marks
     assert back.state.changes.applied == world.state.changes.applied
     assert [event.outcome for event in back.events(ev.ConflictEnded)] == ["withdrawn"]
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        core.End("solved", "user:ann"),
+        core.Cancel("a mistake", "user:ann"),
+        EraseCustomer("0" * 32, "request"),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_the_end_of_a_session_withdraws_what_is_contested_with_all_that_was_proposed(last: Command):
+    world = contested()
+    found = conflict(world)
+    over = world.after(last)
+    assert not over.state.changes.open
+    (ended,) = over.events(ev.ConflictEnded)
+    assert (ended.conflict, ended.outcome, ended.lost) == (found.id, "withdrawn", found.proposals)
+    assert over.state.pad["limit"] == world.state.pad["limit"]
+    with pytest.raises(Refused):
+        over.after(Vote(found.id, found.proposals[0].id, "user:sue"))
 
 
 def test_a_change_voids_a_permit_that_rested_on_the_value():

@@ -14,13 +14,15 @@ from agentstate.people import commands as people
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant
 from agentstate.people.permissions import GRANTABLE, PermissionDenied, Role
-from audit import ledger, sampling, sequencer
+from audit import globallog, ledger, sampling, sequencer
 from audit.models import Gap
+from audit.proofs.drawn import Standing, look
 from sessions import commands, queries
 from sessions.models import AccessLine, AgentSession
 from sessions.queries import auditing
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, problem
+from tests.shell.attack_world import Superuser, talk
 from tests.shell.bank_world import opened
 from tests.shell.pages import read
 from tests.shell.side_by_side_world import told
@@ -277,6 +279,44 @@ def test_every_drawn_entry_links_to_its_proof():
     answer = anna.get(proof)
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
     assert AccessLine.objects.filter(reader=cast.anna().actor, kind="access.proved").count() == 2
+
+
+def whole_sample(session: UUID) -> dict[int, dict]:
+    """Every entry of a session, drawn, by seq."""
+    size = ledger.read_head(session).size
+    found = Api(cast.anna()).get(f"/audit/sample?seed=a&n={size}").json()["entries"]
+    assert len(found) == size
+    return {line["seq"]: line for line in found}
+
+
+def test_what_was_deleted_or_altered_is_drawn_and_told_with_what_the_tree_says(test_database):
+    session, superuser = opened(), Superuser(test_database)
+    commands.say(cast.cleo(), session, "Good morning")
+    grant()
+    ledger_settled()
+    before = whole_sample(session)
+    assert {line["standing"] for line in before.values()} == {"sound"}
+    assert all(line["leaf"] == line["held"] for line in before.values())
+    superuser.run("UPDATE audit_entry SET envelope = '\\x7bff' WHERE log = %s AND seq = 1", session)
+    assert {line["standing"] for line in whole_sample(session).values()} == {"unproven", "unreadable"}
+    superuser.run("DELETE FROM audit_entry WHERE log = %s AND seq = 1", session)
+    after = whole_sample(session)
+    assert (after[1]["standing"], after[1]["leaf"], after[1]["held"]) == ("missing", "", "")
+    page = read(get("audit_samples", seed="a", n=str(len(after))).content).text()
+    assert "Missing: the log has no such entry any more" in page
+
+
+def test_a_deleted_entry_is_told_by_the_leaf_that_the_kept_tree_has_of_it(test_database):
+    head, superuser = talk(300), Superuser(test_database)
+    tenant = head.tenant
+    sequencer.settle(head.log)
+    place = globallog.latest_place(head.log)
+    (before,) = look(tenant, head.log, [7], place.index, place.size).values()
+    superuser.run("UPDATE audit_entry SET envelope = envelope || ' ' WHERE log = %s AND seq = 9", head.log)
+    superuser.drop(head.log, 7)
+    after = look(tenant, head.log, [7, 8, 9], place.index, place.size)
+    assert [each.standing for each in after.values()] == [Standing.MISSING, Standing.SOUND, Standing.ALTERED]
+    assert after[7].held == before.leaf == before.held
 
 
 def ledger_settled() -> None:

@@ -32,6 +32,7 @@ from sessions.stores import STORES
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import CUSTOMER, opened
+from tests.shell.together import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 WORD = "Zebrafinch"
@@ -56,6 +57,10 @@ def look(token: str, name: str = "shared", peer: str = "") -> HttpResponse:
 
 def check(data: bytes) -> verify.Verdict:
     return verify.verify_proof(data, signer.vkey())
+
+
+def canonically_checked(file: Any) -> verify.Verdict:
+    return check(json.dumps(file, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def text(answer: HttpResponse) -> str:
@@ -222,7 +227,7 @@ def test_the_api_shares_lists_and_takes_back():
     link = alice.post(path, {"what": "entry", "first": 1, "reason": "so", "days": 1}).json()
     assert look(link["address"].rstrip("/").rpartition("/")[2]).status_code == 200
     file = alice.post(path, {"what": "field", "first": 1, "pointer": "/text", "reason": "so"}).json()
-    assert check(json.dumps(file["file"], sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()).ok
+    assert canonically_checked(file["file"]).ok
     listed = alice.get(path).json()["disclosures"]
     assert [(each["what"], each["standing"], each["opened"]) for each in listed] == [
         ("field", "file", 0),
@@ -234,6 +239,32 @@ def test_the_api_shares_lists_and_takes_back():
     problem(alice.ask("DELETE", f"{path}/{file['disclosure']['id']}"), 404, "unknown_link")
     problem(Api(cast.vera()).get(path), 403, "permission_denied")
     problem(Api(cast.charlie()).get(path), 404, "unknown_session")
+
+
+def test_the_same_key_gives_the_same_link_or_file_and_no_second_one():
+    session, alice = talked(), Api(cast.alice())
+    address = f"/sessions/{session}/disclosures"
+    wanted = {"what": "range", "first": 1, "last": 2, "reason": "case 7", "idempotency_key": "k"}
+    link, again = (alice.post(address, {**wanted, "days": 7}) for _ in range(2))
+    assert link.json()["address"] == again.json()["address"]
+    assert (link.get("Idempotency-Replayed"), again["Idempotency-Replayed"]) == (None, "true")
+    assert Disclosure.objects.count() == 1
+    assert WORD in text(look(again.json()["address"].rstrip("/").rpartition("/")[2]))
+    problem(alice.post(address, {**wanted, "days": 8}), 409, "idempotency_key_reused")
+    problem(alice.post(address, {**wanted, "days": 7, "first": 2}), 409, "idempotency_key_reused")
+    file, once_more = (alice.post(address, {**wanted, "idempotency_key": "f"}).json() for _ in range(2))
+    assert file["disclosure"]["id"] == once_more["disclosure"]["id"]
+    assert [canonically_checked(each["file"]).ok for each in (file, once_more)] == [True, True]
+    assert AccessLine.objects.filter(kind="access.proved").count() == 5  # one is the look at the link
+    bobs = Api(cast.bob()).post(address, {**wanted, "days": 7}).json()
+    assert bobs["address"] != link.json()["address"]
+
+
+def test_two_at_once_under_one_key_make_one_link():
+    session, _ = talked(), cast.alice()
+    made = at_once(*[lambda: shared(session, key="k")] * 4)
+    assert len({each.token for each in made}) == Disclosure.objects.count() == 1
+    assert sorted(each.repeated for each in made) == [False, True, True, True]
 
 
 def test_the_page_makes_a_link_tells_it_once_and_takes_it_back():

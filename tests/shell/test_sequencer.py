@@ -336,6 +336,18 @@ def test_a_log_cut_off_in_its_head_row_is_left_out_and_refused_when_asked_for(ta
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("lie", ["size = 1", "frontier = 'nonsense'", "size = 1, frontier = 'nonsense'"])
+def test_an_altered_head_row_is_refused_after_one_round_and_told_once(lie, tampering, monkeypatch, caplog):
+    log, rounds, run_once = grown(new_log()).log, [], sequencer.run_once
+    sequencer.settle(log)
+    tampering(f"UPDATE audit_head SET {lie}, dirty_since = now()")
+    monkeypatch.setattr(sequencer, "run_once", lambda *args, **said: rounds.append(1) or run_once(*args, **said))
+    with pytest.raises(signer.HeadRefused):
+        sequencer.settle(log)
+    assert (len(rounds), len(caplog.records)) in {(1, 1), (0, 0)}  # none: the global log contradicts it already
+
+
+@pytest.mark.django_db(transaction=True)
 def test_another_history_of_a_log_at_the_same_size_is_refused_when_asked_for(tampering):
     log = new_log().log
     sequencer.settle(log)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PrunePayloads, Seal
+from agentstate.engine.decide.conversation import withdrawn
 from agentstate.engine.decide.given import Given
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in, pending
+from agentstate.engine.state import SessionState, calls_in
 from agentstate.errors import NotFound, Refused
 
 ERASED = "the data subject is erased"
@@ -37,10 +38,9 @@ def customer_erased(command: EraseCustomer, state: SessionState, given: Given) -
         raise NotFound("there is no such session")
     if state.sealed == "erased":
         return []
-    withdrawn = [ev.RequestEnded(each.asked.request, "withdrawn", ERASED) for each in pending(state)]
     ended = [] if state.ended else [ev.SessionEnded(ERASED, command.by)]
     return [
-        *withdrawn,
+        *withdrawn(state, ERASED),
         *_given_up(state, ERASED),
         *ended,
         ev.SubjectErased(command.kid),

@@ -27,14 +27,10 @@ WHOLE = "state"  # as the path of a function: the whole state
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="op", forbid_unknown_fields=True):
-    """The base of all steps."""
-
-    def applied(self, pad: Fields, functions: Functions) -> Fields:
-        """A new state. Raises CannotMigrate."""
-        raise NotImplementedError
+    """What all steps have in common. Each has `applied(pad, functions)` too: a new state, or CannotMigrate."""
 
     @property
-    def inverse(self) -> Step | None:
+    def inverse(self) -> AnyStep | None:
         """The step that takes this one back, if there is one."""
         return None
 
@@ -68,7 +64,7 @@ class Rename(Step, frozen=True, tag="rename"):
         return walking.at_parents(pad, tuple(above), change)
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> AnyStep:
         *above, name = names_of(self.path)
         return Rename(path_of((*above, self.to)), name)
 
@@ -103,7 +99,7 @@ class Move(Step, frozen=True, tag="move"):
         return walking.put_in(walking.taken_out(pad, names, self.tidy), to, value, self.to)
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> AnyStep:
         return Move(self.to, self.path, tidy=True)
 
     @property
@@ -129,7 +125,7 @@ class Default(Step, frozen=True, tag="default"):
         return walking.at_parents(pad, tuple(above), lambda fields: {name: self.value, **fields})
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> AnyStep:
         return Drop(self.path)
 
     @property
@@ -175,7 +171,7 @@ class Split(Step, frozen=True, tag="split"):
         return walking.at_parents(pad, tuple(above), change)
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> AnyStep:
         *above, name = names_of(self.path)
         return Join(path_of((*above, name)), self.by, self.to)
 
@@ -209,7 +205,7 @@ class Join(Step, frozen=True, tag="join"):
         return walking.at_parents(pad, tuple(above), change)
 
     @property
-    def inverse(self) -> Step:
+    def inverse(self) -> AnyStep:
         return Split(self.path, self.by, self.parts)
 
     @property
@@ -252,7 +248,7 @@ class Convert(Step, frozen=True, tag="function"):
             raise CannotMigrate(self.path, self.name, f"it failed ({type(error).__name__})") from None
 
     @property
-    def inverse(self) -> Step | None:
+    def inverse(self) -> AnyStep | None:
         return Convert(self.path, self.inverse_name, self.name) if self.inverse_name else None
 
     @property

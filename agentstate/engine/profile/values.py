@@ -28,11 +28,7 @@ class BadValue(Invalid):
 
 
 class Kind(msgspec.Struct, frozen=True, tag_field="is", forbid_unknown_fields=True):
-    """The base of the kinds: each says of a value why it is none of its own, or nothing."""
-
-    def fault(self, value: object) -> str:
-        """What is wrong with `value`, empty when nothing is."""
-        raise NotImplementedError
+    """The base of the kinds: each has `fault(value)`, which says why a value is none of its own, or nothing."""
 
 
 class Choice(Kind, frozen=True, tag="choice"):

@@ -8,11 +8,13 @@ from rest_framework import serializers
 
 from agentstate.people.grants import MAX_REASON, MOST_SESSIONS
 from agentstate.people.permissions import GRANTABLE
+from audit.proofs.drawn import Standing
 from sessions.access import Kind
 from sessions.api.shapes.fields import ExactChoice, ExactText, ShortList, Strict, choices
 
 ACCESS_KIND = choices(kind.value for kind in Kind)
 GRANT_KIND = choices(kind.value for kind in GRANTABLE)
+ENTRY_STANDING = choices(each.value for each in Standing)
 
 
 class AccessEntry(serializers.Serializer[Any]):
@@ -52,9 +54,14 @@ class StaffPage(serializers.Serializer[Any]):
 class SampledEntry(serializers.Serializer[Any]):
     session = serializers.UUIDField()
     seq = serializers.IntegerField()
-    kind = serializers.CharField()
-    at = serializers.CharField()
-    leaf = serializers.CharField(help_text="SHA-256 of the leaf, in hexadecimal")
+    kind = serializers.CharField(help_text="empty where the entry is missing or unreadable")
+    at = serializers.CharField(help_text="empty likewise")
+    leaf = serializers.CharField(help_text="SHA-256 of the leaf that is stored, in hexadecimal; empty when none is")
+    standing = serializers.ChoiceField(
+        choices=ENTRY_STANDING,
+        help_text="whether the log's tree, under the signed head, has this leaf here",
+    )
+    held = serializers.CharField(help_text="the leaf that the tree has here; empty where it can no longer be told")
 
 
 class SampledLog(serializers.Serializer[Any]):

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import ExactChoice, ExactText, Strict, choices
+from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
 from sessions.api.shapes.proofs import Proof
 from sessions.api.shapes.values import ExactNumber
 from sessions.commands.disclosures import LONGEST_POINTER, LONGEST_REASON, MOST_DAYS
@@ -28,6 +28,7 @@ class Disclose(Strict):
     days = ExactNumber(
         required=False, min_value=0, max_value=MOST_DAYS, help_text="until the link ends; 0, or without it: a file"
     )
+    idempotency_key = Key()
 
 
 class Disclosure(serializers.Serializer[Any]):
@@ -52,5 +53,7 @@ class Disclosures(serializers.Serializer[Any]):
 
 class Disclosed(serializers.Serializer[Any]):
     disclosure = Disclosure()
-    address = serializers.CharField(allow_null=True, help_text="of the link; it is told once")
+    address = serializers.CharField(
+        allow_null=True, help_text="of the link; told now, and again for the same idempotency key"
+    )
     file = Proof(allow_null=True, help_text="the document, where no link was asked for")

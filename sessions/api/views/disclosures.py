@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from audit.tlog import canonical
 from sessions.api.parameters import identifier
 from sessions.api.shapes import disclosures as forms
-from sessions.api.views.base import READING, SESSION, WRITING, answers, shown, valid
+from sessions.api.views.base import READING, REPLAYED, SESSION, WRITING, answers, shown, valid
 from sessions.commands import disclosures as commands
 from sessions.disclosing import UnknownLink, What
 from sessions.queries import disclosures as queries
@@ -43,13 +43,13 @@ class Disclosures(APIView):
     )
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.Disclose, request)
-        del wanted["key"]
         what = What(wanted.pop("what"))
         made = commands.disclose(request.user, identifier(session, UnknownSession), what, **wanted)
         body: dict[str, Any] = {"disclosure": shown(forms.Disclosure, queries.line(made.row))}
         address = request.build_absolute_uri(reverse("shared", args=[made.token])) if made.token else None
         file = None if made.token else canonical.loads(made.document)
-        return Response({**body, "address": address, "file": file}, status=201)
+        headers = {REPLAYED: "true"} if made.repeated else None
+        return Response({**body, "address": address, "file": file}, status=201, headers=headers)
 
 
 class OneDisclosure(APIView):

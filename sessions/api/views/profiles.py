@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 from uuid import UUID
 
@@ -56,14 +57,14 @@ class ProfileEntries(APIView):
         return page("entries", forms.ProfileEntry, lines, limit, key="seq")
 
 
-class _Change(APIView):
+class _Change(APIView, ABC):
     """The base of all changes: the body as arguments of a command, and what the command wrote."""
 
     shape: type[shapes.Strict]
 
+    @abstractmethod
     def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
         """Carry out the command."""
-        raise NotImplementedError
 
     def answer(self, request: Request, customer: str) -> Response:
         """The receipt; the first one again for a repeated command, with a header that says so."""
