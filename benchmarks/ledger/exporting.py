@@ -39,6 +39,7 @@ SPEED, SIZE, MEMORY = Goal(0.5, at_least=True), Goal(6.0, at_least=False), Goal(
 SAID = "I have moved the nine hundred dollars from your savings account to your checking account, as you asked. " * 2
 BUILD = """
 import resource, sys
+from pathlib import Path
 import django
 django.setup()
 from sessions.exports import building, packing
@@ -47,7 +48,12 @@ while mine := building.claim(sys.argv[1]):
     building.build(*mine)
 made = Export.objects.get(pk=sys.argv[1])
 assert made.state == "done", (made.state, made.problem)
-print(sum(map(len, packing.pack(made)[1])), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+size = sum(map(len, packing.pack(made)[1]))
+if sys.platform == "linux":  # there ru_maxrss counts what the process was before exec: its parent, at its greatest
+    (most,) = [line.split()[1] for line in Path("/proc/self/status").read_text().splitlines() if line[:6] == "VmHWM:"]
+else:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+print(size, most)
 """
 
 
