@@ -32,7 +32,20 @@ def _ended_request(data: Data, tool: str) -> Sentence:
     return Sentence(f"Request closed: {word.lower()}", data.get("because", ""))
 
 
+def _granted(data: Data, tool: str) -> Sentence:
+    times = "once" if data["uses"] == 1 else f"{data['uses']} times at most"
+    return Sentence(
+        f"Let through from now on: {plain(data['tool']).lower()}", f"{times}. {data.get('reason', '')}".strip(), "p"
+    )
+
+
+def _taken_back(data: Data, tool: str) -> Sentence:
+    return Sentence("Asked about again from now on", data.get("reason", ""), "p")
+
+
 TELL: dict[str, Tell] = {
+    "grant.given": _granted,
+    "grant.revoked": _taken_back,
     "approval.requested": _requested,
     "decision.made": _decided,
     "request.claimed": _claimed,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
 
 from agentstate.engine.charts.chart import Chart
+from agentstate.engine.looping.settings import Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.migrating.catalogue import Catalogue
@@ -44,6 +45,7 @@ class Given(msgspec.Struct, frozen=True):
     new_id: Callable[[], str]
     tools: Mapping[str, ToolFacts]
     policy: Policy
+    zone: tzinfo = UTC  # by whose clock rules read `time`
     memory: Remembering = Remembering()
     counter: Counter = ESTIMATE
     chart: Chart | None = None  # the one that a session without a chart begins with
@@ -53,5 +55,7 @@ class Given(msgspec.Struct, frozen=True):
     ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
     idle: int = 0  # seconds that a session may wait for its customer before it expires; 0: for ever
     person: tuple[str, ...] = PHRASES  # in a customer's words, they ask for a person
+    loop: Looping = Looping()  # what bounds the agent's loop
+    prices: Mapping[str, Price] = {}  # of models, by the name under which they are asked
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps

@@ -1,4 +1,4 @@
-"""What policy says of a call on today's values. The model has no part in it."""
+"""What policy says of a call on today's values, and whether a grant lets it through. The model has no part in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
+from agentstate.engine.policy.granted import Asked, let_through
+from agentstate.engine.policy.tally import today
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
@@ -16,17 +19,58 @@ UNKNOWN_RISK = "How risky this call is could not be told."
 
 
 def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> Verdict:
-    """The strictest verdict on `call` as it would run now, made stricter by what its customer wants."""
-    values = {
-        "arguments": call.arguments,
-        "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
-        "history": {"refusals": state.refusals, "calls": state.proposed, "messages": state.messages},
-        "session": {"agent": state.opened.agent, "channel": state.opened.channel} if state.opened else {},
-    }
+    """The strictest verdict on `call` as it would run now, made stricter by what its customer wants; or that somebody
+    granted it for what follows.
+    """
+    verdict, values = policy_on(state, call, facts, given)
+    if not state.grants:
+        return verdict
+    return let_through(verdict, state.grants, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at))
+
+
+def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> tuple[Verdict, dict[str, Any]]:
+    """The verdict without grants, and the values that rules read."""
+    values = values_of(state, call, given)
     verdict = _at_least(evaluate(given.policy, call.tool, facts.effect, values), facts, values)
     if call.tool == PLAN and verdict.gate != "allow":
         verdict = _with_calls(verdict, state, call, given)
-    return tightened(verdict, state.user.tightenings, call.tool, values)
+    return tightened(verdict, state.user.tightenings, call.tool, values), values
+
+
+def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
+    """What rules read, by guards.NAMES; docs/policy.md says what each holds."""
+    opened, at = state.opened, given.at.astimezone(given.zone)
+    tally = today(state.tally, stamp(given.at))
+    return {
+        "arguments": call.arguments,
+        "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
+        "history": {
+            "refusals": state.refusals,
+            "calls": state.proposed,
+            "messages": state.messages,
+            "runs": state.runs,
+            "today": {"calls": tally.calls, "moved": tally.moved},
+        },
+        "session": {"agent": opened.agent, "channel": opened.channel, "topic": opened.topic} if opened else {},
+        "customer": {**_customer(state), "id": opened.customer} if opened else {},
+        "agent": {"name": opened.agent} if opened else {},
+        "time": {
+            "hour": at.hour,
+            "minute": at.minute,
+            "weekday": at.isoweekday(),
+            "date": f"{at:%Y-%m-%d}",
+            "zone": str(given.zone),
+        },
+    }
+
+
+def _customer(state: SessionState) -> dict[str, Any]:
+    """What the session knows of its customer: their preferences by name, and what they agreed to be known for."""
+    preferences = state.user.view.get("preferences", {})
+    return {
+        "preferences": {name: found["value"] for name, found in preferences.items()},
+        "consents": list(state.user.consents),
+    }
 
 
 def _at_least(verdict: Verdict, facts: ToolFacts, values: dict[str, Any]) -> Verdict:
@@ -47,7 +91,7 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     (a reference) cannot be read by a rule, and counts as the highest tier.
     """
     of_calls = [
-        _of_plan(at, verdict_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given))
+        _of_plan(at, policy_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)[0])
         for at, written in enumerate(plan.arguments["calls"])
         if (tool := written.get("_tool")) in given.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None

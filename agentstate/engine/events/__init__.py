@@ -35,6 +35,16 @@ from agentstate.engine.events.changes import (
 from agentstate.engine.events.charts import ChartMoved, Shift
 from agentstate.engine.events.data import DataAdded
 from agentstate.engine.events.goals import GoalSource, GoalsSet
+from agentstate.engine.events.grants import GrantGiven, GrantRevoked
+from agentstate.engine.events.looping import (
+    CircleNoticed,
+    MessageQueued,
+    MessageRefused,
+    RunGranted,
+    RunInterrupted,
+    RunStopped,
+    StopCode,
+)
 from agentstate.engine.events.memory import ItemPinned, ItemRated, ItemUnpinned, SummaryMade, SummaryRequested
 from agentstate.engine.events.plans import (
     CallDelegated,
@@ -74,6 +84,7 @@ from agentstate.engine.events.session import (
     SessionSealed,
     Span,
 )
+from agentstate.engine.events.supervision import Asked as PersonAsked
 from agentstate.engine.events.supervision import (
     DroppedFor,
     GuidanceGiven,
@@ -85,7 +96,6 @@ from agentstate.engine.events.supervision import (
     SessionTakenOver,
     WorkAssigned,
 )
-from agentstate.engine.events.supervision import Asked as PersonAsked
 from agentstate.engine.events.talk import (
     ReferenceCorrected,
     TalkDeclared,
@@ -114,6 +124,12 @@ AnyEvent = (
     | MessageAdded
     | RunStarted
     | RunRested
+    | RunStopped
+    | RunGranted
+    | RunInterrupted
+    | CircleNoticed
+    | MessageQueued
+    | MessageRefused
     | ModelRequested
     | ModelAnswered
     | ModelFailed
@@ -121,6 +137,8 @@ AnyEvent = (
     | CallRefused
     | ApprovalRequested
     | DecisionMade
+    | GrantGiven
+    | GrantRevoked
     | RequestClaimed
     | RequestReleased
     | RequestEnded
@@ -221,18 +239,25 @@ __all__ = [
     "CallsDropped",
     "ChartMoved",
     "CheckpointNamed",
+    "CircleNoticed",
     "ConflictEnded",
     "ConflictOpened",
     "DataAdded",
     "DecisionKind",
     "DecisionMade",
     "Dropped",
+    "DroppedFor",
     "Event",
     "Evidence",
     "ForkPromoted",
     "GoalSource",
+    "GrantGiven",
+    "GrantRevoked",
     "GoalsSet",
+    "GuidanceGiven",
     "Heard",
+    "HumanRequested",
+    "HumanWithdrawn",
     "InstanceOpened",
     "ItemPinned",
     "ItemRated",
@@ -240,11 +265,15 @@ __all__ = [
     "Lasting",
     "MessageAdded",
     "MessageDrafted",
+    "MessageQueued",
+    "MessageRefused",
     "ModelAnswered",
+    "ModelDropped",
     "ModelFailed",
     "ModelRequested",
     "Outcome",
     "PayloadPruned",
+    "PersonAsked",
     "PlanCommitted",
     "PlanProposed",
     "PlanSource",
@@ -255,26 +284,33 @@ __all__ = [
     "RequestReleased",
     "Role",
     "RoundEnded",
+    "RunGranted",
+    "RunInterrupted",
     "RunRested",
     "RunStarted",
+    "RunStopped",
     "SessionCancelled",
     "SessionEnded",
     "SessionExpired",
     "SessionFailed",
     "SessionForked",
+    "SessionHandedBack",
     "SessionOpened",
+    "SessionPassedOn",
     "SessionPaused",
     "SessionReopened",
     "SessionResumed",
     "SessionRolledBack",
     "SessionSealed",
     "SessionSuperseded",
+    "SessionTakenOver",
     "Shift",
     "Shown",
     "Span",
     "StateChanged",
     "StateMigrated",
     "StatePruned",
+    "StopCode",
     "SubjectErased",
     "SummaryMade",
     "SummaryRequested",
@@ -295,17 +331,8 @@ __all__ = [
     "UserAdapted",
     "ValueProposed",
     "ValueProved",
-    "DroppedFor",
-    "PersonAsked",
-    "GuidanceGiven",
-    "HumanRequested",
-    "HumanWithdrawn",
-    "ModelDropped",
-    "SessionHandedBack",
-    "SessionPassedOn",
-    "SessionTakenOver",
-    "WorkAssigned",
     "VoteCast",
+    "WorkAssigned",
     "Write",
     "decode",
     "digest",

@@ -37,6 +37,7 @@ class Adaptation(msgspec.Struct, frozen=True):
     parameters: dict[str, int] = {}
     tightenings: tuple[Tightening, ...] = ()
     mappings: tuple[str, ...] = ()
+    consents: tuple[str, ...] = ()  # purposes that the customer agreed to, of those that the agent works for
 
     @property
     def digest(self) -> str:
@@ -45,6 +46,7 @@ class Adaptation(msgspec.Struct, frozen=True):
         Empty when nothing changes one.
         """
         parts = (self.view, self.instructions, self.parameters, self.tightenings, self.mappings)
+        parts = (*parts, self.consents) if self.consents else parts
         return digest(self.declared, *parts) if any(parts) else ""
 
 

@@ -22,8 +22,9 @@ from agentstate.engine.guards.syntax import Apply, Node, parse, walk
 from agentstate.errors import Invalid
 
 MAX_LENGTH = 2_000  # characters of one expression
-NAMES = ("arguments", "state", "history", "session", "event")
-_NOTHING: dict[str, Any] = {}
+NAMES = ("arguments", "state", "history", "session", "event", "customer", "agent", "time")
+OF_GRANTS = (*NAMES, "granted")  # what the limit of a grant reads: also the arguments of the call that was approved
+NOTHING: dict[str, dict[str, Any]] = {name: {} for name in OF_GRANTS}
 
 _IN = cel.CelExtension(
     "statechart", [cel.FunctionDecl("In", [cel.Overload("in_state", cel.Type.BOOL, [cel.Type.STRING], False)])]
@@ -61,7 +62,7 @@ def compiled(expression: str) -> Any:
 
 def holds(expression: str, values: Mapping[str, Any]) -> bool:
     """Whether `expression` is true of `values` (keys among NAMES). Raises BadGuard or UnreadableGuard."""
-    return answered(expression, NAMES, {name: values.get(name, _NOTHING) for name in NAMES})
+    return answered(expression, NAMES, {name: values.get(name, NOTHING[name]) for name in NAMES})
 
 
 @lru_cache(maxsize=4096)

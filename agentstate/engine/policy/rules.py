@@ -71,6 +71,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     version: int
     rules: tuple[Rule, ...]
+    zone: str = "UTC"  # by whose clock rules read `time`: a name of the IANA time zone database
 
     @property
     def reference(self) -> str:
@@ -102,7 +103,7 @@ def _check(rule: Rule) -> None:
     try:
         guards.compiled(rule.when)
         if rule.sticky is not None and rule.sticky.limit:
-            guards.compiled(rule.sticky.limit)
+            guards.must_ask(guards.expressed(rule.sticky.limit, guards.OF_GRANTS))
         for path in rule.evidence:
             scratchpad.parts(path)
     except Invalid as error:
@@ -119,6 +120,8 @@ def _faults(rule: Rule) -> Iterator[str]:
         yield "a tool has a name"
     if (rule.gate == "hold") > (rule.hold > 0):
         yield "gate hold needs hold, in seconds"
+    if rule.sticky is not None and rule.quorum > 1:
+        yield "what takes several people each time is not granted by one: sticky or quorum"
     if rule.gate == "allow" and (rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky):
         yield "gate allow asks nobody: hold, reviewers, four_eyes, chain and sticky need another gate"
     for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):

@@ -63,7 +63,7 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
         reasons=_each(verdict.reasons for verdict in verdicts),
         retype=_each(verdict.retype for verdict in verdicts),
         chain=tuple(step for step in _chain(verdicts) if step.after < expires_in),
-        sticky=_offered_by_all([verdict.sticky for verdict in asking]),
+        sticky=_offered_by_all(asking),
     )
 
 
@@ -81,10 +81,12 @@ def _groups_at(verdict: Verdict, waited: int) -> tuple[Names, ...]:
     return next((step.reviewers for step in reversed(verdict.chain) if step.after <= waited), verdict.reviewers)
 
 
-def _offered_by_all(offers: Sequence[Sticky | None]) -> Sticky | None:
-    """The narrowest of the offers, with every limit; None when one of those that ask offers none."""
-    made = [offer for offer in offers if offer is not None]
-    if not made or len(made) < len(offers):
+def _offered_by_all(asking: Sequence[Verdict]) -> Sticky | None:
+    """The narrowest of the offers, with every limit; None when one of those that ask offers none, or several people are
+    wanted.
+    """
+    made = [verdict.sticky for verdict in asking if verdict.sticky is not None and verdict.quorum == 1]
+    if not made or len(made) < len(asking):
         return None
     limits = dict.fromkeys(offer.limit for offer in made if offer.limit)
     return Sticky(

@@ -110,6 +110,7 @@ def adapt(profile: ProfileState, declared: Declaration, at: str) -> Adaptation:
         parameters=parameters,
         tightenings=tuple(_tightening(m.name, m.threshold, f.value) for m, f in applied if m.threshold is not None),
         mappings=tuple(mapping.name for mapping, _ in applied),
+        consents=tuple(name for name in declared.uses if name in profile.consents and agreed(profile, declared, name)),
     )
 
 

@@ -16,8 +16,21 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
-from agentstate.engine.state import calls, conversation, goals, memory, plans, requests, runs, schema, subjects, timers
-from agentstate.engine.state import supervision
+from agentstate.engine.state import (
+    calls,
+    conversation,
+    goals,
+    grants,
+    looping,
+    memory,
+    plans,
+    requests,
+    runs,
+    schema,
+    subjects,
+    supervision,
+    timers,
+)
 from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
 from agentstate.engine.state.calls import KEPT_CALLS
@@ -53,8 +66,8 @@ __all__ = [
     "fold",
     "foresee",
     "from_parts",
-    "may_begin",
     "from_snapshot",
+    "may_begin",
     "pending",
     "to_parts",
     "to_snapshot",
@@ -107,6 +120,12 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.DataAdded: data_added,
     ev.RunStarted: runs.run_started,
     ev.RunRested: runs.run_rested,
+    ev.RunStopped: looping.run_stopped,
+    ev.RunGranted: looping.run_granted,
+    ev.RunInterrupted: looping.run_interrupted,
+    ev.CircleNoticed: looping.circle_noticed,
+    ev.MessageQueued: looping.message_queued,
+    ev.MessageRefused: looping.message_refused,
     ev.ModelRequested: runs.model_requested,
     ev.ModelAnswered: runs.model_answered,
     ev.ModelFailed: runs.model_failed,
@@ -120,6 +139,8 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.RequestClaimed: requests.request_claimed,
     ev.RequestReleased: requests.request_released,
     ev.RequestEnded: requests.request_ended,
+    ev.GrantGiven: grants.grant_given,
+    ev.GrantRevoked: grants.grant_revoked,
     ev.UserAdapted: users.user_adapted,
     ev.ChartMoved: chart_moved,
     ev.StateMigrated: schema.state_migrated,

@@ -14,6 +14,10 @@ from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, CallStatus, RequestStatus, move
+from agentstate.engine.looping.circles import mark_of
+from agentstate.engine.looping.held import marked, used
+from agentstate.engine.looping.settings import ANSWER
+from agentstate.engine.state import grants
 from agentstate.engine.state.rounds import is_told_later, place_of
 from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.state.subjects import kid_of_instance
@@ -24,15 +28,19 @@ _json = msgspec.json.Encoder(decimal_format="number")
 
 
 def call_allowed(state: SessionState, event: ev.CallAllowed, at: str) -> SessionState:
+    state = grants.used(state, event.call, event.rule)
     return moved(state, event.call, CallMove.ALLOW, tier=event.tier, rule=event.rule, policy=event.policy)
 
 
 def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> SessionState:
     state = moved(state, event.call, CallMove.REFUSE)
+    if state.calls[event.call].tool == ANSWER:
+        state = replace(state, loop=replace(state.loop, misfits=state.loop.misfits + 1))
     return told(state, event.call, {"status": "error", "error": event.reason, "code": event.code})
 
 
 def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
+    state = grants.used(grants.set_going(state, event, at), event.call, event.rule)
     if event.call not in state.calls:
         state = _taken_up(state, event)
     return moved(
@@ -59,6 +67,8 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         CallStatus.READY,
         instance=instance,
         round=state.plans.round,
+        rule=event.rule,
+        policy=event.policy,
         kid=kid_of_instance(state.plans, instance),
         activity=event.activity,
     )
@@ -69,6 +79,8 @@ def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> Sessi
     if event.call in state.versions.late:
         return late_result(state, event)
     edited = _was_edited(state, event.call)
+    if (how := event.answered) is not None:
+        state = replace(state, loop=used(state.loop, how.input_tokens + how.output_tokens, how.micros))
     state = moved(state, event.call, CallMove.RETURN)
     if event.output_path is not None and not state.calls[event.call].round:  # a plan's outputs are the round's
         state = replace(state, pad=scratchpad.write(state.pad, event.output_path, event.result))
@@ -107,8 +119,10 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
     if is_told_later(state.plans, call_id):
         return state
     text = _json.encode(answer).decode()
-    item = Item(seq=state.seq, role="tool", text=text, by=state.calls[call_id].tool, call=call_id)
-    return replace(state, items=added(state.items, item), owes=not state.ended)
+    call = state.calls[call_id]
+    item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id)
+    loop = marked(state.loop, mark_of(call.tool, call.arguments, text))
+    return replace(state, items=added(state.items, item), owes=not state.ended, loop=loop)
 
 
 def trimmed(state: SessionState) -> SessionState:

@@ -20,6 +20,7 @@ from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.state import changes, subjects
+from agentstate.engine.state.looping import ended
 from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
@@ -53,6 +54,8 @@ STAYS: Mapping[str, str] = {
     "runs": "it counts what happened",
     "refused": "a person refused, and still does",
     "refusals": "a person refused, and still does",
+    "tally": "it counts what happened",
+    "settled": "a person answered, and it still holds",
     "user": "what is known of the customer is theirs, in all sessions",
     "versions": "checkpoints are of the log",
     "cause": "a fact",
@@ -62,8 +65,9 @@ MADE_ANEW: Mapping[str, str] = {
     "items": "words stay, what was called since goes",
     "calls": "as they stood, the open ones withdrawn",
     "requests": "decisions stay, what waited is withdrawn",
+    "grants": "they are of an older epoch",
     "run": "the run is over",
-    "steps_in_run": "the run is over",
+    "loop": "what was used stays used and who waits to be heard still does; the run is over",
     "owes": "the agent owes an answer if it did then, or if the customer has the last word",
     "asking": "what is answered now is of an older epoch",
     "model_attempt": "nothing is asked",
@@ -114,6 +118,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
         changes=changes.put_back(state.changes, older.changes),
         items=(*_heard(state, event.to), *told(state, withdrawn, at), *noted(state, event, at)),
         owes=_owes(state, older, withdrawn),
+        loop=replace(ended(state.loop, at), marks=(), noticed=()),
         versions=_versions(state, event, at),
     )
 
@@ -133,13 +138,13 @@ def resting(state: SessionState) -> SessionState:
     return replace(
         state,
         run="",
-        steps_in_run=0,
         asking="",
         model_attempt=0,
         model_retry_at="",
         failure="",
         plans=plans,
         chart=chart,
+        grants={},
         timers={},
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -12,9 +12,12 @@ from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
+from agentstate.engine.looping.held import Loop
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
 from agentstate.engine.migrating.in_force import InForce
+from agentstate.engine.policy.granted import Grant
+from agentstate.engine.policy.tally import Tally
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
@@ -62,6 +65,7 @@ class Request(msgspec.Struct, frozen=True):
     ended_at: str = ""
     because: str = ""
     kid: str = ""  # as its call's
+    assigned_to: str = ""  # who is to see to it
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
     claimed_from: str = ""  # who was on it before them and lost it to them
 
@@ -69,6 +73,16 @@ class Request(msgspec.Struct, frozen=True):
     def arguments(self) -> dict[str, Any]:
         """The arguments as they stand: edited by a person, else as the model proposed them."""
         return self.asked.arguments if self.approved_arguments is None else self.approved_arguments
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """A call that came to an end without being run: a person answered in its place, or nobody decided in time. The same
+    call again is refused with what was said then, and nobody is asked.
+    """
+
+    mark: str  # digest of tool and arguments
+    how: Literal["responded", "expired"]
+    answer: str = ""
 
 
 class SessionState(msgspec.Struct, frozen=True):
@@ -94,13 +108,16 @@ class SessionState(msgspec.Struct, frozen=True):
     goals: Goals = Goals()
     run: str = ""
     runs: int = 0
-    steps_in_run: int = 0
     owes: bool = False  # the agent owes an answer to what was said or returned
     asking: str = ""  # the open model request
     model_attempt: int = 0
     model_retry_at: str = ""
     refused: tuple[str, ...] = ()
     refusals: int = 0
+    grants: dict[str, Grant] = {}  # what approvers let through for what follows
+    tally: Tally = Tally()  # what was set going today
+    settled: tuple[Settled, ...] = ()  # calls about which nobody is asked again
+    loop: Loop = Loop()  # what the agent's loop has used, and what bounds it
     failure: str = ""
     paused_at: str = ""  # since when a person has it stopped; empty: it goes on
     taken_by: str = ""  # who speaks instead of the agent: a person, or desk.QUEUE for nobody yet; empty: the agent does

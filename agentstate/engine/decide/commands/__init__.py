@@ -9,6 +9,8 @@ from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Pr
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
+from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
+from agentstate.engine.decide.commands.looping import Grant, Notice
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import (
     Delegated,
@@ -45,6 +47,8 @@ __all__ = [
     "Answer",
     "Arbitrate",
     "Ask",
+    "AskForPerson",
+    "Assign",
     "Begin",
     "Cancel",
     "CancelTimer",
@@ -65,11 +69,17 @@ __all__ = [
     "Fit",
     "Fork",
     "GiveUp",
+    "Grant",
+    "GrantSame",
+    "HandBack",
     "InstanceGiven",
     "Migrate",
     "Name",
     "NoAnswer",
+    "NoPersonNeeded",
+    "Notice",
     "Open",
+    "PassOn",
     "Pause",
     "Pin",
     "Promote",
@@ -83,6 +93,7 @@ __all__ = [
     "Rest",
     "Resume",
     "Return",
+    "RevokeGrant",
     "Ring",
     "Rollback",
     "Say",
@@ -91,19 +102,14 @@ __all__ = [
     "SetTimer",
     "SetTopic",
     "Signal",
+    "Speak",
     "Summarise",
     "Supersede",
+    "TakeOver",
     "TakeTask",
     "Triggered",
     "Unpin",
     "Vote",
-    "Wind",
-    "AskForPerson",
-    "Assign",
-    "HandBack",
-    "NoPersonNeeded",
-    "PassOn",
-    "Speak",
-    "TakeOver",
     "Whisper",
+    "Wind",
 ]

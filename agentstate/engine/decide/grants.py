@@ -1,0 +1,132 @@
+"""Grants for what follows: given by who approved, where the rule offers it; taken back by whoever may decide."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
+from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.policy import HIGHEST_TIER, Sticky
+from agentstate.engine.policy.granted import holds_at
+from agentstate.engine.state import Request, SessionState
+from agentstate.errors import Invalid, NotFound, Refused
+
+MAX_REASON = 2_000
+
+
+class NoGrantOffered(Refused):
+    """The rules do not offer to let the same through for what follows."""
+
+    code = "no_grant_offered"
+
+
+class UnknownGrant(NotFound):
+    """There is no such grant in this session."""
+
+    code = "unknown_grant"
+
+
+class GrantOver(Refused):
+    """This grant lets nothing through any more."""
+
+    code = "grant_over"
+
+
+def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The grant, bound to what was approved and to what the rules offered then and offer now."""
+    must_live(state)
+    request = state.requests.get(command.request)
+    if request is None:
+        raise UnknownRequest()
+    if request.status not in (RequestStatus.APPROVED, RequestStatus.EDITED) or command.by not in request.approvals:
+        raise DecisionNotAllowed("only who approved it may grant the same for what follows")
+    _must_be_entitled(command.may, request.asked.tier)
+    offer = _offer(state, request, given)
+    if any(grant.request == command.request and holds_at(grant, given.at) for grant in state.grants.values()):
+        raise NoGrantOffered("it is granted already")
+    asked, terms = request.asked, request.asked.terms
+    assert terms is not None
+    return [
+        ev.GrantGiven(
+            grant=given.new_id(),
+            request=command.request,
+            call=asked.call,
+            tool=asked.tool,
+            rule=asked.rule,
+            policy=asked.policy,
+            gate=terms.gate,
+            tier=asked.tier,
+            reviewers=terms.reviewers,
+            four_eyes=terms.four_eyes,
+            retype=terms.retype,
+            arguments=request.arguments,
+            scope=offer.scope,
+            until=stamp(given.at + timedelta(seconds=_within(command.seconds, offer.seconds, "seconds"))),
+            uses=_within(command.uses, offer.uses, "uses"),
+            limit=offer.limit,
+            by=command.by,
+            reason=_reason(command.reason),
+            activity=asked.activity,
+        )
+    ]
+
+
+def offered(state: SessionState, request: Request) -> Sticky | None:
+    """What may be granted for what follows a request that was let through in this epoch; None: nothing."""
+    asked = request.asked
+    if asked.terms is None or asked.quorum > 1 or request.kid or state.versions.is_draft:
+        return None
+    return asked.terms.sticky
+
+
+def _offer(state: SessionState, request: Request, given: Given) -> Sticky:
+    """What was offered with the request, as far as today's policy still offers it."""
+    then, call, facts = (
+        offered(state, request),
+        state.calls.get(request.asked.call),
+        given.tools.get(request.asked.tool),
+    )
+    now = policy_on(state, call, facts, given)[0].sticky if call is not None and facts is not None else None
+    if then is None or now is None:
+        raise NoGrantOffered()
+    if then.limit != now.limit or then.scope != now.scope:
+        raise NoGrantOffered("policy has changed since it was asked about")
+    return Sticky(then.scope, min(then.seconds, now.seconds), min(then.uses, now.uses), then.limit)
+
+
+def _within(wanted: int | None, offer: int, field: str) -> int:
+    if wanted is None:
+        return offer
+    if not 1 <= wanted <= offer:
+        raise Invalid(f"got {wanted}, want 1 to {offer}", field=field)
+    return wanted
+
+
+def revoked(command: RevokeGrant, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The end of a grant. What it let through and has not begun is gated anew when it begins."""
+    grant = state.grants.get(command.grant)
+    if grant is None:
+        raise UnknownGrant()
+    if not command.may:
+        raise DecisionNotAllowed("a grant is taken back by who may decide", permission="decide")
+    if grant.revoked_by:
+        raise GrantOver(f"{grant.revoked_by} has taken it back")
+    return [ev.GrantRevoked(command.grant, command.by, _reason(command.reason))]
+
+
+def _reason(text: str) -> str:
+    if len(text) > MAX_REASON:
+        raise Invalid(f"{len(text)} characters, {MAX_REASON} allowed", field="reason")
+    return text.strip()
+
+
+def _must_be_entitled(may: frozenset[str], tier: int) -> None:
+    needed = "decide_tier3" if tier >= HIGHEST_TIER else "decide"
+    if needed not in may:
+        raise DecisionNotAllowed(f"tier {tier} needs the permission {needed}", permission=needed)

@@ -1,0 +1,113 @@
+"""What an approver granted for what follows: kept in the session's state, looked at anew whenever a call is gated.
+
+A grant lets a call through only if it is the same tool, done by the same activity, of the session's own customer; only
+while a rule still offers grants for it and asks for no more than what was passed when it was given; only before its
+end, while it has uses left, and while its limit is true of the call. If any of that cannot be read, a person is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from agentstate.engine import guards
+from agentstate.engine.instants import parse
+from agentstate.engine.policy.terms import GATES, Gate, Names, Scope
+from agentstate.engine.policy.verdict import Verdict
+
+PREFIX = "grant:"  # of the rule under which a call is let through by a grant
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """One grant. `gate` to `retype` are what the approval passed: what asks for more is asked about again. `arguments`
+    are those of the approved call, which `limit` reads as `granted`.
+    """
+
+    id: str
+    request: str
+    call: str
+    tool: str
+    rule: str
+    policy: str
+    gate: Gate
+    tier: int
+    reviewers: tuple[Names, ...]
+    four_eyes: bool
+    retype: tuple[str, ...]
+    arguments: dict[str, Any]
+    scope: Scope
+    until: str
+    uses: int
+    limit: str
+    by: str
+    at: str = ""
+    activity: str = ""
+    used: int = 0
+    revoked_by: str = ""
+    revoked_at: str = ""
+
+    @property
+    def name(self) -> str:
+        """The rule under which it lets calls through."""
+        return PREFIX + self.id
+
+
+def let_through(verdict: Verdict, grants: Mapping[str, Grant], asked: Asked) -> Verdict:
+    """`verdict`, or that a grant lets the call through."""
+    if verdict.gate == "allow" or verdict.sticky is None:
+        return verdict
+    found = next((grant for grant in grants.values() if covers(grant, verdict, asked)), None)
+    if found is None:
+        return verdict
+    why = f"{found.by} granted it for what follows request {found.request}; rule {verdict.rule}: {verdict.why}"
+    return Verdict("allow", verdict.tier, found.name, verdict.policy, why, evidence=verdict.evidence)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The call that is gated. `passed`: the rule under which it was let through already, if it was."""
+
+    tool: str
+    activity: str
+    kid: str
+    passed: str
+    values: Mapping[str, Any]
+    at: datetime
+
+
+def covers(grant: Grant, verdict: Verdict, asked: Asked) -> bool:
+    """Whether this grant lets a call through of which policy says `verdict`."""
+    offer = verdict.sticky
+    if offer is None or (asked.tool, asked.activity, asked.kid) != (grant.tool, grant.activity, ""):
+        return False
+    has_uses = grant.used < min(grant.uses, offer.uses) or asked.passed == grant.name
+    is_young = asked.at < parse(grant.at) + timedelta(seconds=offer.seconds)
+    in_force = has_uses and is_young and holds_at(grant, asked.at)
+    return in_force and not _asks_for_more(verdict, grant) and _within({grant.limit, offer.limit}, grant, asked)
+
+
+def holds_at(grant: Grant, at: datetime) -> bool:
+    """Whether nobody has taken it back and its end has not come."""
+    return not grant.revoked_by and at < parse(grant.until)
+
+
+def _asks_for_more(verdict: Verdict, grant: Grant) -> bool:
+    return (
+        GATES.index(verdict.gate) > GATES.index(grant.gate)
+        or verdict.tier > grant.tier
+        or verdict.quorum > 1
+        or verdict.four_eyes > grant.four_eyes
+        or not set(verdict.reviewers) <= set(grant.reviewers)
+        or not set(verdict.retype) <= set(grant.retype)
+    )
+
+
+def _within(limits: Iterable[str], grant: Grant, asked: Asked) -> bool:
+    """Whether the limits hold: the one it was given with, and the one that rules set today."""
+    values = {**guards.NOTHING, **asked.values, "granted": grant.arguments}
+    try:
+        return all(guards.answered(limit, guards.OF_GRANTS, values) for limit in limits if limit)
+    except (guards.BadGuard, guards.UnreadableGuard):
+        return False

@@ -1,0 +1,49 @@
+"""What events change in grants, and in what was set going today. A function an event, named like it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from agentstate.engine import events as ev
+from agentstate.engine.policy.granted import Grant
+from agentstate.engine.policy.tally import counted
+from agentstate.engine.state.session import SessionState
+
+KEPT_GRANTS = 20  # those that ended go first
+
+
+def grant_given(state: SessionState, event: ev.GrantGiven, at: str) -> SessionState:
+    shared = [name for name in Grant.__struct_fields__ if hasattr(event, name)]
+    fields: dict[str, Any] = {name: getattr(event, name) for name in shared}
+    grants = {**state.grants, event.grant: Grant(**fields, id=event.grant, at=at)}
+    while len(grants) > KEPT_GRANTS:
+        del grants[next((key for key, grant in grants.items() if _is_over(grant, at)), next(iter(grants)))]
+    return replace(state, grants=grants)
+
+
+def _is_over(grant: Grant, at: str) -> bool:
+    return bool(grant.revoked_by) or grant.used >= grant.uses or grant.until <= at
+
+
+def grant_revoked(state: SessionState, event: ev.GrantRevoked, at: str) -> SessionState:
+    revoked = replace(state.grants[event.grant], revoked_by=event.by, revoked_at=at)
+    return replace(state, grants={**state.grants, event.grant: revoked})
+
+
+def used(state: SessionState, call: str, rule: str) -> SessionState:
+    """One use of the grant that `rule` names, unless the call was let through by it already."""
+    held = state.calls.get(call)
+    grant = next((grant for grant in state.grants.values() if grant.name == rule), None)
+    if grant is None or (held is not None and held.rule == rule):
+        return state
+    return replace(state, grants={**state.grants, grant.id: replace(grant, used=grant.used + 1)})
+
+
+def set_going(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
+    """What was intended counts for the day, once: not when it is tried again, and not what only reads."""
+    call = state.calls.get(event.call)
+    if event.effect == "pure" or event.attempt > 1 or (call is not None and call.kid):
+        return state
+    return replace(state, tally=counted(state.tally, event.tool, event.arguments, at))
