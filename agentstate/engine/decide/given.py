@@ -45,7 +45,6 @@ class Given(msgspec.Struct, frozen=True):
     new_id: Callable[[], str]
     tools: Mapping[str, ToolFacts]
     policy: Policy
-    zone: tzinfo = UTC  # by whose clock rules read `time`
     memory: Remembering = Remembering()
     counter: Counter = ESTIMATE
     chart: Chart | None = None  # the one that a session without a chart begins with
@@ -59,3 +58,4 @@ class Given(msgspec.Struct, frozen=True):
     prices: Mapping[str, Price] = {}  # of models, by the name under which they are asked
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps
+    zone: tzinfo = UTC  # by whose clock rules read `time`
