@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from celery import current_app
+from django.conf import settings
 
 from agentstate import clock
 from agentstate.engine.decide import Fail
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import calls_in
 from audit import keys, ledger
-from sessions import commands, states, tasks
+from sessions import commands, live, states, tasks
 from sessions.commit import Lease
 from sessions.models import AgentSession, ApprovalRequest
 from sessions.runtime import advance, execute, leases, sweeper
 from tests import cast
+from tests.processes import eventually
 from tests.shell.bank_world import opened, say, state, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -123,3 +127,36 @@ def test_what_another_process_appended_is_seen_by_a_worker_that_remembers_the_se
     advance.advance(lease)
     assert state(session).items[-1].role == "agent"
     assert row(session).waiting_for == "customer"
+
+
+def test_hints_for_workers_that_are_not_there_do_not_pile_up(bank, monkeypatch):
+    monkeypatch.setattr(live, "MOST_WAITING", 5)
+    with current_app.pool.acquire(block=True) as broker:
+        waiting = broker.default_channel.client
+        for _ in range(20):
+            live.wake_worker()
+        eventually(lambda: waiting.llen("agentstate") >= 5)
+        eventually(lambda: live._waker._hints.empty())
+        assert waiting.llen("agentstate") <= 6
+
+
+def test_a_worker_ahead_of_the_clock_of_those_who_woke_it_does_its_work(bank):
+    """Hints live longer than clocks differ by: a worker compares their expiry with its own clock."""
+    live.wake_worker()
+    with current_app.pool.acquire(block=True) as broker:
+        waiting = broker.default_channel.client
+        eventually(lambda: waiting.llen("agentstate") >= 1)
+        hint = json.loads(waiting.lrange("agentstate", 0, 0)[0])
+    expires = datetime.fromisoformat(hint["headers"]["expires"])
+    assert expires > clock.now() + timedelta(minutes=50)
+    for each in settings.CELERY_BEAT_SCHEDULE.values():
+        assert each["options"]["expires"] >= 3600
+
+
+def test_what_piled_up_for_the_sweeper_is_done_once(bank, monkeypatch):
+    swept = []
+    monkeypatch.setattr(sweeper, "expire_due", lambda: swept.append(1))
+    monkeypatch.setattr(tasks, "_sweeps", tasks._Pace(60))
+    for _ in range(50):
+        tasks.sweep()
+    assert len(swept) == 1
