@@ -318,6 +318,7 @@ TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that
 SESSION_IDLE = env.int("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
 SNAPSHOT_EVERY = 100  # events
 STATE_CACHE_BYTES = env.int("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
+MODEL_PRICES = env.str("MODEL_PRICES", default="")  # a file with what models cost; empty: no model has a price
 AGENT_MODEL = env.str("AGENT_MODEL", default="")  # empty: the scripted model
 AGENT_BASE_URL = env.str("AGENT_BASE_URL", default="")
 AGENT_API_KEY = env.str("AGENT_API_KEY", default="")

@@ -219,4 +219,10 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "conflict.ended": _notice,
     "session.ended": _notice,
     "session.failed": _notice,
+    "run.stopped": _notice,
+    "run.granted": _notice,
+    "run.interrupted": _notice,
+    "circle.noticed": _notice,
+    "message.queued": _notice,
+    "message.refused": _notice,
 }

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import msgspec
 
+from agentstate.engine.looping.settings import ANSWER
 from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, Role, ToolSpec
 
 __all__ = [
@@ -25,8 +26,6 @@ __all__ = [
     "Usage",
 ]
 
-
-ANSWER = "answer"  # the tool by which a model gives the result of a call that it answers
 
 
 class Usage(msgspec.Struct, frozen=True):

@@ -13,19 +13,21 @@ from django.conf import settings
 
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Given, ToolFacts
+from agentstate.engine.looping.settings import ANSWER, Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
 from agentstate.engine.migrating.pruning import Reads, read_by, read_by_policy
 from agentstate.engine.plan import goals
-from agentstate.engine.schemas import private_paths
+from agentstate.engine.schemas import check_schema, private_paths
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.talk import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import state_schemas
-from sessions.agents import charts, counters
+from sessions.agents import charts, counters, prices
 from sessions.agents.model import Model, ToolSpec
+from sessions.tools import output
 from sessions.tools import registry as tools
 from sessions.tools.registry import Tool
 
@@ -78,6 +80,7 @@ class Agent(msgspec.Struct, frozen=True):
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
     scopes: tuple[str, ...] | None = None  # all that its model sees of state and data messages; None: everything
     chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
+    loop: Looping = Looping()  # what its runs may use, when it goes in circles, messages meanwhile, its output's schema
 
 
 class UnknownAgent(Invalid):
@@ -100,7 +103,16 @@ def register(agent: Agent) -> None:
     if agent.chart:
         charts.named(agent.chart)
     counters.named(agent.memory.counter)
-    _registry[agent.name] = _with_private(agent, schemas_for(agent.schema))
+    _registry[agent.name] = _with_private(_with_output(agent), schemas_for(agent.schema))
+
+
+def _with_output(agent: Agent) -> Agent:
+    """The agent, with the tool by which it gives its output where it has declared one."""
+    if agent.loop.output is None:
+        return agent
+    check_schema(agent.loop.output)
+    paths = {ANSWER: output.PATH, **agent.output_paths}
+    return msgspec.structs.replace(agent, tools=(*agent.tools, ANSWER), output_paths=paths)
 
 
 def _with_private(agent: Agent, declared: Catalogue | None) -> Agent:
@@ -162,12 +174,14 @@ def ontology_for(agent: str) -> talks.Ontology | None:
 @lru_cache
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
     """What rules need to know of the agent's tools."""
-    return {BATCH.name: BATCH, **{name: _facts(name) for name in find(agent).tools}}
+    return {BATCH.name: BATCH, **{name: _facts(name, find(agent)) for name in find(agent).tools}}
 
 
-def _facts(name: str) -> ToolFacts:
+def _facts(name: str, agent: Agent) -> ToolFacts:
     tool = tools.find(name)
     assert tool is not None
+    if name == ANSWER:
+        tool = _answering(tool, agent)
     return ToolFacts(
         name=tool.name,
         version=tool.version,
@@ -185,6 +199,12 @@ def _facts(name: str) -> ToolFacts:
     )
 
 
+def _answering(tool: Tool, agent: Agent) -> Tool:
+    """The tool that gives an output, with the agent's own schema of one."""
+    schema = agent.loop.output or {}
+    return msgspec.structs.replace(tool, arguments=schema, validator=tools.validator_of(tool.name, schema))
+
+
 def given_for(agent: str, at: datetime) -> Given:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
     found = find(agent)
@@ -200,11 +220,19 @@ def given_for(agent: str, at: datetime) -> Given:
         schemas=schemas_for(found.schema),
         reads=reads_of(agent),
         idle=idle_of(found),
+        loop=found.loop,
+        prices=prices_of(found),
         follow=found.plans == "follow",
         saved=frozenset({BATCH.name}),
         chart=charts.named(found.chart) if found.chart else None,
         charts=charts.by_reference(),
     )
+
+
+def prices_of(agent: Agent) -> Mapping[str, Price]:
+    """What models cost; an agent's own script costs nothing."""
+    models = prices.in_force().models
+    return models if agent.script is None else {agent.script.name: Price(0, 0), **models}
 
 
 def idle_of(agent: Agent) -> int:
@@ -215,7 +243,8 @@ def idle_of(agent: Agent) -> int:
 
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:
     """The agent's tools as its model sees them."""
-    found = [tools.find(name) for name in agent.tools]
+    held = [tools.find(name) for name in agent.tools]
+    found = [_answering(tool, agent) if tool is not None and tool.name == ANSWER else tool for tool in held]
     if agent.plans == "unasked":
         return tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
     specs = (ToolSpec(tool.name, _with_activities(tool), tool.arguments) for tool in found if tool is not None)

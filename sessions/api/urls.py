@@ -36,6 +36,7 @@ urlpatterns = [
     path("sessions/<str:session>/entries", sessions.Entries.as_view()),
     path("sessions/<str:session>/end", sessions.End.as_view()),
     path("sessions/<str:session>/pause", sessions.Pause.as_view()),
+    path("sessions/<str:session>/grant", sessions.Grant.as_view()),
     path("sessions/<str:session>/resume", sessions.Resume.as_view()),
     path("sessions/<str:session>/cancel", sessions.Cancel.as_view()),
     path("sessions/<str:session>/seal", privacy.Seal.as_view()),

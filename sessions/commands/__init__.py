@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
 from sessions.commands.claims import claim, keep, release
-from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, pause, resume, say, start
+from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
@@ -35,6 +35,7 @@ __all__ = [
     "fork",
     "keep",
     "name_checkpoint",
+    "grant",
     "pause",
     "promote",
     "propose_plan",

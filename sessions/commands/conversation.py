@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Literal
 from uuid import UUID, uuid5
+
+import msgspec
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.looping.settings import Limits, Whole
 from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, can, require, teams_with
 from audit import keys, ledger
-from sessions import states
+from sessions import states, versions
 from sessions.agents import registry
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, open_session, person_command
 from sessions.models import AgentSession
 from sessions.projections import Place
+from sessions.states import Loaded
 
 CHANNELS = ("phone", "chat")
+SPOKE = "the customer spoke before the run was over"
 KEYS = UUID("7a0d1d5e-2f6b-5a57-9a3a-0d2a4b7a4c11")  # namespace: the id of a session that is opened under a key
 
 
@@ -100,7 +106,53 @@ def say(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
     # To a fork nobody speaks who is the customer: what is said there is supposed, to see what would come of it.
     draft = AgentSession.objects.filter(pk=session, fork_of__isnull=False).exists()
     must_may(user, session, Permission.CHANGE_STATE if draft else Permission.SPEAK_AS_CUSTOMER)
-    return person_command(session, core.Say("customer", text, "customer"), author_of(user, key))
+    committed = person_command(session, lambda loaded: _say(loaded, text), author_of(user, key))
+    if _was_refused(committed):
+        raise core.RunUnderWay()
+    return committed
+
+
+def _say(loaded: Loaded, text: str) -> core.Say:
+    """What the customer says, with the state before the run where the agent is set to go back to that."""
+    state = loaded.state
+    if not state.run or registry.find(state.opened.agent if state.opened else "").loop.meanwhile != "rollback":
+        return core.Say("customer", text, "customer")
+    session, begun = loaded.place.id, state.loop.begun
+    older = states.as_of(session, begun)
+    found = versions.since(session, older, loaded.head.size)
+    return core.Say("customer", text, "customer", core.Rollback(begun, "customer", SPOKE, "", older, found))
+
+
+def _was_refused(committed: Committed) -> bool:
+    """Whether the agent took no message then; so too when the same command comes again."""
+    if not committed.repeated:
+        return any(isinstance(event, ev.MessageRefused) for event in committed.events)
+    entries = ledger.open_rows(ledger.read_rows(committed.session, committed.first, committed.seq))
+    return any(envelope.kind == "message.refused" for envelope, _ in entries)
+
+
+def grant(
+    user: Person,
+    session: UUID,
+    *,
+    reason: str,
+    of: Literal["run", "session"] = "run",
+    tokens: int = 0,
+    micros: int = 0,
+    steps: int = 0,
+    seconds: int = 0,
+    key: str = "",
+) -> Committed:
+    """More of what bounds the agent's loop; a run that was stopped goes on. Raises PermissionDenied, Invalid, Refused,
+    SessionOver.
+    """
+    must_may(user, session, Permission.TAKE_OVER)
+    try:
+        more = msgspec.convert([tokens, micros, steps, seconds], type=list[Whole])
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error), field="tokens") from None
+    wish = core.Grant(author_of(user).actor, reason, Limits(*more), of)
+    return person_command(session, wish, author_of(user, key))
 
 
 def pause(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:

@@ -172,7 +172,7 @@ def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterato
     for action in actions:
         if isinstance(action, core.AskModel):
             request = asking.Asking()
-            yield from (request.fitting, request.asking)
+            yield from (request.noticing, request.fitting, request.asking)
         else:
             yield partial(_command, action)
 

@@ -8,6 +8,7 @@ answer that breaks the tool's schema is sent back once with what is wrong; a sec
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -15,12 +16,13 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
 from agentstate.engine.decide import Fail, Return
+from agentstate.engine.looping.settings import cost
 from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, ToolSpec, request_digest
 from agentstate.engine.memory.sight import visible
 from agentstate.engine.scratchpad import messages, scopes
 from agentstate.engine.state import Call, SessionState, rounds
 from sessions.agents.model import ANSWER, Model, ModelAnswer
-from sessions.agents.registry import Agent
+from sessions.agents.registry import Agent, prices_of
 from sessions.tools.registry import Tool
 
 ASKED = "Answer now."
@@ -75,8 +77,16 @@ def answered(agent: Agent, tool: Tool, state: SessionState, call: Call, model: M
         input_tokens=sum(each.usage.input_tokens for each in used),
         output_tokens=sum(each.usage.output_tokens for each in used),
         repaired=len(used) > 1,
+        micros=_cost(agent, model.name, used),
     )
     return Return(call.id, call.attempt, result, answered=how)
+
+
+def _cost(agent: Agent, model: str, used: Sequence[ModelAnswer]) -> int:
+    price = prices_of(agent).get(model)
+    if price is None:
+        return 0
+    return sum(cost(price, each.usage.input_tokens, each.usage.output_tokens) for each in used)
 
 
 def _result(tool: Tool, answer: ModelAnswer) -> tuple[Any, str]:

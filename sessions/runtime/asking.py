@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 
-from agentstate.engine.decide import Ask, Fit, Summarise
+from agentstate.engine.decide import Ask, Fit, Notice, Summarise
 from agentstate.engine.decide.memory import wanted_items
+from agentstate.engine.looping.circles import circle
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Frame
@@ -29,6 +30,11 @@ class Asking:
     def __init__(self) -> None:
         self._frame: Frame | None = None
         self._built: tuple[SessionState, ModelRequest] | None = None
+
+    def noticing(self, state: SessionState) -> Notice | None:
+        """Tell the model that it goes in circles, before it is asked."""
+        found = not state.asking and circle(state.loop.marks, _agent(state).loop.repeats)
+        return Notice() if found else None
 
     def fitting(self, state: SessionState) -> Fit:
         """Make what the model is shown fit, before it is asked."""

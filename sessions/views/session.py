@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from agentstate.engine.state import SessionState
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied, can
@@ -47,6 +48,12 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "session.cancelled",
     "session.ended",
     "session.failed",
+    "run.stopped",
+    "run.granted",
+    "run.interrupted",
+    "circle.noticed",
+    "message.queued",
+    "message.refused",
     "topic.opened",
     "topic.switched",
     "topic.resumed",
@@ -91,11 +98,41 @@ def session_stop(request: HttpRequest, session_id: UUID, act: str) -> HttpRespon
         commands.resume(request.user, session_id, key=key and f"{key}-resume")
     elif act == "cancel":
         commands.cancel(request.user, session_id, reason, key=key and f"{key}-cancel")
+    elif act == "grant":
+        more = {name: _whole(request.POST.get(name, "")) for name in ("tokens", "micros", "steps", "seconds")}
+        of: Literal["run", "session"] = "session" if request.POST.get("of") == "session" else "run"
+        commands.grant(request.user, session_id, reason=reason, of=of, key=key and f"{key}-grant", **more)
     elif act == "seal":
         erasure.seal(request.user, session_id, key=key and f"{key}-seal")
     else:
         raise Invalid(f"got {act[:50]!r}, want pause, resume, cancel or seal", field="act")
     return redirect("session", session_id)
+
+
+_MORE = {
+    "tokens": ("tokens", "More tokens"),
+    "money": ("micros", "More money, in millionths"),
+    "steps": ("steps", "More model requests"),
+    "time": ("seconds", "More seconds"),
+}
+
+
+def _grant(state: SessionState, entries: list[queries.EntryLine]) -> dict[str, str] | None:
+    """What a stopped run needs more of, and whose bound it is; None where it needs nothing but leave."""
+    if state.loop.stopped not in _MORE:
+        return None
+    stopped = next((entry.data for entry in reversed(entries) if entry.kind == "run.stopped" and entry.data), {})
+    name, label = _MORE[state.loop.stopped]
+    return {"name": name, "label": label, "of": str(stopped.get("of", "run"))}
+
+
+def _whole(text: str) -> int:
+    """A whole number as typed; nothing typed is 0. Raises Invalid."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) <= 15):
+        raise Invalid(f"got {text[:20]!r}, want a whole number", field="tokens")
+    return int(text)
 
 
 def _closed(request: HttpRequest, line: queries.SessionLine) -> dict[str, Any]:
@@ -134,6 +171,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "start": start,
         "stop": stop,
         "whole": stop == state.seq,
+        "grant": _grant(state, entries),
         "may_stop": can(request.user, Permission.TAKE_OVER, line.team),
         "sealed": bool(state.sealed),
         "may_seal": not state.sealed and _may_seal(request, line),

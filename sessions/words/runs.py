@@ -21,10 +21,28 @@ def _answered(data: Data, tool: str) -> Sentence:
     return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
 
 
+_BOUNDS = {
+    "tokens": "tokens",
+    "money": "money",
+    "no_price": "no price",
+    "steps": "model requests",
+    "time": "time",
+    "circle": "going in circles",
+    "output": "unusable output",
+}
+
+
+def _granted(data: Data, tool: str) -> Sentence:
+    given = [f"{data[name]} {word}" for name, word in _GRANTED.items() if data.get(name)]
+    return Sentence(f"Let go on with {', '.join(given)} more" if given else "Let go on", data["reason"], "p")
+
+
+_GRANTED = {"tokens": "tokens", "micros": "millionths", "steps": "model requests", "seconds": "seconds"}
 _TRIGGERS = {
     "customer": "the customer spoke",
     "tool": "a result came",
     "note": "a colleague left a note",
+    "granted": "a person let it go on",
     "opened": "the session was opened",
 }
 _RESTS = {
@@ -42,6 +60,10 @@ _RESTS = {
 TELL: dict[str, Tell] = {
     "run.started": lambda data, tool: Sentence("The agent set to work", _TRIGGERS.get(data["trigger"], "")),
     "run.rested": lambda data, tool: Sentence("The agent rests", _RESTS.get(data["waiting_for"], "")),
+    "run.stopped": lambda data, tool: Sentence(f"The run was stopped: {_BOUNDS[data['code']]}", data["reason"], "r"),
+    "run.granted": _granted,
+    "run.interrupted": lambda data, tool: Sentence("The customer interrupted", "what was being said is dropped"),
+    "circle.noticed": lambda data, tool: Sentence("Goes in circles", f"{data['times']} times, and was told so", "r"),
     "model.requested": lambda data, tool: Sentence("Asked the model", data["model"]),
     "model.answered": _answered,
     "model.failed": _failed_model,

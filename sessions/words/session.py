@@ -25,6 +25,8 @@ def _opened(data: Data, tool: str) -> Sentence:
 TELL: dict[str, Tell] = {
     "session.opened": _opened,
     "message.added": _message,
+    "message.queued": lambda data, tool: Sentence("The customer wrote meanwhile", f"“{clipped(data['text'])}”, waits"),
+    "message.refused": lambda data, tool: Sentence("The customer was told to wait", f"“{clipped(data['text'])}”"),
     "subject.erased": lambda data, tool: Sentence("Data subject erased", "what concerns them cannot be read any more"),
     "session.expired": lambda data, tool: Sentence("Expired", f"nothing happened for {long(data['idle'])}"),
     "session.reopened": lambda data, tool: Sentence("Reopened", "somebody spoke again"),

@@ -12,6 +12,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
+from agentstate.engine.looping.settings import STEPS
 from agentstate.engine.state import evolve
 from agentstate.errors import Broken, Invalid, NotFound, Refused
 from tests.core import worlds
@@ -161,11 +162,11 @@ def test_the_customers_next_words_let_a_failed_session_try_again():
 
 def test_a_run_has_a_budget_and_the_next_run_has_one_of_its_own():
     world = opened()
-    for _ in range(core.MAX_STEPS_IN_RUN):
+    for _ in range(STEPS):
         world = world.asked(proposed("no_such_tool"))
     world = world.after(core.Ask("one too many", "m", 0, 0, (), "d"))
     assert world.state.status is SessionStatus.FAILED
-    assert len(world.events(ev.ModelRequested)) == core.MAX_STEPS_IN_RUN
+    assert len(world.events(ev.ModelRequested)) == STEPS
     world = world.after(core.Say("customer", "Go on.", "customer")).asked(text="Yes.")
     assert world.state.status is SessionStatus.IDLE
 

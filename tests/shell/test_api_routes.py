@@ -38,6 +38,7 @@ OPERATIONS = [
     ("POST", "/sessions/{session}/pause"),
     ("POST", "/sessions/{session}/resume"),
     ("POST", "/sessions/{session}/cancel"),
+    ("POST", "/sessions/{session}/grant"),
     ("POST", "/sessions/{session}/seal"),
     ("GET", "/exports"),
     ("POST", "/exports"),
@@ -173,6 +174,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "pause": {"reason": "wait"},
     "resume": {},
     "cancel": {"reason": "no more"},
+    "grant": {"reason": "it is worth it", "of": "session", "tokens": 1000},
     "proofs/check": {"proof": {}},
     "disclosures": {"what": "session", "reason": "a letter of theirs"},
     "values": {"path": "state.goal"},
@@ -356,6 +358,7 @@ def test_lists_hold_nothing_of_another_team(bank) -> None:
         ("vera", "POST", "/sessions/{session}/pause", "take_over"),
         ("cleo", "POST", "/sessions/{session}/resume", "take_over"),
         ("cleo", "POST", "/sessions/{session}/cancel", "take_over"),
+        ("vera", "POST", "/sessions/{session}/grant", "take_over"),
         ("adam", "GET", "/sessions/{session}/entries", "read"),
     ],
 )

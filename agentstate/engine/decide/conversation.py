@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import looping
 from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver, TakenOver
@@ -43,7 +44,11 @@ def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         raise TakenOver()
     text = worded(command.text)
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
-    return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+    if command.role != "customer":
+        return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+    if state.run and not state.taken_by and not state.paused_at:
+        return [*reopened, *looping.meanwhile(text, command.by, state, given)]
+    return [*reopened, *looping.heard_now(state), ev.MessageAdded("customer", text, command.by)]
 
 
 def worded(text: str) -> str:

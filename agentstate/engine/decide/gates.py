@@ -16,6 +16,7 @@ from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.requests import EXPIRED
 from agentstate.engine.state.rounds import data_instance, pad_of
 from agentstate.errors import Refused
 
@@ -48,12 +49,28 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
         return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
     if ev.digest(call.tool, call.arguments) in state.refused:
         return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
+    if settled := settled_before(state, call):
+        return settled
     verdict = verdict_on(state, call, facts, given)
     if refused := held_back(state, call, facts, verdict):
         return refused[0]
     if verdict.gate == "allow":
         return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
     return approval_request(state, call, facts, verdict, given)
+
+
+def settled_before(state: SessionState, call: Call) -> ev.CallRefused | None:
+    """The refusal of a call that a person has answered already, or that nobody decided on in time: nobody is asked again
+    about it.
+    """
+    mark = ev.digest(call.tool, call.arguments) if state.settled else ""
+    for each in state.settled:
+        if each.mark == mark and each.how == "responded":
+            reason = f"a person has answered exactly this call already, and it was not run: {each.answer}"
+            return ev.CallRefused(call.id, "answered_before", reason)
+        if each.mark == mark:
+            return ev.CallRefused(call.id, "expired_before", f"exactly this call waited before. {EXPIRED}")
+    return None
 
 
 def without_activity(call: Call, facts: ToolFacts) -> ev.CallRefused | None:

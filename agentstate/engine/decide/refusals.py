@@ -110,6 +110,20 @@ class Outdated(Refused):
     code = "outdated"
 
 
+class RunUnderWay(Refused):
+    """The agent is at work and takes no message before it has finished."""
+
+    code = "run_under_way"
+    remedy = "Send it again when the agent has answered."
+
+
+class TooManyWaiting(Refused):
+    """So many messages wait for the agent to finish already."""
+
+    code = "too_many_waiting"
+    remedy = "Send it again when the agent has answered."
+
+
 class ForkMaySayNothing(Refused):
     """A fork says nothing to anybody until it is promoted."""
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans, supervision
+from agentstate.engine.decide import looping, plans, supervision
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
@@ -16,10 +16,10 @@ from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import Outdated, TakenOver
 from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
+from agentstate.engine.looping.settings import cost
 from agentstate.engine.state import SessionState, foresee
 
 MAX_CALLS = 16  # calls in one answer
-MAX_STEPS_IN_RUN = 25  # model requests in one run
 MODEL_ATTEMPTS = 6
 
 
@@ -29,9 +29,10 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     must_not_be_paused(state)
     if state.taken_by:
         raise TakenOver()
-    started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), command.trigger)]
-    if state.run and state.steps_in_run >= MAX_STEPS_IN_RUN:
-        return [ev.SessionFailed(f"the run used up its {MAX_STEPS_IN_RUN} model requests")]
+    trigger = "granted" if state.loop.granting else command.trigger
+    started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), trigger)]
+    if (stopped := looping.stop(state, command.model, given)) is not None:
+        return [stopped]
     request = ev.ModelRequested(
         command.step,
         command.model,
@@ -62,6 +63,7 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
         command.finish,
         command.input_tokens,
         command.output_tokens,
+        micros_of(state, command.input_tokens, command.output_tokens, given),
     )
     said = command.text.strip()[:MAX_TEXT]
     first: list[ev.AnyEvent] = [speech(state, said, command.model)] if said else []
@@ -75,6 +77,14 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     return [*first, answer, *gates, *of_plan]
 
 
+def micros_of(state: SessionState, input_tokens: int, output_tokens: int, given: Given) -> int:
+    """What a request to the model that was asked last cost; 0 where it has no price. Tokens that nobody counted are
+    estimated.
+    """
+    price = given.prices.get(state.memory.asked_model)
+    return cost(price, input_tokens or state.memory.estimated, output_tokens) if price is not None else 0
+
+
 def unanswered(command: NoAnswer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The failure, and when to try again, if it is worth it."""
     if command.step and command.step == state.desk.in_flight:
@@ -86,8 +96,10 @@ def unanswered(command: NoAnswer, state: SessionState, given: Given) -> list[ev.
 
 
 def rested(command: Rest, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """The end of the run, if there is one."""
-    return [ev.RunRested(state.run, command.waiting_for)] if state.run else []
+    """The end of the run, if there is one; what waited for it is heard."""
+    if not state.run:
+        return []
+    return [ev.RunRested(state.run, command.waiting_for), *looping.heard_now(state)]
 
 
 def _must_be_asked(state: SessionState, step: str) -> None:

@@ -6,8 +6,9 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.calls import Fail, Return
+from agentstate.engine.decide.commands.session import Say
 from agentstate.engine.decide.commands.versions import Name, Rollback
-from agentstate.engine.decide.conversation import must_live, withdrawn
+from agentstate.engine.decide.conversation import must_live, said, withdrawn
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.lifecycle import CallStatus
@@ -96,6 +97,18 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
     return [*withdrawn(state, because), back]
+
+
+def said_over(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What somebody says. A customer who speaks during a run that is to be rolled back for it puts the session back to
+    how it stood before the run, and then is heard.
+    """
+    words = said(command, state, given)
+    back = command.back
+    if back is None or not state.run or command.role != "customer" or state.taken_by:
+        return words
+    seen = consequences(state, back.older, back.since).digest
+    return [*rolled_back(msgspec.structs.replace(back, seen=seen), state, given), *words]
 
 
 def note(first: str, since: Since) -> str:

@@ -60,6 +60,7 @@ class Answered(msgspec.Struct, frozen=True):
     input_tokens: int = 0
     output_tokens: int = 0
     repaired: bool = False
+    micros: int = 0  # what it cost, in millionths of the prices' currency
 
 
 class ToolReturned(Event, frozen=True, tag="tool.returned"):

@@ -101,6 +101,7 @@ class ModelAnswered(Event, frozen=True, tag="model.answered"):
     finish: str = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
+    micros: int = 0  # what it cost, in millionths of the prices' currency
     v: int = 1
 
 

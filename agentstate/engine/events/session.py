@@ -31,6 +31,7 @@ class MessageAdded(Event, frozen=True, tag="message.added"):
     role: Role
     text: str
     by: str = ""
+    queued: int = -1  # the entry since which it waited for a run to be over; -1: it did not
     v: int = 1
 
 

@@ -13,7 +13,8 @@ from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
 from agentstate.engine.state.calls import moved
 from agentstate.engine.state.desk import Desk
-from agentstate.engine.state.session import SessionState, calls_in
+from agentstate.engine.state.looping import ended, heard
+from agentstate.engine.state.session import SessionState, Settled, calls_in
 
 
 def session_opened(state: SessionState, event: ev.SessionOpened, at: str) -> SessionState:
@@ -32,13 +33,21 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
         failure="" if asks else state.failure,
         model_attempt=0 if asks else state.model_attempt,
         model_retry_at="" if asks else state.model_retry_at,
+        loop=heard(state.loop, event.queued) if asks else state.loop,
+        settled=_asked_anew(state.settled) if asks and state.settled else state.settled,
     )
+
+
+def _asked_anew(settled: tuple[Settled, ...]) -> tuple[Settled, ...]:
+    """What nobody decided in time may be asked again once somebody has spoken; what was answered stays answered."""
+    return tuple(each for each in settled if each.how != "expired")
 
 
 def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancelled, at: str) -> SessionState:
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
     state = session_left(state)
+    state = replace(state, loop=replace(ended(state.loop, at), waiting=()))
     return replace(
         state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at="", timers={}
     )
@@ -75,4 +84,4 @@ def session_reopened(state: SessionState, event: ev.SessionReopened, at: str) ->
 
 def session_failed(state: SessionState, event: ev.SessionFailed, at: str) -> SessionState:
     # The run is over with it: the next one has a budget of its own.
-    return replace(state, failure=event.reason, owes=False, asking="", run="")
+    return replace(state, failure=event.reason, owes=False, asking="", run="", loop=ended(state.loop, at))

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.looping.held import Loop
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
 from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, told
@@ -41,6 +42,7 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
         ended_reason="",
         ended_at="",
         sealed="",
+        loop=Loop(),
         versions=Versions(origin=Origin(event.parent, event.seq, event.digest, event.by)),
     )
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import LONGEST
 from agentstate.engine.lifecycle import CALL_ENDED
+from agentstate.engine.looping.held import used
 from agentstate.engine.memory import correction, pins, recollect
 from agentstate.engine.memory.held import Wanted
 from agentstate.engine.memory.summaries import Summary
@@ -72,4 +73,4 @@ def summary_made(state: SessionState, event: ev.SummaryMade, at: str) -> Session
         state.seq, event.first, event.last, event.kept, event.count, event.covers, event.method, event.text
     )
     items, memory = recollect.summarised(state.items, state.memory, summary)
-    return replace(state, items=items, memory=memory)
+    return replace(state, items=items, memory=memory, loop=used(state.loop, event.input_tokens + event.output_tokens))

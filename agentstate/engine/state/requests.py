@@ -6,16 +6,17 @@ A function an event, named like it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.state.calls import moved, told
-from agentstate.engine.state.session import Request, SessionState, digest_of
+from agentstate.engine.state.session import Request, SessionState, Settled, digest_of
 
 KEPT_REFUSALS = 50  # digests of calls that a person refused
+EXPIRED = "Nobody decided in time, so it was not done. Do not propose it again before the customer asks for it again."
 
 
 def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str) -> SessionState:
@@ -110,12 +111,25 @@ def _rejected(state: SessionState, request: Request) -> SessionState:
 
 def _responded(state: SessionState, request: Request) -> SessionState:
     state = moved(state, request.asked.call, CallMove.RESPOND)
+    state = _settled(state, request, "responded", request.response)
     return told(state, request.asked.call, {"status": "responded", "result": request.response})
+
+
+def _settled(
+    state: SessionState, request: Request, how: Literal["responded", "expired"], answer: str = ""
+) -> SessionState:
+    """Nobody is asked about the same call again; the oldest beyond KEPT_REFUSALS are forgotten."""
+    if request.kid:  # of another data subject, as `refused` is
+        return state
+    mark = ev.digest(request.asked.tool, request.asked.arguments)
+    others = tuple(each for each in state.settled if each.mark != mark)
+    return replace(state, settled=(*others[-KEPT_REFUSALS + 1 :], Settled(mark, how, answer)))
 
 
 def _expired(state: SessionState, request: Request) -> SessionState:
     state = moved(state, request.asked.call, CallMove.EXPIRE)
-    return told(state, request.asked.call, {"status": "expired", "reason": "Nobody decided in time."})
+    state = _settled(state, request, "expired")
+    return told(state, request.asked.call, {"status": "expired", "reason": EXPIRED})
 
 
 def _withdrawn(state: SessionState, request: Request) -> SessionState:

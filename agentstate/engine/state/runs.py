@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, ItemCall, added
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.looping.held import used
 from agentstate.engine.state.calls import trimmed
+from agentstate.engine.state.looping import ended, started
 from agentstate.engine.state.session import Call, SessionState
 
 
@@ -18,14 +20,14 @@ def run_started(state: SessionState, event: ev.RunStarted, at: str) -> SessionSt
     plans = state.plans
     if plans.approved is not None and not plans.run:
         plans = replace(plans, run=event.run)
-    return replace(state, run=event.run, runs=state.runs + 1, steps_in_run=0, plans=plans)
+    return replace(state, run=event.run, runs=state.runs + 1, loop=started(state.loop, state.seq, at), plans=plans)
 
 
 def run_rested(state: SessionState, event: ev.RunRested, at: str) -> SessionState:
     plans = state.plans
     if plans.approved is not None and plans.is_open:  # it goes on in the next run
         plans = replace(plans, run="")
-    return replace(state, run="", plans=plans)
+    return replace(state, run="", loop=ended(state.loop, at), plans=plans)
 
 
 def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> SessionState:
@@ -33,7 +35,7 @@ def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> S
         state,
         asking=event.step,
         owes=False,
-        steps_in_run=state.steps_in_run + 1,
+        loop=used(state.loop, steps=1),
         model_attempt=event.attempt,
         model_retry_at="",
         failure="",
@@ -49,7 +51,8 @@ def model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> Ses
     proposed = {
         call.id: Call(call.id, call.tool, call.arguments, call.output_path, CallStatus.PROPOSED) for call in event.calls
     }
-    state = replace(state, asking="", model_attempt=0)
+    tokens = (event.input_tokens or state.memory.estimated) + event.output_tokens
+    state = replace(state, asking="", model_attempt=0, loop=used(state.loop, tokens, event.micros))
     if not event.calls:
         return state
     calls = tuple(ItemCall(c.id, c.tool, c.arguments, c.output_path) for c in event.calls)

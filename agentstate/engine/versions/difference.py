@@ -22,7 +22,7 @@ from agentstate.engine.state import SessionState
 MAX_VIEW = bounds.Bounds(depth=100, nodes=200_000, text=4_000_000)
 MAX_STEPS = 2_000  # of a patch; beyond, one step replaces everything
 HIDDEN = frozenset(
-    {"seq", "opened", "opened_at", "last_at", "items", "memory", "versions", "run", "runs", "steps_in_run", "refused",
+    {"seq", "opened", "opened_at", "last_at", "items", "memory", "versions", "run", "runs", "refused",
      "asking", "model_attempt", "model_retry_at"}
 )  # fmt: skip
 _encoder = msgspec.json.Encoder(decimal_format="number")

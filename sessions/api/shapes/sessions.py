@@ -8,8 +8,10 @@ from rest_framework import serializers
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import MAX_TEXT
+from agentstate.engine.decide.looping import MAX_REASON
 from agentstate.engine.lifecycle import SessionStatus
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choices
+from sessions.api.shapes.values import ExactNumber
 from sessions.commands import CHANNELS, MAX_REFERENCE
 
 WaitingFor = Literal["customer", "agent", "decision", "retry", "delegate", "resume", "nobody"]
@@ -17,6 +19,8 @@ CHANNEL = choices(CHANNELS)
 SESSION_STATUS = choices(SessionStatus)
 WAITING_FOR = choices(get_args(WaitingFor))
 ENTRY_KIND = choices(ev.KINDS)
+GRANTED_TO = choices(("run", "session"))
+MOST = 10**15  # of anything that is granted
 
 
 class OpenSession(Strict):
@@ -55,6 +59,18 @@ class PauseSession(Strict):
 class ResumeSession(Strict):
     """Nothing but a key."""
 
+    idempotency_key = Key()
+
+
+class GrantRun(Strict):
+    """How much more, why, and whether to the run or to the session."""
+
+    reason = ExactText(max_length=MAX_REASON)
+    of = ExactChoice(choices=GRANTED_TO, required=False, help_text="run unless said otherwise")
+    tokens = ExactNumber(min_value=0, max_value=MOST, required=False)
+    micros = ExactNumber(min_value=0, max_value=MOST, required=False, help_text="millionths of the prices' currency")
+    steps = ExactNumber(min_value=0, max_value=MOST, required=False, help_text="model requests")
+    seconds = ExactNumber(min_value=0, max_value=MOST, required=False)
     idempotency_key = Key()
 
 

@@ -125,6 +125,22 @@ class Resume(APIView):
         return receipt(commands.resume(request.user, identifier(session, UnknownSession), **wanted), 200)
 
 
+class Grant(APIView):
+    """Let a run that was stopped go on, or grant more ahead of that."""
+
+    @extend_schema(
+        operation_id="grant_run",
+        description="More of what bounds the agent's loop. A run that was stopped goes on; what is not enough for that"
+        " is refused. A run that was stopped because it went in circles needs no more of anything.",
+        parameters=[SESSION],
+        request=shapes.GrantRun,
+        responses=answers(200, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(shapes.GrantRun, request)
+        return receipt(commands.grant(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
 class Cancel(APIView):
     """Stop a session for good."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.versions import Rollback
 
 
 class Open(Command, frozen=True):
@@ -18,11 +21,14 @@ class Open(Command, frozen=True):
 
 
 class Say(Command, frozen=True):
-    """Somebody says something."""
+    """Somebody says something. `back` puts the session back to before its run first, where the agent is set to that."""
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"back"})
 
     role: ev.Role
     text: str
     by: str
+    back: Rollback | None = None
 
 
 class ExpireSession(Command, frozen=True):

@@ -1,0 +1,49 @@
+"""Agents with bounds of their own, asked over the wire, for tests of the loop with a real worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from agentstate.engine.looping.settings import Looping
+from sessions.agents import choice, registry
+from sessions.agents.bank import BANK
+from tests.live.chat_server import Call, ChatServer, Json, Reply, Say
+
+KEY = "sk-wire-1a2b3c4d5e6f7a8b"
+
+
+@contextmanager
+def agent(settings: Any, replies: list[Reply] | Callable[[Json], Reply], **changes: Any) -> Iterator[ChatServer]:
+    """The bank's agent with other settings, under the same name; `loop` is given as keywords of Looping in a dict."""
+    bounds = changes.pop("loop", {})
+    other = msgspec.structs.replace(BANK, loop=msgspec.convert(bounds, Looping), script=None, chart="", **changes)
+    held = registry._registry.pop("bank")
+    registry.register(other)
+    _forget()
+    try:
+        with ChatServer(replies) as server:
+            settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", server.url, KEY
+            yield server
+    finally:
+        registry._registry["bank"] = held
+        _forget()
+
+
+def _forget() -> None:
+    for cache in (choice._model_for, registry.facts_for, registry.reads_of, registry.ontology_for):
+        cache.cache_clear()
+
+
+def calling(tool: str, text: str = "", **arguments: Any) -> Say:
+    """A turn that makes one call."""
+    return Say(text, calls=(Call(tool, json.dumps(arguments), id="c1"),))
+
+
+def told(request: Json) -> list[Json]:
+    """What the model was told of its calls, in order."""
+    return [json.loads(message["content"]) for message in request["messages"] if message["role"] == "tool"]
