@@ -24,7 +24,7 @@ from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.talk import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
-from sessions import state_schemas
+from sessions import policies, state_schemas
 from sessions.agents import charts, counters, prices
 from sessions.agents.model import Model, ToolSpec
 from sessions.tools import output
@@ -57,7 +57,6 @@ PLANNING = ToolSpec(
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 # By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
 BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
-POLICIES = Path(__file__).resolve().parent.parent / "policies"
 TALKS = Path(__file__).resolve().parent.parent / "talks"
 
 
@@ -81,6 +80,7 @@ class Agent(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] | None = None  # all that its model sees of state and data messages; None: everything
     chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
     loop: Looping = Looping()  # what its runs may use, when it goes in circles, messages meanwhile, its output's schema
+    limit: int = 0  # sessions of it that are worked on at once, over all workers; 0: any number. LIMITS goes before
 
 
 class UnknownAgent(Invalid):
@@ -99,7 +99,7 @@ def register(agent: Agent) -> None:
     missing = [name for name in agent.tools if tools.find(name) is None]
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
-    policy_named(agent.policy)
+    policies.must_hold(agent.policy)
     if agent.chart:
         charts.named(agent.chart)
     counters.named(agent.memory.counter)
@@ -135,10 +135,9 @@ def names() -> list[str]:
     return sorted(_registry)
 
 
-@lru_cache
-def policy_named(name: str) -> pol.Policy:
-    """The policy `sessions/policies/<name>.json`."""
-    return pol.load((POLICIES / f"{name}.json").read_bytes())
+def policy_named(reference: str) -> pol.Policy:
+    """The policy `bank` in its newest version, or `bank@1`. Raises BadPolicy."""
+    return policies.named(reference)
 
 
 def schemas_for(name: str) -> Catalogue | None:
@@ -209,11 +208,12 @@ def given_for(agent: str, at: datetime) -> Given:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
     found = find(agent)
     counter = counters.named(found.memory.counter)
+    policy = policy_named(found.policy)
     return Given(
         at,
         lambda: str(new_id()),
         facts_for(agent),
-        policy_named(found.policy),
+        policy,
         memory=found.memory,
         counter=counter,
         ontology=ontology_for(agent),
@@ -226,6 +226,7 @@ def given_for(agent: str, at: datetime) -> Given:
         saved=frozenset({BATCH.name}),
         chart=charts.named(found.chart) if found.chart else None,
         charts=charts.by_reference(),
+        zone=policies.zone_named(policy.zone),
     )
 
 

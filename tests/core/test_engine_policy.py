@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from decimal import Decimal
-from pathlib import Path
-from typing import Any
-
 import msgspec
 import pytest
 from hypothesis import example, given
@@ -16,43 +11,15 @@ from agentstate.engine import policy as pol
 from tests.core.made import values
 from tests.core.worlds import BANK
 
-CASES = json.loads((Path(__file__).parent / "cases/bank_policy.json").read_text(), parse_float=Decimal)
-YES = {"authorization": {"allowed": True}}
-
-
-def judged(case: dict[str, Any]) -> pol.Verdict:
-    """What the bank's policy says of a case; what a case leaves out is harmless."""
-    amount = {"amount": {"minor": case["amount"], "currency": "USD"}} if "amount" in case else {}
-    read = {
-        "arguments": {**amount, **case.get("arguments", {})},
-        "state": case.get("state", YES),
-        "history": case.get("history", {"refusals": 0, "calls": 1, "messages": 1}),
-        "session": {"agent": "bank", "channel": "phone"},
-    }
-    return pol.evaluate(BANK, case.get("tool", "transfer"), case.get("effect", "idempotent"), read)
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_the_banks_policy(case):
-    verdict = judged(case)
-    assert [verdict.gate, verdict.tier, verdict.rule] == case["want"]
-    assert ("could not be read" in verdict.why) == case.get("unreadable", False)
-
-
-def test_every_rule_of_the_bank_decides_some_case():
-    assert {rule.name for rule in BANK.rules} <= {case["want"][2] for case in CASES}
-    assert len(CASES) >= 20
-
 
 @given(values, values, values)
 def test_policy_gives_a_verdict_whatever_it_reads(arguments, state, history):
-    verdict = judged(
-        {
-            "arguments": {"amount": {"minor": arguments}},
-            "state": {"authorization": state},
-            "history": {"refusals": history},
-        }
-    )
+    read = {
+        "arguments": {"amount": {"minor": arguments}},
+        "state": {"authorization": state},
+        "history": {"refusals": history},
+    }
+    verdict = pol.evaluate(BANK, "transfer", "idempotent", read)
     readable = isinstance(arguments, int) and state == {"allowed": True} and history == 0
     assert verdict.gate == "approve" or readable
 

@@ -14,7 +14,7 @@ from agentstate.engine.profile.declared import BadDeclaration
 from tests.claims import ROOT
 from tests.core.profile_world import BANK, Customer
 
-POLICY = policy.load((ROOT / "sessions/policies/bank.json").read_bytes())
+POLICY = policy.load((ROOT / "sessions/policies/bank/1.json").read_bytes())
 LIMIT = {"minor": 20_000, "currency": "USD"}
 
 

@@ -59,6 +59,7 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
             "minute": at.minute,
             "weekday": at.isoweekday(),
             "date": f"{at:%Y-%m-%d}",
+            "now": f"{at:%Y-%m-%dT%H:%M:%S}",
             "zone": str(given.zone),
         },
     }
