@@ -37,7 +37,9 @@ CLEAR: dict[str, dict[str, str]] = {
         "alias": "the id under which an integration finds its session; never to be a person's",
         "status": WORDS,
         "waiting_for": WORDS,
+        "stalled": "a word of ours, with the name of a tool, an agent, a limit or a class of error",
     },
+    "agent_sessions_slot": {"scope": NAMED, "call": ID},
     "agent_sessions_approvalrequest": {
         "state": WORDS, "tool": NAMED, "rule": NAMED, "policy": NAMED, "decided_by": ID,
     },
@@ -52,5 +54,14 @@ CLEAR: dict[str, dict[str, str]] = {
         "filter": "agents, outcomes, times; a customer by the id of their key", "state": WORDS, "problem": WORDS,
     },
     "agent_sessions_exportpart": {"state": WORDS, "kids": ID},
+    "agent_sessions_trigger": {
+        "name": NAMED, "source": WORDS, "watch": NAMED, "off_why": WORDS, "changed_by": ID,
+    },
+    "agent_sessions_triggerversion": {"definition": "what developers wrote down, and no customer said", "by": ID},
+    "agent_sessions_triggerfiring": {"state": WORDS, "why": WORDS},
+    "agent_sessions_watch": {
+        "name": NAMED, "database": NAMED, "table": NAMED, "keys": "names of columns", "trouble": WORDS,
+    },
+    "agent_sessions_beat": {"who": "a host's name and a process's number"},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
 }  # fmt: skip

@@ -12,8 +12,11 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models.functions import Now
 
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
+from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
+from sessions.triggers import tables as tables  # the rows of triggers stand beside their code
 
 
 class AgentSession(models.Model):
@@ -38,24 +41,55 @@ class AgentSession(models.Model):
     fork_of = models.UUIDField(null=True)  # the session that this one is a fork of, while it is not promoted
     parent = models.UUIDField(null=True)  # the session whose task this one does
     delivered = models.BooleanField(db_default=False)  # its output was handed to the parent; the runtime's own
+    taken_by = models.CharField(max_length=60, blank=True, db_default="")  # who speaks instead of the agent
+    taken_at = models.DateTimeField(null=True)
+    wanted_at = models.DateTimeField(null=True)  # since when the customer asks for a person
+    assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
     card = models.BinaryField()
 
     # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
     ready_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     fence = models.BigIntegerField(default=0)
+    holder = models.IntegerField(null=True)  # the process that has the lease, by the number of its presence
+
+    # Why the runtime leaves it alone, for now or until somebody acts (sessions.runtime.stalls).
+    stalled = models.CharField(max_length=120, blank=True, db_default="")
+    stalled_at = models.DateTimeField(null=True)
+    stalls = models.SmallIntegerField(db_default=0)  # times in a row that it could not be advanced
+    stuck = models.SmallIntegerField(db_default=0)  # calls that wait for somebody to intervene
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["ready_at"], name="session_ready", condition=models.Q(ready_at__isnull=False)),
+            models.Index(fields=["team", "ready_at"], name="session_turn", condition=models.Q(ready_at__isnull=False)),
+            models.Index(fields=["holder"], name="session_holder", condition=models.Q(holder__isnull=False)),
+            models.Index(fields=["stalled", "stalled_at"], name="session_stalled", condition=~models.Q(stalled="")),
+            models.Index(fields=["team"], name="session_stuck", condition=models.Q(stuck__gt=0)),
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
             models.Index(fields=["kid"], name="session_customer"),
+            models.Index(fields=["team", "wanted_at"], name="session_wanted", condition=models.Q(wanted_at__isnull=False)),
+            models.Index(fields=["taken_by"], name="session_taken", condition=~models.Q(taken_by="")),
+            models.Index(fields=["assigned_to"], name="session_assigned", condition=~models.Q(assigned_to="")),
             models.Index(
                 fields=["parent"], name="session_undelivered", condition=models.Q(parent__isnull=False, delivered=False)
             ),
             models.Index(fields=["fork_of"], name="session_forks", condition=models.Q(fork_of__isnull=False)),
         ]
+
+
+class Slot(models.Model):
+    """One of the places that a limit allows: whoever has it runs a call, or advances a session, until it is given back
+    or its lease is over. No counter: a limit is how many numbers there are (`sessions.runtime.limits`).
+    """
+
+    pk = models.CompositePrimaryKey("scope", "number")
+    scope = models.CharField(max_length=120)  # what is limited: `tool:transfer`, `agent:bank`, `team:cards`
+    number = models.IntegerField()
+    session = models.UUIDField()
+    call = models.CharField(max_length=200, blank=True)
+    until = models.DateTimeField()
+    holder = models.IntegerField()
 
 
 class ApprovalRequest(models.Model):
@@ -77,6 +111,7 @@ class ApprovalRequest(models.Model):
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     decided_by = models.CharField(max_length=60, blank=True)
+    assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
     kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
     held_until = models.DateTimeField(null=True)  # it executes then unless somebody objects
     escalates_at = models.DateTimeField(null=True)  # it goes to the next of its chain then
@@ -93,6 +128,72 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["expires_at"], name="request_due", condition=models.Q(state="pending")),
             models.Index(fields=["team", "-ended_at"], name="request_ended"),
             models.Index(fields=["session"], name="request_session"),
+        ]
+
+
+class Stop(models.Model):
+    """A person's word that nothing new may happen: everywhere, by one agent, with one tool, or in one team. It counts
+    from the instant at which it is committed, since the statement that commits an intent reads this table. No
+    projection: `sessions.commands.stops` writes it; a row is never deleted.
+    """
+
+    class Scope(models.TextChoices):
+        """What is stopped."""
+
+        EVERYTHING = "everything"
+        AGENT = "agent"
+        TOOL = "tool"
+        TEAM = "team"
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    scope = models.CharField(max_length=10, choices=Scope.choices)
+    value = models.CharField(max_length=100, blank=True)  # name of the agent or tool, id of the team
+    reason = models.CharField(max_length=500)
+    by = models.CharField(max_length=60)
+    at = models.DateTimeField(db_default=Now())
+    lifted_by = models.CharField(max_length=60, blank=True, db_default="")
+    lifted_at = models.DateTimeField(null=True)
+    lifted_why = models.CharField(max_length=500, blank=True, db_default="")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "scope", "value"], name="stop_once", condition=models.Q(lifted_at__isnull=True)
+            )
+        ]
+
+
+class Skill(models.Model):
+    """Something that a person can do, in the words of the house: a language, a product, a kind of complaint."""
+
+    id = models.UUIDField(primary_key=True)
+    user = models.ForeignKey("people.User", on_delete=models.CASCADE, related_name="+")
+    skill = models.CharField(max_length=60)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "skill"], name="skill_once")]
+
+
+class SkillWanted(models.Model):
+    """Which skill a team's work wants: of a request by its tool, of a session by the agent or the channel."""
+
+    class By(models.TextChoices):
+        """What of the work says so."""
+
+        TOOL = "tool"
+        AGENT = "agent"
+        CHANNEL = "channel"
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey("people.Team", on_delete=models.CASCADE, related_name="+")
+    by = models.CharField(max_length=10, choices=By.choices)
+    value = models.CharField(max_length=100)
+    skill = models.CharField(max_length=60)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["team", "by", "value", "skill"], name="skill_wanted_once")
         ]
 
 
@@ -130,6 +231,7 @@ class Outbox(models.Model):
     session = models.UUIDField()
     team = models.UUIDField()
     seq = models.BigIntegerField()
+    first = models.BigIntegerField(db_default=-1)  # entries `first` to `seq` - 1; -1: from before this was kept
     at = models.DateTimeField()
 
 

@@ -63,6 +63,10 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "epoch": state.epoch,
         "tier": max((request.asked.tier for request in waits), default=0),
         "open_requests": len(waits),
+        "taken_by": state.taken_by,
+        "taken_at": state.desk.taken_at or None,
+        "wanted_at": state.desk.wanted_at or None,
+        "assigned_to": state.desk.assigned_to,
         "opened_at": state.opened_at,
         "last_at": state.last_at,
         "ended_at": (state.ended_at or state.last_at) if state.ended else None,
@@ -106,6 +110,7 @@ def request_row(request: Request) -> dict[str, Any]:
         "ended_at": request.ended_at or None,
         "decided_by": request.decided_by if request.status is not RequestStatus.PENDING else "",
         "kid": UUID(request.kid) if request.kid else None,
+        "assigned_to": request.assigned_to,
         "claimed_by": request.claimed_by,
     }
 
@@ -144,7 +149,12 @@ _OF_REQUESTS = (ev.ApprovalRequested, ev.DecisionMade, ev.RequestClaimed, ev.Req
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
     """The requests that `events` touched, as they stand in `state`, the state after them."""
-    touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
+    touched = {
+        event.request: None
+        for event in events
+        if isinstance(event, _OF_REQUESTS)
+    }
+    touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
     return [state.requests[request] for request in touched if request in state.requests]
 
 
@@ -181,23 +191,26 @@ _OPEN = """INSERT INTO agent_sessions_agentsession
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
    open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
-   fork_of = %(s_fork_of)s, parent = %(s_parent)s, card = coalesce(%(s_card)s, s.card),
+   taken_by = %(s_taken_by)s, taken_at = %(s_taken_at)s::timestamptz, wanted_at = %(s_wanted_at)s::timestamptz,
+   assigned_to = %(s_assigned_to)s, fork_of = %(s_fork_of)s, parent = %(s_parent)s, card = coalesce(%(s_card)s, s.card),
+   stalled = '', stalled_at = NULL, stalls = 0,
    ready_at = CASE %(s_ready)s WHEN 'now' THEN least(coalesce(s.ready_at, now()), now())
                                WHEN 'at' THEN %(s_until)s::timestamptz END{lease}
   FROM head WHERE s.id = head.log"""
 
 _RENEW = ", lease_until = clock_timestamp() + make_interval(secs => %(s_lease)s)"
-_RELEASE = ", lease_until = NULL"
+_RELEASE = ", lease_until = NULL, holder = NULL"
 _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
-  (id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
+  (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
    expires_at, ended_at, decided_by, kid, claimed_by, claimed_until, reviewers, excluded, card)
-  SELECT %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
+  SELECT %(r{n}_assigned_to)s, %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
    %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
-   %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL, '[]'::jsonb, '{{}}', %(r{n}_card)s
-  FROM head ON CONFLICT (id) DO UPDATE SET state = EXCLUDED.state,
+  %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL, '[]'::jsonb, '{{}}', %(r{n}_card)s
+  FROM head ON CONFLICT (id) DO UPDATE SET
+   assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state,
    approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
    claimed_by = EXCLUDED.claimed_by, claimed_until = CASE
     WHEN %(r{n}_claim)s::float8 IS NOT NULL THEN clock_timestamp() + make_interval(secs => %(r{n}_claim)s::float8)
@@ -208,8 +221,8 @@ _REQUEST = """INSERT INTO agent_sessions_approvalrequest
 _ERASED = """UPDATE agent_sessions_approvalrequest r SET state = 'withdrawn', ended_at = %(e_at)s::timestamptz
   FROM head WHERE r.session_id = head.log AND r.kid = ANY(%(e_kids)s) AND r.state = 'pending'"""
 
-_OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, at)
-  SELECT head.log, %(o_team)s, %(o_seq)s, now() FROM head"""
+_OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, first, at)
+  SELECT head.log, %(o_team)s, %(o_seq)s, %(o_first)s, now() FROM head"""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -240,7 +253,8 @@ def fragments(
     erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]
     if erased:
         written.append(Fragment(_ERASED, {"e_kids": erased, "e_at": state.last_at}))
-    written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq}))
+    o_first = before.seq if before is not None else 0
+    written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq, "o_first": o_first}))
     return written
 
 

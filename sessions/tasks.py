@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_ready
+from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
 from sessions.exports import building
 from sessions.profiles import learning
-from sessions.runtime import advance, delegates, sweeper
+from sessions.runtime import advance, delegates, presence, sweeper
+from sessions.runtime.draining import drain
+from sessions.runtime.flights import abandoned
+from sessions.triggers import clock, entries, firing, rows
 
 
 class _Pace:
@@ -32,6 +38,7 @@ class _Pace:
 
 
 _sweeps = _Pace(0.5)
+_triggers = _Pace(0.5)
 
 
 @shared_task(ignore_result=True)
@@ -42,17 +49,41 @@ def advance_ready() -> None:
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    """Every second: expire requests, announce what was not announced and learn from it, wake workers for what is
-    due; and close the live views that nobody holds any more.
+    """Every second: free what dead workers held, expire requests, announce what was not announced and learn from it,
+    wake workers for what is due; and close the live views that nobody holds any more.
     """
     if not _sweeps.has_room():
         return
+    presence.free_the_dead()
     sweeper.expire_due()
     delegates.deliver_due()
-    live.drain_outbox(older_than=2.0, first=learning.teach_all)
+    live.drain_outbox(older_than=2.0, first=followed)
     if sweeper.something_is_due():
         advance.advance_ready()
     access.close_lost()  # last: where nothing can be recorded, the rest must go on
+
+
+def followed(announced: Sequence[live.Announced]) -> None:
+    """What follows every commit, before it is forgotten that there was one: profiles learn, triggers hear."""
+    learning.teach_all({each.session for each in announced})
+    entries.take_in(announced)
+
+
+@shared_task(ignore_result=True)
+def fire_triggers() -> None:
+    """Every second: take in what the clock and other applications' tables have for triggers, and act on what waits."""
+    if not _triggers.has_room():
+        return
+    clock.take_in()
+    rows.take_in()
+    if firing.fire_due():
+        live.wake_worker()
+
+
+@shared_task(ignore_result=True)
+def forget_firings() -> None:
+    """Every ten minutes: keep the history of triggers short."""
+    firing.forget_old()
 
 
 @shared_task(ignore_result=True)
@@ -77,4 +108,25 @@ def prune() -> None:
 @worker_ready.connect
 def look_around(**_: Any) -> None:
     """A worker that starts looks for what its predecessors left, before the clock's first tick."""
+    abandoned.too_many = _replace_me
+    presence.free_the_dead()
     live.wake_worker()
+
+
+def _replace_me(why: str) -> None:
+    """Threads that do not end can only end with their process: it drains, and whoever keeps it starts another."""
+    drain.begin(why)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@worker_shutting_down.connect
+def begin_nothing(**_: Any) -> None:
+    """Asked to stop: what runs may end, nothing begins."""
+    drain.begin("asked to stop")
+
+
+@worker_shutdown.connect
+def leave_threads(**_: Any) -> None:
+    """The last act of a worker. Python would wait for tools that do not end; their calls are settled by others."""
+    if abandoned.tools():
+        os._exit(0)

@@ -37,6 +37,8 @@ class MoveChart(msgspec.Struct, frozen=True):
 
 class RingTimer(msgspec.Struct, frozen=True):
     """Let the timer of the session that is due arrive."""
+
+
 class LetExpire(msgspec.Struct, frozen=True):
     """The customer has been awaited long enough."""
 
@@ -61,7 +63,7 @@ def next_actions(state: SessionState, at: str, flying: Set[str] = NOBODY, room: 
     """What to do at instant `at`, side by side: up to `room` calls, or else one thing, alone. Empty while the results
     of `flying` are awaited and nothing can begin beside them.
     """
-    calls = tuple(islice(_to_run(state, at, flying), room))
+    calls = tuple(islice((each for each in _to_run(state, at, flying) if each.call not in flying), room))
     if calls or flying:
         return calls
     return (_alone(state, at),)

@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from functools import partial
 from uuid import UUID
 
-from django.conf import settings
+import msgspec
+import psycopg
+import redis
+from django.db import InterfaceError, OperationalError
 
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
@@ -29,28 +32,32 @@ from agentstate.engine.decide import (
     SessionOver,
     Wind,
 )
+from agentstate.engine.halting import left
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.state import SessionState, evolve
 from audit import keys
 from audit.server_clock import now
+from sessions import stops
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
-from sessions.runtime import asking, crash, delegates, execute, leases
+from sessions.runtime import asking, crash, delegates, execute, leases, limits, stalls
+from sessions.runtime.draining import drain
 from sessions.runtime.flights import Flights
-from sessions.triggers.instant import database_now
+from sessions.runtime.known import NotKnownHere
+from sessions.runtime.places import Places
 
 log = logging.getLogger(__name__)
 MAX_COMMITS = 200  # in one go; then the session is due again and another may have its turn
-PAUSE_AFTER_ERROR = 5.0  # seconds
+PAUSE_AFTER_OUTAGE = 1.0  # seconds
 LOOK_SECONDS = 0.2  # while results are awaited: how often to look for what a person has decided meanwhile
 
 
 def advance_ready() -> int:
-    """Advance sessions that have work until there are none. Gives how many."""
+    """Advance sessions that have work until there are none, or this process is to stop. Gives how many."""
     count = 0
-    while (lease := leases.claim()) is not None:
+    while not drain.asked() and (lease := leases.claim()) is not None:
         advance(lease)
         count += 1
     return count
@@ -66,31 +73,61 @@ def advance(lease: Lease) -> None:
         except keys.Erased:
             log.info("session %s was erased", lease.session)
             leases.drop(lease)
-        except Exception:  # one session that cannot go on must not stop the others
+        except NotKnownHere as unknown:
+            log.warning("session %s is left to other workers: %s", lease.session, unknown)
+            stalls.leave_to_others(lease, str(unknown))
+        except (registry.UnknownAgent, msgspec.ValidationError) as unknown:
+            log.warning("session %s is left to other workers: %s", lease.session, type(unknown).__name__)
+            of = "agent" if isinstance(unknown, registry.UnknownAgent) else "entry"
+            stalls.leave_to_others(lease, f"unknown_{of}")
+        except (OperationalError, InterfaceError, psycopg.OperationalError, redis.RedisError) as outage:
+            log.warning("session %s could not be advanced: %s", lease.session, type(outage).__name__)
+            leases.give_up(lease, PAUSE_AFTER_OUTAGE)  # no fault of the session's
+        except Exception as error:  # one session that cannot go on must not stop the others
             log.exception("session %s could not be advanced", lease.session)
-            leases.give_up(lease, PAUSE_AFTER_ERROR)
+            if stalls.failing(lease, type(error).__name__):
+                log.error("session %s is parked: it failed %d times in a row", lease.session, stalls.MAX_STALLS)
+        finally:
+            limits.leave(lease.session)
 
 
 def _advance(lease: Lease) -> None:
     """Commit by commit until there is nothing to do and the run is recorded as resting."""
-    flights = Flights()
+    flights, places = Flights(), Places(lease.session)
     try:
-        _go_on(lease, flights)
+        _go_on(lease, flights, places)
     finally:
         flights.abandon()
+        places.keep_only(())
 
 
-def _go_on(lease: Lease, flights: Flights) -> None:
+def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
     outcomes: list[Command] = []
     for _ in range(MAX_COMMITS):
+        if drain.asked():
+            break
         crash.point("before_intent")
-        committed = _record(lease, outcomes, flights)
+        committed = _record(lease, outcomes, flights, places)
+        flights.tell(committed.state)
         outcomes = _do(lease, committed, flights)
+        places.keep_only(flights.calls)
         action = core.next_action(committed.state, stamp(now()))
-        if not outcomes and not flights.calls and not committed.state.run and isinstance(action, core.Nothing):
+        if outcomes or flights.calls:
+            continue
+        if places.missing:
+            stalls.wait_for_place(lease, places.missing, limits.LOOK_AGAIN)
+            return
+        if not committed.state.run and isinstance(action, core.Nothing):
             _rest(lease, committed, action.until)
             return
+        if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
+            leases.release(lease, committed.seq, stops.look_again())
+            return
     _come_to_an_end(lease, outcomes, flights)
+
+
+def _is_stopped(committed: Committed, action: core.Action) -> bool:
+    return stops.hold(committed.place, committed.state, action)
 
 
 def _rest(lease: Lease, committed: Committed, until: str) -> None:
@@ -105,17 +142,17 @@ def _rest(lease: Lease, committed: Committed, until: str) -> None:
 
 def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> None:
     """Record what is still under way and begin nothing: due again at once, and others may have their turn before."""
-    while outcomes or flights.calls:
+    while outcomes or (flights.calls and not drain.over()):
         if outcomes:
             run_commands(lease, [settled(lease, outcome) for outcome in outcomes])
         outcomes = list(flights.landed(LOOK_SECONDS))
     leases.give_up(lease, 0.0)
 
 
-def _record(lease: Lease, outcomes: list[Command], flights: Flights) -> Committed:
+def _record(lease: Lease, outcomes: list[Command], flights: Flights, places: Places) -> Committed:
     """Commit `outcomes`, each under its own call, with the intents of all that is ready then."""
     return run_commands(
-        lease, [*(settled(lease, outcome) for outcome in outcomes), intend(lease.session, flights.calls)]
+        lease, [*(settled(lease, outcome) for outcome in outcomes), intend(lease.session, flights.calls, places)]
     )
 
 
@@ -134,15 +171,16 @@ def settled(lease: Lease, outcome: Command) -> Step:
     return recorded
 
 
-def intend(session: UUID, flying: Set[str]) -> Step:
+def intend(session: UUID, flying: Set[str], places: Places) -> Step:
     """The step that commits to what is next beside the calls of `flying`: intents, a model request, or that the run
-    rests; before it acts, what is known of the customer is brought up to date.
+    rests; before it acts, what is known of the customer is brought up to date. Raises NotKnownHere.
     """
 
     def intended(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
-        actions = core.next_actions(state, at, flying, settings.PARALLEL_CALLS - len(flying))
+        actions = places.allowed(state, at, flying)
+        actions = left(actions, state, given.halt, flying)
         for wanted in _commands(session, actions, at):
             for event in latest:
                 state = evolve(state, event, at)
@@ -188,7 +226,7 @@ def _command(
         case core.MoveChart():
             return Wind()
         case core.RingTimer():
-            return Ring(stamp(database_now()))
+            return Ring(stamp(now()))
         case core.Nothing(waiting_for=waiting_for):
             return Rest(waiting_for)
 

@@ -23,6 +23,7 @@ from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import answering, crash
 from sessions.tools import registry as tools
+from sessions.tools import stopping
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,8 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         return _asked(state, call, tool)
     customer = state.opened.customer if state.opened else ""
     view = view_of(state, call, tool)
-    handed = ToolContext(session, call.id, f"{call.id}.{state.epoch}", customer, call.attempt, view)
+    key = f"{call.id}.{state.epoch}"
+    handed = ToolContext(session, call.id, key, customer, call.attempt, view, stopping.current())
     try:
         result = run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:

@@ -58,8 +58,9 @@ def something_is_due() -> bool:
     """Whether a session has work that no worker holds."""
     return bool(
         ledger.run(
-            "SELECT 1 FROM agent_sessions_agentsession"
-            " WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until < now()) LIMIT 1",
+            "SELECT 1 FROM people_team team CROSS JOIN LATERAL (SELECT 1 FROM agent_sessions_agentsession"
+            "  WHERE team_id = team.id AND ready_at <= now() AND (lease_until IS NULL OR lease_until < now())"
+            "  LIMIT 1) s LIMIT 1",
             {},
         )
     )

@@ -13,7 +13,7 @@ import msgspec
 
 from agentstate.engine import schemas
 from agentstate.engine.plan.facts import ToolCard
-from agentstate.engine.talk.ontology import Source
+from agentstate.engine.talk import ontology
 from agentstate.errors import Invalid
 from sessions.tools.stopping import Stop
 
@@ -122,7 +122,7 @@ class Tool(msgspec.Struct, frozen=True):
     timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
     compensation: str = ""  # what can be done about its effect afterwards: the name of a tool, or words
-    entities: tuple[Source, ...] = ()  # where its result holds what a conversation may speak of
+    entities: tuple[ontology.Source, ...] = ()  # where its result holds what a conversation may speak of
     scopes: tuple[str, ...] | None = None  # the only part of state and input that it may see; None: nothing
     result: dict[str, Any] | None = None  # schema of its result
     milliseconds: int = 0  # how long it usually takes
@@ -132,6 +132,7 @@ class Tool(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()  # by name, those that it is called with
     source: str = "python"  # or `http`, or `mcp:<server>`
     reaches: str = ""  # where its calls go, for people
+    judged: bool = False  # by our own judge of schemas alone: its schema was written by somebody we do not know
     limit: int = 0  # calls of it that may run at once, over all workers; 0: any number. LIMITS goes before
     undo: Undo | None = None  # the arguments for `compensation`, where that is a tool, from this one's and its result
 
@@ -147,6 +148,9 @@ class Tool(msgspec.Struct, frozen=True):
 
     def check(self, arguments: object) -> None:
         """Raise Invalid naming the first argument that breaks the schema."""
+        if self.judged:
+            schemas.validate(self.arguments, arguments, "arguments")
+            return
         if self.validator.is_valid(arguments):  # the common case, at half the cost of looking for the best match
             return
         problem = jsonschema.exceptions.best_match(self.validator.iter_errors(arguments))
@@ -171,7 +175,7 @@ def tool(
     scopes: tuple[str, ...] | None = None,
     result: dict[str, Any] | None = None,
     milliseconds: int = 0,
-    entities: tuple[Source, ...] = (),
+    entities: tuple[ontology.Source, ...] = (),
     risk: Risk = _no_risk,
     masked: Masked = NOTHING_MASKED,
     limit: int = 0,
@@ -278,11 +282,37 @@ def add(tool: Tool) -> None:
     _registry[tool.name] = tool
 
 
+class Source(msgspec.Struct, frozen=True):
+    """Where tools come from that change while we run. `owns` says whether a name would be one of its; `find` gives the
+    tool that it is now, `names` all that there are.
+    """
+
+    owns: Callable[[str], bool]
+    find: Callable[[str], Tool | None]
+    names: Callable[[], list[str]]
+
+
+_sources: list[Source] = []
+
+
+def add_source(source: Source) -> None:
+    """Ask `source` too."""
+    _sources.append(source)
+
+
+def changes(name: str) -> bool:
+    """Whether the tool of that name is of a source: it may be another tomorrow, or gone."""
+    return name not in _registry and any(source.owns(name) for source in _sources)
+
+
 def find(name: str) -> Tool | None:
     """The tool of that name, or None."""
-    return _registry.get(name)
+    held = _registry.get(name)
+    if held is not None or not _sources:
+        return held
+    return next((tool for source in _sources if (tool := source.find(name)) is not None), None)
 
 
 def names() -> list[str]:
-    """Every registered name, sorted."""
-    return sorted(_registry)
+    """Every name that a tool has now, sorted."""
+    return sorted({*_registry, *(name for source in _sources for name in source.names())})

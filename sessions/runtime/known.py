@@ -1,0 +1,35 @@
+"""Old and new workers side by side: what a session needs and this process does not know is left to those who do."""
+
+from __future__ import annotations
+
+from agentstate.engine.state import SessionState, rounds
+from agentstate.engine.state.rounds import PLAN
+from sessions.agents import registry
+
+
+class NotKnownHere(Exception):
+    """This process is older (or newer) than the one that let a call through; the text is what it does not know."""
+
+
+def tool_of(state: SessionState, call: str) -> str:
+    """The tool of a call that is held or, in a plan, about to begin; empty where the runtime itself carries it out."""
+    held = state.calls.get(call)
+    planned = rounds.planned(state.plans, call)
+    if planned is not None and planned.delegate:
+        return ""
+    tool = held.tool if held is not None else planned.tool if planned is not None else ""
+    return "" if tool == PLAN else tool
+
+
+def must_be_known(state: SessionState, call: str) -> None:
+    """Raises NotKnownHere for a call of a tool, or a version of one, that this process's agent does not have."""
+    tool = tool_of(state, call)
+    if not tool or state.opened is None:
+        return
+    facts = registry.facts_for(state.opened.agent).get(tool)
+    if facts is None:
+        raise NotKnownHere(f"unknown_tool {tool}")
+    held = state.calls.get(call)
+    request = state.requests.get(held.request) if held is not None else None
+    if request is not None and request.asked.tool_version > facts.version:
+        raise NotKnownHere(f"unknown_tool {tool} {request.asked.tool_version}")
