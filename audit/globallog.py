@@ -175,16 +175,6 @@ def head_body(tenant: UUID, place: Place) -> Checkpoint:
     return head
 
 
-def index_of(tenant: UUID, body: bytes) -> int | None:
-    """Where this leaf stands first; None when it does not. It looks through the whole log: for rare leaves."""
-    found = run(
-        'SELECT min("index") FROM audit_glog WHERE tenant = %(tenant)s AND body = %(body)s',
-        {"tenant": tenant, "body": body},
-    )
-    index: int | None = found[0][0]
-    return index
-
-
 def bodies(tenant: UUID, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
     """Leaves from `start` up to `stop`, with their indexes, in order."""
     while start < stop:

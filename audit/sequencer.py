@@ -234,11 +234,12 @@ def growth_proof(frontier: bytes, old: int, leaves: Sequence[bytes]) -> list[byt
     ]
 
 
-# Lost at a power cut, it is signed again, to the same bytes: the leaves and the signer's memory are on the disk by now.
+# On the disk before anybody can read it. It could be signed again after a crash, but for as long as that took (longer,
+# where the signer is down) the log would show an older head than it showed before: to a monitor, a witness or whoever
+# holds the newer one that is the mark of a ledger cut off.
 _STORE = """
 INSERT INTO audit_signedhead (tenant, size, signed_at, note)
-  SELECT %(tenant)s, %(size)s, clock_timestamp(), %(note)s
-  FROM (SELECT set_config('synchronous_commit', 'off', true)) AS unhurried RETURNING signed_at"""
+  VALUES (%(tenant)s, %(size)s, clock_timestamp(), %(note)s) RETURNING signed_at"""
 
 
 def _store(tenant: UUID, size: int, note: bytes) -> datetime:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,9 +58,10 @@ def test_yesterdays_dump_is_refused_at_the_next_signature_while_sessions_go_on(e
 
 
 @contextmanager
-def stopped(database: TestDatabase) -> Iterator[None]:
-    """The servers of the tests are down meanwhile, and the signer."""
+def stopped(database: TestDatabase, first: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """The servers of the tests are down meanwhile, and the signer. `first` is done while they still run."""
     assert database.supervisor is not None
+    first()
     connections.close_all()
     signing = database.signer
     signing.stop()

@@ -20,6 +20,8 @@ from agentstate.clock import now
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger, signer, verify
+from audit.keys.encryption import provider
+from audit.models import SubjectKey
 from sessions import erasure as erasing
 from sessions.commands import erasure as erasure_commands
 from sessions.exports import building, choosing, keeping, packing
@@ -265,6 +267,19 @@ def test_more_than_so_many_at_once_are_refused(four):
         asked()
     with pytest.raises(choosing.TooManyExports):
         asked()
+
+
+def test_a_stored_export_is_handed_out_as_before_after_the_key_encryption_key_was_rotated(four, tmp_path):
+    made = built()
+    before, former = packed(made), provider().current()
+    call_command("rotate_kek", verbosity=0)
+    keys.forget_all()
+    assert SubjectKey.objects.filter(kek_ref=former).count() == 0
+    after = packed(made)
+    assert after == before
+    assert check(after, tmp_path).ok
+    erase("C-100")
+    assert ExportPart.objects.filter(export=made.pk, state=ExportPart.State.ERASED).count() == 1
 
 
 def test_an_export_expires(four):
