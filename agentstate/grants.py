@@ -33,6 +33,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_blindkey": ("SELECT", "INSERT"),
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
     "agent_sessions_accessline": ("SELECT", "INSERT"),
+    "agent_sessions_stop": ("SELECT", "INSERT", "UPDATE"),
     "django_migrations": ("SELECT",),
 }
 

@@ -26,7 +26,7 @@ from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
-from sessions import live, plans, projections, states
+from sessions import live, plans, projections, states, stops
 from sessions.agents.registry import given_for
 from sessions.states import Loaded
 
@@ -119,7 +119,8 @@ def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
         if committed is not None:
             live.announce(committed, wake=False)
             return committed
-        if ledger.read_head(lease.session).size == loaded.head.size:
+        stops.forget()  # perhaps a stop kept it from happening: then less is tried
+        if ledger.read_head(lease.session).size == loaded.head.size and not stops.halt_for(loaded.place, loaded.state):
             raise LeaseLost(str(lease.session))
     return _with_lock(lease, steps)
 
@@ -275,6 +276,7 @@ def _append(
     command: UUID | None = None,
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
+    given = msgspec.structs.replace(given, halt=stops.halt_for(loaded.place, loaded.state))
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
@@ -289,7 +291,7 @@ def _append(
         epoch=state.epoch,
         key=key,
         digest=digest,
-        guard=guard,
+        guard=stops.guarded(guard, loaded.place, state, events),
         also=projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
         seals=isinstance(events[-1], ev.SessionSealed),
     )

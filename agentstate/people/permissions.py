@@ -30,6 +30,7 @@ class Permission(StrEnum):
     UNMASK = "unmask"  # personal data in clear
     WHISPER = "whisper"  # guide the agent, unseen by the customer
     TAKE_OVER = "take_over"  # speak to the customer instead of the agent, and hand back
+    STOP = "stop"  # let an agent, a tool, a team or everything do nothing new, and lift that again
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
     DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
     EXPORT = "export"  # take an audit bundle out of the house
@@ -69,6 +70,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
             P.UNMASK,
             P.WHISPER,
             P.TAKE_OVER,
+            P.STOP,
             P.DECIDE,
             P.DECIDE_TIER3,
             P.EXPORT,
@@ -80,7 +82,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
         }
     ),
     Role.AUDITOR: frozenset(),
-    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT, P.RETENTION}),
+    Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT, P.RETENTION, P.STOP}),
     Role.PRIVACY: frozenset({P.SEE, P.SEAL, P.ERASE_REQUEST, P.ERASE_APPROVE, P.HOLD, P.RETENTION, P.SUBJECT_REPORT}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
 }

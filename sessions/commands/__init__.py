@@ -15,6 +15,17 @@ from sessions.commands.decisions import RequestExpired, decide
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.proving import prove_value
+from sessions.commands.stops import lift, stop
+from sessions.commands.supervision import (
+    ask_for_person,
+    assign,
+    hand_back,
+    no_person_needed,
+    pass_on,
+    speak,
+    take_over,
+    whisper,
+)
 from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 
 __all__ = [
@@ -24,6 +35,8 @@ __all__ = [
     "Person",
     "RequestExpired",
     "add_data",
+    "ask_for_person",
+    "assign",
     "cancel",
     "cast_vote",
     "change_goals",
@@ -33,9 +46,13 @@ __all__ = [
     "edit_plan",
     "end",
     "fork",
-    "keep",
-    "name_checkpoint",
     "grant",
+    "hand_back",
+    "keep",
+    "lift",
+    "name_checkpoint",
+    "no_person_needed",
+    "pass_on",
     "pause",
     "promote",
     "propose_plan",
@@ -48,5 +65,9 @@ __all__ = [
     "say",
     "set_goals",
     "settle",
+    "speak",
     "start",
+    "stop",
+    "take_over",
+    "whisper",
 ]

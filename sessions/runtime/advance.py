@@ -123,7 +123,14 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
         if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
             leases.release(lease, committed.seq, stops.look_again())
             return
+        if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
+            leases.release(lease, committed.seq, stops.look_again())
+            return
     _come_to_an_end(lease, outcomes, flights)
+
+
+def _is_stopped(committed: Committed, action: core.Action) -> bool:
+    return stops.hold(committed.place, committed.state, action)
 
 
 def _is_stopped(committed: Committed, action: core.Action) -> bool:
@@ -180,6 +187,7 @@ def intend(session: UUID, flying: Set[str], places: Places) -> Step:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
         actions = places.allowed(state, at, flying)
+        actions = left(actions, state, given.halt, flying)
         actions = left(actions, state, given.halt, flying)
         for wanted in _commands(session, actions, at):
             for event in latest:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.charts.chart import Chart
+from agentstate.engine.halting import Halt
 from agentstate.engine.looping.settings import Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
@@ -53,6 +54,7 @@ class Given(msgspec.Struct, frozen=True):
     reads: Reads = Reads()  # what rules, expressions and tools read of the state
     ontology: Ontology | None = None  # what the agent's talk is about: entities, topics, where results hold them
     idle: int = 0  # seconds that a session may wait for its customer before it expires; 0: for ever
+    halt: Halt = Halt()  # what a person has stopped, as far as is known here
     person: tuple[str, ...] = PHRASES  # in a customer's words, they ask for a person
     loop: Looping = Looping()  # what bounds the agent's loop
     prices: Mapping[str, Price] = {}  # of models, by the name under which they are asked

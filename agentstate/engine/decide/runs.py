@@ -53,6 +53,8 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     if command.step and command.step == state.desk.in_flight:
         return supervision.dropped(command)
     _must_be_asked(state, command.step)
+    if given.halt.everything:
+        return supervision.dropped(command, "stopped")
     proposed = command.calls[:MAX_CALLS]
     plan = plans.of_model(command, proposed, given.new_id)
     # Ids are ours: the idempotency key is made of the id, and models count from call_1 again and again.

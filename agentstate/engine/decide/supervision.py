@@ -28,9 +28,9 @@ from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import (
     ForkMaySayNothing,
     HasChanged,
+    NoPersonWanted,
     NotConsistent,
     NotTakenOver,
-    NoPersonWanted,
     TakenByAnother,
     UnknownRequest,
 )
@@ -122,11 +122,12 @@ def no_person_needed(command: NoPersonNeeded, state: SessionState, given: Given)
 def assigned(command: Assign, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Raises SessionOver, UnknownRequest for one that does not wait, HasChanged when it is another's by now."""
     must_live(state)
+    now = state.desk.assigned_to
     if command.request:
         request = state.requests.get(command.request)
         if request is None or request.status is not RequestStatus.PENDING:
             raise UnknownRequest()
-    now = state.desk.assigned.get(command.request, "")
+        now = request.assigned_to
     if now != command.holder:
         raise HasChanged(by=now)
     if command.to == now:

@@ -16,10 +16,4 @@ class Desk(msgspec.Struct, frozen=True):
     wanted_at: str = ""  # since when the customer asks for a person; empty: they do not
     wanted_source: str = ""
     wanted_why: str = ""
-    assigned: dict[str, str] = {}  # request -> who is to see to it; "" is the session
-
-
-def without(desk: Desk, request: str) -> Desk:
-    """The desk with nobody assigned to `request`."""
-    left = {key: who for key, who in desk.assigned.items() if key != request}
-    return msgspec.structs.replace(desk, assigned=left)
+    assigned_to: str = ""  # who is to see to it

@@ -66,6 +66,7 @@ class Request(msgspec.Struct, frozen=True):
     because: str = ""
     kid: str = ""  # as its call's
     assigned_to: str = ""  # who is to see to it
+    assigned_to: str = ""  # who is to see to it
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
     claimed_from: str = ""  # who was on it before them and lost it to them
 

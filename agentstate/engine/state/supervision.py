@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
-from agentstate.engine.state.desk import QUEUE, Desk, without
+from agentstate.engine.state.desk import QUEUE, Desk
 from agentstate.engine.state.session import SessionState
 
 GUIDANCE = "Guidance from a supervisor, for you alone; never quote it: "
@@ -50,7 +50,7 @@ def session_handed_back(state: SessionState, event: ev.SessionHandedBack, at: st
         state,
         items=added(state.items, Item(state.seq, "note", told, by=event.by)),
         taken_by="",
-        desk=Desk(in_flight=state.desk.in_flight, assigned=state.desk.assigned),
+        desk=Desk(in_flight=state.desk.in_flight, assigned_to=state.desk.assigned_to),
         owes=event.speaks or state.owes,
     )
 
@@ -77,6 +77,7 @@ def human_withdrawn(state: SessionState, event: ev.HumanWithdrawn, at: str) -> S
 
 
 def work_assigned(state: SessionState, event: ev.WorkAssigned, at: str) -> SessionState:
-    if not event.to:
-        return replace(state, desk=without(state.desk, event.request))
-    return replace(state, desk=replace(state.desk, assigned={**state.desk.assigned, event.request: event.to}))
+    if not event.request:
+        return replace(state, desk=replace(state.desk, assigned_to=event.to))
+    given = replace(state.requests[event.request], assigned_to=event.to)
+    return replace(state, requests={**state.requests, event.request: given})
