@@ -32,6 +32,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_subjectkey": ("SELECT", "INSERT"),
     "audit_blindkey": ("SELECT", "INSERT"),
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
+    "agent_sessions_triggerversion": ("SELECT", "INSERT"),
     "agent_sessions_accessline": ("SELECT", "INSERT"),
     "agent_sessions_stop": ("SELECT", "INSERT", "UPDATE"),
     "django_migrations": ("SELECT",),

@@ -10,10 +10,11 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from celery import current_app
@@ -169,19 +170,31 @@ class _Announcer:
 _announcer = _Announcer()
 
 
-def drain_outbox(older_than: float, limit: int = 5000, first: Callable[[Collection[UUID]], None] | None = None) -> int:
+class Announced(NamedTuple):
+    """A commit that was announced: entries `first` to `seq` - 1 (-1: the beginning is not known)."""
+
+    session: UUID
+    team: UUID
+    first: int
+    seq: int
+    at: datetime
+
+
+def drain_outbox(
+    older_than: float, limit: int = 5000, first: Callable[[Sequence[Announced]], object] | None = None
+) -> int:
     """Announce again what was committed more than `older_than` seconds ago, once a session, then delete it. What could
-    not be sent stays. `first` is called with the sessions before anything is deleted: what must follow a commit in any
+    not be sent stays. `first` is called with the commits before anything is deleted: what must follow a commit in any
     case may hang on it. Gives how many sessions were announced.
     """
     rows = ledger.run(
-        "SELECT id, session, team, seq FROM agent_sessions_outbox"
+        "SELECT id, session, team, first, seq, at FROM agent_sessions_outbox"
         " WHERE at < now() - make_interval(secs => %(age)s) ORDER BY id LIMIT %(limit)s",
         {"age": older_than, "limit": limit},
     )
-    newest = {(session, team): seq for _, session, team, seq in rows}
+    newest = {(session, team): seq for _, session, team, _, seq, _ in rows}
     if rows and first is not None:
-        first({session for session, _ in newest})
+        first([Announced(*row[1:]) for row in rows])
     sent = [_announcer.again(session, team, seq) for (session, team), seq in newest.items()]
     if not all(_went_well(sending) for sending in sent):
         return 0

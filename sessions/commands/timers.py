@@ -13,7 +13,7 @@ from agentstate.errors import Invalid
 from agentstate.people.permissions import Permission
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Author, Committed, person_command
-from sessions.triggers.instant import database_now
+from audit.server_clock import now as database_now
 
 KINDS: tuple[TimerKind, ...] = get_args(TimerKind)
 LONGEST = 366 * 24 * 3600  # seconds

@@ -14,7 +14,7 @@ from agentstate.engine.profile import refusals as no
 from agentstate.engine.profile.events import KINDS
 from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger
-from sessions import commands, live, queries, states
+from sessions import commands, live, queries, states, tasks
 from sessions.commands import profiles as keep
 from sessions.models import AgentSession, CustomerProfile, Taught
 from sessions.profiles import access, learning, logs, words
@@ -47,7 +47,7 @@ def transferred(amount: str = "$300.00") -> UUID:
 
 def swept() -> None:
     """What the sweeper does once commits are old enough to be drained."""
-    live.drain_outbox(older_than=0.0, first=learning.teach_all)
+    live.drain_outbox(older_than=0.0, first=tasks.followed)
 
 
 def agreed_customer() -> tuple[UUID, UUID]:

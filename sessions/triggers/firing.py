@@ -1,0 +1,296 @@
+"""Acting on what was taken in: claim a firing, judge it, act under its own key, write down how it ended.
+
+A crash between acting and writing down repeats the act under the same key, which is then no second act: commands of a
+session are known by their key, and a session that a firing opens has the firing's own id.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import Open, Signal, Triggered
+from agentstate.engine.state import SessionState
+from agentstate.errors import AgentStateError, Broken, NotFound, Refused
+from audit import keys, ledger
+from sessions import states
+from sessions.agents import registry
+from sessions.commit import Author, jitter, open_session, person_command
+from sessions.models import AgentSession
+from sessions.projections import Place
+from sessions.runtime import crash
+from sessions.triggers import intake, judging, keeping
+from sessions.triggers.definition import Definition
+from sessions.triggers.judging import Act, Passed
+from sessions.triggers.tables import Trigger, TriggerFiring
+
+log = logging.getLogger(__name__)
+LEASE = 30.0  # seconds
+ATTEMPTS = 5
+KEPT = 500  # ended firings of one trigger that are kept, and all of the last day
+KEPT_PASSED = 900  # seconds that those above KEPT are kept which had no reason to act
+TOO_LATE = timedelta(days=7)  # what could not be judged for so long is given up
+MOST = 200  # firings in one go
+
+
+class NoSession(NotFound):
+    """No open session of the trigger's team is meant."""
+
+    code = "no_session"
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a firing ended: one of TriggerFiring.State, why in a word, and the session in which it acted."""
+
+    state: str
+    why: str = ""
+    session: UUID | None = None
+
+
+def fire_due(most: int = MOST) -> int:
+    """Judge what is due, oldest first, up to `most`. Gives how many."""
+    done = 0
+    while done < most and (firing := _claimed()) is not None:
+        _one(firing)
+        done += 1
+    return done
+
+
+def _claimed() -> TriggerFiring | None:
+    """The firing that is due longest and that nobody holds, held by us for LEASE seconds."""
+    rows = ledger.run(
+        "WITH due AS (SELECT id FROM agent_sessions_triggerfiring WHERE state = 'due' AND due_at <= now()"
+        "  AND (lease_until IS NULL OR lease_until < now()) ORDER BY due_at, at, id LIMIT 1 FOR UPDATE SKIP LOCKED)"
+        " UPDATE agent_sessions_triggerfiring f SET attempts = f.attempts + 1,"
+        "  lease_until = clock_timestamp() + make_interval(secs => %(lease)s)"
+        " FROM due WHERE f.id = due.id RETURNING f.id",
+        {"lease": LEASE},
+    )
+    return TriggerFiring.objects.get(pk=rows[0][0]) if rows else None
+
+
+def _one(firing: TriggerFiring) -> None:
+    try:
+        ended = _judged(firing)
+    except Refused as refusal:
+        ended = Ended("refused", refusal.code)
+    except keys.Erased:
+        ended = Ended("refused", "erased")
+    except Exception as error:  # one that cannot be judged must not hold up the others
+        log.warning("firing %s: %s", firing.pk, type(error).__name__)
+        if firing.attempts < ATTEMPTS:
+            _again(firing.pk, jitter(1.0, firing.attempts))
+            return
+        ended = Ended("failed", error.code if isinstance(error, AgentStateError) else "error")
+    if ended is not None:
+        crash.point("before_fired", str(firing.pk))
+        _end(firing.pk, ended)
+
+
+def _judged(firing: TriggerFiring) -> Ended | None:
+    """How it ended; None when it waits longer."""
+    trigger = Trigger.objects.filter(pk=firing.trigger).first()
+    if trigger is None or not trigger.on:
+        return Ended("refused", "switched_off")
+    if keeping.database_now() - firing.at > TOO_LATE:
+        return Ended("refused", "too_late")
+    definition = keeping.version_of(trigger.pk, firing.version)
+    state = _state(firing)
+    cause = state.cause if state is not None else ()
+    refused = judging.chained(definition, str(trigger.pk), cause)
+    found = refused or judging.judged(definition, _values(firing, trigger, state))
+    if isinstance(found, Passed):
+        if found.off:
+            keeping.switch(trigger.pk, False, ledger.SYSTEM, found.why)
+        return Ended("passed" if found.why == "condition_false" else "refused", found.why)
+    held = _braked(firing, trigger, definition)
+    if held is not None:
+        return held
+    if (pause := _over_rate(firing, trigger, definition)) is not None:
+        if definition.rate.over == "drop":
+            return Ended("refused", "rate_limited")
+        _wait(firing.pk, pause)
+        return None
+    session = _act(firing, trigger, found, (*cause, str(trigger.pk)))
+    return Ended("fired", "", session)
+
+
+def _state(firing: TriggerFiring) -> SessionState | None:
+    return states.load(firing.about).state if firing.about is not None else None
+
+
+def _values(firing: TriggerFiring, trigger: Trigger, state: SessionState | None) -> dict[str, Any]:
+    """What expressions read."""
+    if firing.about is None or state is None or state.opened is None:
+        return {"event": intake.opened(firing)}
+    assert firing.about_seq is not None
+    envelope, payload = next(ledger.open_rows(ledger.read_rows(firing.about, firing.about_seq, firing.about_seq + 1)))
+    event = {
+        "kind": envelope.kind,
+        "seq": firing.about_seq,
+        "at": envelope.at,
+        "actor": envelope.actor,
+        "data": msgspec.json.decode(payload),
+    }
+    opened = state.opened
+    session = {
+        "id": str(firing.about),
+        "agent": opened.agent,
+        "channel": opened.channel,
+        "customer": opened.customer,
+        "alias": opened.alias,
+        "topic": opened.topic,
+        "status": state.status.value,
+    }
+    return {"event": event, "state": state.pad, "session": session}
+
+
+def _braked(firing: TriggerFiring, trigger: Trigger, definition: Definition) -> Ended | None:
+    """A trigger that has acted too often within a day is switched off: chains through other systems carry no name."""
+    if _fired(trigger.pk, firing.pk, 24 * 3600) < definition.per_day:
+        return None
+    keeping.switch(trigger.pk, False, ledger.SYSTEM, "too_often")
+    return Ended("refused", "too_often")
+
+
+def _over_rate(firing: TriggerFiring, trigger: Trigger, definition: Definition) -> float | None:
+    """Seconds to wait when it has acted as often as it may; None when it may act."""
+    rate = definition.rate
+    if _fired(trigger.pk, firing.pk, rate.seconds) < rate.count:
+        return None
+    return max(1.0, rate.seconds / rate.count)
+
+
+def _fired(trigger: UUID, apart_from: UUID, seconds: float) -> int:
+    """How often it has acted lately, with those that others are just acting on."""
+    rows = ledger.run(
+        "SELECT count(*) FROM agent_sessions_triggerfiring WHERE trigger = %(trigger)s AND id <> %(id)s AND ("
+        " (state = 'fired' AND ended_at > now() - make_interval(secs => %(seconds)s))"
+        " OR (state = 'due' AND lease_until > now()))",
+        {"trigger": trigger, "id": apart_from, "seconds": seconds},
+    )
+    return int(rows[0][0])
+
+
+def _act(firing: TriggerFiring, trigger: Trigger, act: Act, chain: tuple[str, ...]) -> UUID:
+    """Carry it out; the session in which it acted. Raises NoSession, UnknownAgent and what the session refuses."""
+    author = Author(f"trigger:{trigger.pk}", str(firing.pk))
+    if act.agent:
+        return _opened(firing, trigger, act, chain, author)
+    session = _meant(firing, trigger, act)
+    command = _command(firing, trigger, act, chain)
+    person_command(session, command, author)
+    return session
+
+
+def _command(firing: TriggerFiring, trigger: Trigger, act: Act, chain: tuple[str, ...]) -> Triggered:
+    then: Open | Signal | None = None
+    if act.agent:
+        then = Open(act.customer, str(trigger.team_id), act.agent, act.channel, act.topic)
+    elif act.signal:
+        then = Signal(act.signal, f"trigger:{trigger.pk}", act.data)
+    source = _source(trigger)
+    return Triggered(
+        str(trigger.pk),
+        trigger.name,
+        firing.version,
+        str(firing.pk),
+        source,
+        chain,
+        note=act.say,
+        run=not act.say and not act.signal and not act.agent,
+        then=then,
+    )
+
+
+def _source(trigger: Trigger) -> ev.TriggerSource:
+    source: ev.TriggerSource = trigger.source  # type: ignore[assignment]
+    return source
+
+
+def _opened(firing: TriggerFiring, trigger: Trigger, act: Act, chain: tuple[str, ...], author: Author) -> UUID:
+    """The session that a firing opens has the firing's own id: there is one, however often it is tried."""
+    registry.find(act.agent)
+    if AgentSession.objects.filter(pk=firing.pk).exists():
+        return firing.pk
+    command = _command(firing, trigger, act, chain)
+    try:
+        open_session(_place(firing.pk, trigger, act.customer), command, Author(author.actor))
+    except keys.Erased:  # between the look for the key and the commit: the next look finds a new one
+        open_session(_place(firing.pk, trigger, act.customer), command, Author(author.actor))
+    return firing.pk
+
+
+def _place(session: UUID, trigger: Trigger, customer: str) -> Place:
+    return Place(session, trigger.tenant_id, trigger.team_id, keys.subject_kid(trigger.tenant_id, customer))
+
+
+def _meant(firing: TriggerFiring, trigger: Trigger, act: Act) -> UUID:
+    """The session that an act is for: of the trigger's team, open, no draft."""
+    to = act.to
+    found = AgentSession.objects.filter(team=trigger.team_id, ended_at__isnull=True, fork_of__isnull=True)
+    if to.agent:
+        found = found.filter(agent=to.agent)
+    if to.session:
+        found = found.filter(pk=_as_id(to.session))
+    elif to.alias:
+        found = found.filter(alias=to.alias)
+    elif to.customer:
+        found = found.filter(kid=keys.subject_kid(trigger.tenant_id, to.customer))
+    elif firing.about is not None:
+        found = found.filter(pk=firing.about)
+    else:
+        raise Broken("a trigger that names no session")
+    session = found.order_by("-opened_at").values_list("pk", flat=True).first()
+    if session is None:
+        raise NoSession()
+    return session
+
+
+def _as_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NoSession() from None
+
+
+def _end(firing: UUID, ended: Ended) -> None:
+    ledger.run(
+        "UPDATE agent_sessions_triggerfiring SET state = %(state)s, why = %(why)s, session = %(session)s,"
+        " ended_at = clock_timestamp(), lease_until = NULL, sealed = '' WHERE id = %(id)s AND state = 'due'",
+        {"id": firing, "state": ended.state, "why": ended.why[:60], "session": ended.session},
+    )
+
+
+def _again(firing: UUID, pause: float) -> None:
+    ledger.run(
+        "UPDATE agent_sessions_triggerfiring SET lease_until = NULL,"
+        " due_at = now() + make_interval(secs => %(pause)s) WHERE id = %(id)s AND state = 'due'",
+        {"id": firing, "pause": pause},
+    )
+
+
+def _wait(firing: UUID, pause: float) -> None:
+    """Later, and this look does not count as a try."""
+    ledger.run(
+        "UPDATE agent_sessions_triggerfiring SET lease_until = NULL, attempts = 0,"
+        " due_at = now() + make_interval(secs => %(pause)s) WHERE id = %(id)s AND state = 'due'",
+        {"id": firing, "pause": pause},
+    )
+
+
+def forget_old() -> int:
+    """Keep the history bounded: the newest KEPT of each trigger, and the last day. Gives how many went."""
+    rows = ledger.run(
+        "DELETE FROM agent_sessions_triggerfiring f USING (SELECT id, row_number() OVER"
+        "  (PARTITION BY trigger ORDER BY at DESC) AS number FROM agent_sessions_triggerfiring WHERE state <> 'due') n"
+        " WHERE f.id = n.id AND n.number > %(kept)s AND (f.ended_at < now() - interval '1 day'"
+        "  OR (f.state = 'passed' AND f.ended_at < now() - make_interval(secs => %(passed)s))) RETURNING 1",
+        {"kept": KEPT, "passed": KEPT_PASSED},
+    )
+    return len(rows)

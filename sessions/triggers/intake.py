@@ -1,0 +1,90 @@
+"""Taking in what happened: one row for each trigger and occurrence, however often the source tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+import msgspec
+
+from agentstate.errors import Refused
+from audit import keys, ledger
+from sessions.triggers.tables import Trigger, TriggerFiring
+
+FIRINGS = UUID("1c6f4f0e-93d7-5f0b-9d61-0a8f2f6f5d11")  # namespace of firings' ids
+PURPOSE = "agent_sessions/firing"
+MAX_DUE = 1_000  # firings of one trigger that wait; then its source waits, or is refused
+_json = msgspec.json.Encoder(decimal_format="number")
+
+
+class QueueFull(Refused):
+    """As much waits for this trigger as may."""
+
+    code = "trigger_queue_full"
+    status = 429
+
+
+class Happened(msgspec.Struct, frozen=True):
+    """Something that happened, by the name that its source has for it. `event` waits sealed; of an entry, which can be
+    read again, only its place is kept.
+    """
+
+    occurrence: str
+    event: dict[str, Any] | None = None
+    about: UUID | None = None
+    about_seq: int | None = None
+    due_at: datetime | None = None  # None: now
+
+
+def firing_id(trigger: UUID, occurrence: str) -> UUID:
+    """The id of one occurrence's firing, and the key under which it acts."""
+    return uuid5(FIRINGS, f"{trigger}/{occurrence}")
+
+
+def room(trigger: UUID) -> int:
+    """How much more may wait for a trigger."""
+    return max(0, MAX_DUE - TriggerFiring.objects.filter(trigger=trigger, state="due").count())
+
+
+def take_in(trigger: Trigger, happened: Sequence[Happened]) -> int:
+    """Let these wait for the trigger; those that are known already are left as they are. Gives how many are new."""
+    if not happened:
+        return 0
+    kid = keys.subject_kid(trigger.tenant_id, f"team:{trigger.team_id}")
+    rows = [_row(trigger, each, kid) for each in happened]
+    found = ledger.run(
+        "INSERT INTO agent_sessions_triggerfiring"
+        " (id, trigger, version, state, why, about, about_seq, at, due_at, attempts, kid, sealed)"
+        " SELECT r.id, %(trigger)s, %(version)s, 'due', '', r.about, r.about_seq, now(), coalesce(r.due_at, now()),"
+        "  0, %(kid)s, r.sealed"
+        " FROM unnest(%(ids)s::uuid[], %(abouts)s::uuid[], %(seqs)s::int8[], %(dues)s::timestamptz[],"
+        "  %(sealeds)s::bytea[]) AS r(id, about, about_seq, due_at, sealed)"
+        " ON CONFLICT (id) DO NOTHING RETURNING id",
+        {
+            "trigger": trigger.pk,
+            "version": trigger.version,
+            "kid": kid,
+            "ids": [row[0] for row in rows],
+            "abouts": [each.about for each in happened],
+            "seqs": [each.about_seq for each in happened],
+            "dues": [each.due_at for each in happened],
+            "sealeds": [row[1] for row in rows],
+        },
+    )
+    return len(found)
+
+
+def _row(trigger: Trigger, happened: Happened, kid: UUID) -> tuple[UUID, bytes]:
+    pk = firing_id(trigger.pk, happened.occurrence)
+    sealed = keys.seal(kid, f"{PURPOSE}/{pk}", _json.encode(happened.event)) if happened.event is not None else b""
+    return pk, sealed
+
+
+def opened(firing: TriggerFiring) -> dict[str, Any]:
+    """What happened, as it waited. Raises audit.keys.Erased."""
+    if firing.kid is None or not firing.sealed:
+        return {}
+    found: dict[str, Any] = msgspec.json.decode(keys.unseal(firing.kid, f"{PURPOSE}/{firing.pk}", bytes(firing.sealed)))
+    return found
