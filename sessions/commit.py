@@ -326,7 +326,7 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
     match event:
         case ev.ToolReturned() | ev.ToolFailed() if event.call in state.versions.late:
             return state.versions.late[event.call].intent
-        case ev.ToolReturned() | ev.ToolFailed():
+        case ev.ToolReturned() | ev.ToolFailed() | ev.CallDoubted() | ev.CallIntervened():
             return state.calls[event.call].intent
         case ev.DecisionMade() | ev.RequestEnded() | ev.RequestClaimed() | ev.RequestReleased():
             return state.requests[event.request].seq

@@ -97,6 +97,9 @@ SHOWN: Mapping[str, Forms] = {
     | _numbers("tool_version", "attempt", "tier")
     | _money("arguments"),
     "tool.returned": _ids("call") | _numbers("attempt", "outcome") | _money("result") | {"/answered/model": WORD},
+    "call.doubted": _ids("call") | _numbers("attempt"),
+    "call.intervened": _words("how", "by") | _ids("call") | _money("result"),
+    "session.retried": _words("by"),
     "tool.failed": _words("code") | _ids("call") | _numbers("attempt") | {"/transient": BOOLEAN, "/retry_at": TIME},
     "item.pinned": _words("how", "by") | _numbers("seq"),
     "item.unpinned": _words("by") | _numbers("seq"),

@@ -63,6 +63,7 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "epoch": state.epoch,
         "tier": max((request.asked.tier for request in waits), default=0),
         "open_requests": len(waits),
+        "stuck": stuck_in(state),
         "taken_by": state.taken_by,
         "taken_at": state.desk.taken_at or None,
         "wanted_at": state.desk.wanted_at or None,
@@ -73,6 +74,11 @@ def session_row(state: SessionState) -> dict[str, Any]:
         "parent": UUID(state.plans.parent) if state.plans.parent else None,
         "fork_of": UUID(origin.parent) if origin is not None and not origin.promoted else None,
     }
+
+
+def stuck_in(state: SessionState) -> int:
+    """How many things wait for somebody to step in: calls that the runtime cannot settle, and the session itself."""
+    return sum(bool(call.stuck) for call in state.calls.values()) + bool(state.failure and not state.ended)
 
 
 def session_card(state: SessionState) -> SessionCard:
@@ -182,15 +188,16 @@ def _must_be_there(card: bytes) -> None:
 
 _OPEN = """INSERT INTO agent_sessions_agentsession
   (id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests,
-   opened_at, last_at, ended_at, fork_of, card, ready_at, fence)
+   stuck, opened_at, last_at, ended_at, fork_of, card, ready_at, fence)
   SELECT head.log, %(s_tenant)s, %(s_team)s, %(s_kid)s, %(s_agent)s, %(s_channel)s, %(s_alias)s, %(s_status)s,
-   %(s_waiting_for)s, %(s_seq)s, %(s_epoch)s, %(s_tier)s, %(s_open_requests)s, %(s_opened_at)s::timestamptz,
+   %(s_waiting_for)s, %(s_seq)s, %(s_epoch)s, %(s_tier)s, %(s_open_requests)s, %(s_stuck)s,
+   %(s_opened_at)s::timestamptz,
    %(s_last_at)s::timestamptz, %(s_ended_at)s::timestamptz, %(s_fork_of)s, %(s_card)s, NULL, 0 FROM head"""
 
 # ready_at: while there is work it keeps its first value, so a busy session's updates touch no index.
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
-   open_requests = %(s_open_requests)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
+   open_requests = %(s_open_requests)s, stuck = %(s_stuck)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
    taken_by = %(s_taken_by)s, taken_at = %(s_taken_at)s::timestamptz, wanted_at = %(s_wanted_at)s::timestamptz,
    assigned_to = %(s_assigned_to)s, fork_of = %(s_fork_of)s, parent = %(s_parent)s, card = coalesce(%(s_card)s, s.card),
    stalled = '', stalled_at = NULL, stalls = 0,

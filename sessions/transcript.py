@@ -150,6 +150,19 @@ def _failed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
         item.result = f"{data['reason']}, will be tried again" if again else data["reason"]
 
 
+def _doubted(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
+    item = reading.calls.get(data["call"])
+    if item is not None:
+        item.state, item.result = "failed", data["reason"]
+
+
+def _intervened(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
+    item = reading.calls.get(data["call"])
+    if item is not None and data["how"] in ("supply", "happened"):
+        item.state, item.result = "done", words.value(data["result"])
+    _notice(reading, entry, data)
+
+
 def _refused(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     item = reading.calls.get(data["call"])
     if item is not None:
@@ -205,6 +218,9 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "tool.intended": _begun,
     "tool.returned": _returned,
     "tool.failed": _failed,
+    "call.doubted": _doubted,
+    "call.intervened": _intervened,
+    "session.retried": _notice,
     "approval.requested": _asked,
     "decision.made": _decided,
     "request.ended": _closed,
@@ -217,6 +233,14 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "session.superseded": _notice,
     "conflict.opened": _notice,
     "conflict.ended": _notice,
+    "session.taken_over": _notice,
+    "session.passed_on": _notice,
+    "session.handed_back": _notice,
+    "guidance.given": _notice,
+    "model.dropped": _notice,
+    "session.human_requested": _notice,
+    "session.human_withdrawn": _notice,
+    "work.assigned": _notice,
     "session.ended": _notice,
     "session.failed": _notice,
     "run.stopped": _notice,

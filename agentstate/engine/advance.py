@@ -46,7 +46,7 @@ class LetExpire(msgspec.Struct, frozen=True):
 class Nothing(msgspec.Struct, frozen=True):
     """Rest. `until` is the instant at which to look again, or empty: then somebody has to act first."""
 
-    waiting_for: Literal["customer", "decision", "retry", "delegate", "resume", "colleague", "stop", "nobody"]
+    waiting_for: Literal["customer", "decision", "retry", "delegate", "resume", "colleague", "stop", "stuck", "nobody"]
     until: str = ""
 
 
@@ -111,6 +111,8 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
         return Nothing("decision", _first(state))
     if calls_in(state, CallStatus.RUNNING):
         return Nothing("delegate", _first(state))
+    if calls_in(state, CallStatus.DOUBTED):
+        return Nothing("stuck", _first(state))
     return _awaited(state, at)
 
 

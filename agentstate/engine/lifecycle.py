@@ -49,6 +49,7 @@ class CallStatus(StrEnum):
     WAITING = "waiting"  # a person must decide
     READY = "ready"  # may run
     RUNNING = "running"  # its intent is committed, its result is not
+    DOUBTED = "doubted"  # its result is lost, and it may not be repeated: a person says whether it happened
     DONE = "done"  # it returned
     FAILED = "failed"  # it did not, finally
     REFUSED = "refused"  # never let through: unknown tool, broken schema, refused before
@@ -72,6 +73,7 @@ class CallMove(StrEnum):
     RETURN = "return"
     RETRY = "retry"
     FAIL = "fail"
+    DOUBT = "doubt"
 
 
 class RequestStatus(StrEnum):
@@ -131,6 +133,12 @@ CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
     (_C.RUNNING, _CM.RETURN): _C.DONE,
     (_C.RUNNING, _CM.RETRY): _C.READY,
     (_C.RUNNING, _CM.FAIL): _C.FAILED,
+    (_C.RUNNING, _CM.DOUBT): _C.DOUBTED,
+    (_C.DOUBTED, _CM.RETURN): _C.DONE,
+    (_C.DOUBTED, _CM.RETRY): _C.READY,
+    (_C.DOUBTED, _CM.FAIL): _C.FAILED,
+    (_C.FAILED, _CM.RETRY): _C.READY,  # by a person, where it failed for reasons that are not its own
+    (_C.FAILED, _CM.RETURN): _C.DONE,
 }
 
 CALL_ENDED = frozenset({_C.DONE, _C.FAILED, _C.REFUSED, _C.REJECTED, _C.RESPONDED, _C.EXPIRED, _C.WITHDRAWN})

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
 MAX_NESTING = 4  # sessions that wait for each other
 LIMIT = 100
+OPEN = (CallStatus.RUNNING, CallStatus.READY, CallStatus.DOUBTED)
 MAX_REASON = 200  # characters
 DONE = "its task is done"  # why such a session ends, when all went well
 _json = msgspec.json.Encoder(decimal_format="number")
@@ -109,7 +110,7 @@ def is_done(state: SessionState) -> bool:
     """Whether a session that does another's task has nothing left to do, and waits for nobody."""
     if not state.plans.parent or state.ended or state.paused_at or state.plans.is_open:
         return False
-    return not pending(state) and not calls_in(state, CallStatus.RUNNING, CallStatus.READY) and not state.owes
+    return not pending(state) and not calls_in(state, *OPEN) and not state.owes
 
 
 def finish(lease: Lease) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Callable
 from copy import deepcopy
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
+from agentstate.engine.decide.calls import NO_ANSWER
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.state import Call, SessionState, rounds
@@ -25,6 +27,7 @@ from sessions.runtime import answering, crash
 from sessions.tools import registry as tools
 from sessions.tools import stopping
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
+from sessions.writing import Dropped
 
 log = logging.getLogger(__name__)
 MAX_RESULT = 256_000  # bytes of one tool's result
@@ -58,7 +61,7 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause, error.code)
     except Exception as error:
         _told("tool", call.tool, error)
-        return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False)
+        return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False, code="broke")
     crash.point("after_effect", call.tool)
     if isinstance(result, Chosen):
         return _recorded(call, tool, result.result, result.outcome)
@@ -99,7 +102,8 @@ def too_slow(call: Call) -> Fail:
     """The failure of an attempt whose time is up. It may have happened all the same."""
     tool = tools.find(call.tool)
     pause = _pause(tool, call) if tool is not None else 0.0
-    return Fail(call.id, call.attempt, f"no answer within {seconds_for(call):g} s", transient=True, pause=pause)
+    reason = f"no answer within {seconds_for(call):g} s"
+    return Fail(call.id, call.attempt, reason, transient=True, pause=pause, code=NO_ANSWER)
 
 
 def _pause(tool: Tool, call: Call) -> float:
@@ -126,12 +130,16 @@ def _recorded(call: Call, tool: Tool, result: Any, outcome: int = 0) -> Return |
     return Return(call.id, call.attempt, result, outcome)
 
 
-def ask_model(agent: Agent, state: SessionState, step: str) -> Answer | NoAnswer:
-    """Ask the model what `model.requested` recorded."""
+def ask_model(
+    agent: Agent, state: SessionState, step: str, on_text: Callable[[str], None] | None = None
+) -> Answer | NoAnswer:
+    """Ask the model what `model.requested` recorded. `on_text` hears what it says while it says it."""
     model = choice.model_for(agent)
     pause = jitter(1.0, state.model_attempt)
     try:
-        answer = model.answer(context.build(agent, model.name, state))
+        answer = model.answer(context.build(agent, model.name, state), on_text=on_text)
+    except Dropped:
+        return NoAnswer(step, "nobody waits for the answer any more", False)
     except ModelFailed as error:
         return NoAnswer(step, str(error)[:500], error.transient, pause)
     except Exception as error:

@@ -6,7 +6,18 @@ says so; a kind that is not known here is named as it is.
 
 from __future__ import annotations
 
-from sessions.words import approvals, changes, memory, plans, runs, session, supervision, triggers, versions
+from sessions.words import (
+    approvals,
+    changes,
+    interventions,
+    memory,
+    plans,
+    runs,
+    session,
+    supervision,
+    triggers,
+    versions,
+)
 from sessions.words.sentence import Data, Sentence
 from sessions.words.standing import DOING, OUTCOMES, STANDS, Doing, doing, happening, speaker, spoken_by, stands
 from sessions.words.values import MOST_FACTS, Group, account, facts, groups, plain, result, rows, text, value
@@ -37,7 +48,7 @@ __all__ = [
     "value",
 ]
 
-AREAS = (supervision, session, runs, approvals, plans, changes, versions, memory, triggers)
+AREAS = (supervision, session, interventions, runs, approvals, plans, changes, versions, memory, triggers)
 TELL = {kind: tell for area in AREAS for kind, tell in area.TELL.items()}
 
 

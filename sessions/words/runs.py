@@ -53,6 +53,7 @@ _RESTS = {
     "resume": "until a person lets it go on",
     "colleague": "while a person has the session",
     "stop": "until the stop is lifted",
+    "stuck": "until a person settles a call",
     "delegate": "until another session has done its task",
 }
 

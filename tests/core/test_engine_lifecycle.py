@@ -14,9 +14,10 @@ CALL = """
 proposed: allow ready, gate waiting, refuse refused
 waiting: allow ready, reject rejected, respond responded, expire expired, withdraw withdrawn
 ready: gate waiting, withdraw withdrawn, refuse refused, intend running
-running: intend running, return done, retry ready, fail failed
+running: intend running, return done, retry ready, fail failed, doubt doubted
+doubted: return done, retry ready, fail failed
 done:
-failed:
+failed: retry ready, return done
 refused:
 rejected:
 responded:
@@ -67,7 +68,8 @@ def test_the_written_tables_name_every_status():
 
 
 def test_what_has_ended_moves_no_more():
-    assert not life.CALL_ENDED & {status for status, _ in life.CALL}
+    """But a call that failed for reasons not its own, which a person may take up again."""
+    assert life.CALL_ENDED & {status for status, _ in life.CALL} == {CallStatus.FAILED}
     assert not life.SESSION_ENDED & {status for status, _ in life.SESSION}
 
 

@@ -51,7 +51,7 @@ def test_a_lost_result_of_what_can_be_repeated_runs_again_under_the_same_key(too
 def test_a_lost_result_of_once_is_not_run_again():
     world = running("post_letter")
     world = world.after(core.Begin(world.call("post_letter").id))
-    assert world.call("post_letter").status is CallStatus.FAILED
+    assert world.call("post_letter").status is CallStatus.DOUBTED
     assert len(world.events(ev.ToolIntended)) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans
+from agentstate.engine.decide import interventions, plans
 from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
@@ -24,6 +24,8 @@ from agentstate.engine.state import Call, SessionState, may_begin
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import NotFound
 
+LOST = "it is not known whether it happened"
+NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all the same
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
@@ -45,7 +47,9 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     if facts is None:
         return [_gone(call)]
     if call.status is CallStatus.RUNNING and _must_not_run_again(state, call, facts):
-        return [ev.ToolFailed(call.id, call.attempt, "it is not known whether it happened", transient=False)]
+        if plans.effect_of(state.plans, call, facts) == "once":
+            return [interventions.doubted(call, LOST)]
+        return [ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")]
     if call.status is CallStatus.READY and (gone := without_activity(call, facts)):
         return [gone]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
@@ -135,7 +139,10 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
     if (late := state.versions.late.get(command.call)) is not None:
         return late_failed(command, late)
     call = _running(state, command.call, command.attempt)
-    again = command.transient and not state.ended and _may_try_again(call, given.tools.get(call.tool))
+    facts = given.tools.get(call.tool)
+    if command.code == NO_ANSWER and facts is not None and facts.effect == "once":
+        return [interventions.doubted(call, command.reason)]
+    again = command.transient and not state.ended and _may_try_again(call, facts)
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
     return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at, command.code)]
 

@@ -36,6 +36,7 @@ from agentstate.engine.events.charts import ChartMoved, Shift
 from agentstate.engine.events.data import DataAdded
 from agentstate.engine.events.goals import GoalSource, GoalsSet
 from agentstate.engine.events.grants import GrantGiven, GrantRevoked
+from agentstate.engine.events.interventions import CallDoubted, CallIntervened, Intervention, SessionRetried
 from agentstate.engine.events.looping import (
     CircleNoticed,
     MessageQueued,
@@ -145,6 +146,9 @@ AnyEvent = (
     | ToolIntended
     | ToolReturned
     | ToolFailed
+    | CallDoubted
+    | CallIntervened
+    | SessionRetried
     | ItemPinned
     | ItemUnpinned
     | ItemRated
@@ -233,6 +237,8 @@ __all__ = [
     "Arguments",
     "CallAllowed",
     "CallDelegated",
+    "CallDoubted",
+    "CallIntervened",
     "CallProposed",
     "CallReadied",
     "CallRefused",
@@ -251,14 +257,15 @@ __all__ = [
     "Evidence",
     "ForkPromoted",
     "GoalSource",
+    "GoalsSet",
     "GrantGiven",
     "GrantRevoked",
-    "GoalsSet",
     "GuidanceGiven",
     "Heard",
     "HumanRequested",
     "HumanWithdrawn",
     "InstanceOpened",
+    "Intervention",
     "ItemPinned",
     "ItemRated",
     "ItemUnpinned",
@@ -300,6 +307,7 @@ __all__ = [
     "SessionPaused",
     "SessionReopened",
     "SessionResumed",
+    "SessionRetried",
     "SessionRolledBack",
     "SessionSealed",
     "SessionSuperseded",

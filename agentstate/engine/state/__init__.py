@@ -21,6 +21,7 @@ from agentstate.engine.state import (
     conversation,
     goals,
     grants,
+    interventions,
     looping,
     memory,
     plans,
@@ -134,6 +135,9 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ToolIntended: calls.tool_intended,
     ev.ToolReturned: calls.tool_returned,
     ev.ToolFailed: calls.tool_failed,
+    ev.CallDoubted: interventions.call_doubted,
+    ev.CallIntervened: interventions.call_intervened,
+    ev.SessionRetried: interventions.session_retried,
     ev.ApprovalRequested: requests.approval_requested,
     ev.DecisionMade: requests.decision_made,
     ev.RequestClaimed: requests.request_claimed,
@@ -249,7 +253,7 @@ def _moved(state: SessionState) -> SessionMove:
         return SessionMove.FAIL
     if _acts(state):
         return SessionMove.ACT
-    if pending(state):
+    if pending(state) or calls_in(state, CallStatus.DOUBTED):
         return SessionMove.WAIT
     if (state.asking or state.owes) and not state.taken_by:
         return SessionMove.ASK

@@ -23,6 +23,7 @@ from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.state.subjects import kid_of_instance
 from agentstate.engine.state.versions import late_result
 
+BROKEN = ("broke", "lost")  # codes of failures that say nothing about the call itself
 KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
 _json = msgspec.json.Encoder(decimal_format="number")
 
@@ -102,7 +103,8 @@ def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionSt
         return late_result(state, event)
     if event.retry_at:
         return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at)
-    state = moved(state, event.call, CallMove.FAIL)
+    stuck = "failed" if event.transient or event.code in BROKEN else ""
+    state = moved(state, event.call, CallMove.FAIL, stuck=stuck)
     named = {"code": event.code} if event.code else {}
     return told(state, event.call, {"status": "error", "error": event.reason, **named})
 

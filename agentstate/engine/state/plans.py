@@ -52,6 +52,7 @@ _CALL_EVENTS = (
     ev.ToolReturned,
     ev.ToolFailed,
     ev.CallRefused,
+    ev.CallIntervened,
 )
 
 
@@ -288,6 +289,8 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
             error = {"error": event.reason}
             failed = rounds.failed(now, _whole(state, key), name, error, at, event.reason)
             return _wrote(state, instance, call, _fitting(state, now, key, failed, at))
+        case ev.CallIntervened():
+            return _settled(before, state, event, now, at)
         case ev.CallRefused():
             return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
         case ev.RequestEnded() if call.status is CallStatus.RESPONDED:
@@ -298,6 +301,20 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
             return _with_round(state, instance, rounds.rejected(now, name, reason, at), (name,))
         case _:
             return state
+
+
+def _settled(before: SessionState, state: SessionState, event: ev.CallIntervened, now: Round, at: str) -> SessionState:
+    """What a person made of a call of the plan. One that had ended before was reckoned with then."""
+    was, call = before.calls[event.call].status, state.calls[event.call]
+    name, instance = place_of(state.plans, event.call) or ("", "")
+    if was in CALL_ENDED or call.status is CallStatus.READY:
+        return state
+    if call.status is CallStatus.DONE:
+        return _wrote(state, instance, call, _done(state, now, event.call, event.result, at, 0))
+    if call.status is CallStatus.WITHDRAWN:
+        return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
+    failed = rounds.failed(now, _whole(state, event.call), name, {"error": event.reason}, at, event.reason)
+    return _wrote(state, instance, call, _fitting(state, now, event.call, failed, at))
 
 
 def _concerns(state: SessionState, place: tuple[str, str]) -> bool:

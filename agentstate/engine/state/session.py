@@ -47,6 +47,7 @@ class Call(msgspec.Struct, frozen=True):
     delegate: str = ""  # the session that does it
     kid: str = ""  # key of its data subject; empty: the session's customer
     activity: str = ""  # the function that executes it, when not the tool's own
+    stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -65,7 +66,6 @@ class Request(msgspec.Struct, frozen=True):
     ended_at: str = ""
     because: str = ""
     kid: str = ""  # as its call's
-    assigned_to: str = ""  # who is to see to it
     assigned_to: str = ""  # who is to see to it
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
     claimed_from: str = ""  # who was on it before them and lost it to them

@@ -54,6 +54,8 @@ def kid_of(state: SessionState, event: ev.AnyEvent) -> str:
             | ev.ToolIntended()
             | ev.ToolReturned()
             | ev.ToolFailed()
+            | ev.CallDoubted()
+            | ev.CallIntervened()
             | ev.CallDelegated()
         ):
             return kid_of_call(state, event.call)

@@ -7,7 +7,7 @@ nothing happened.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -15,6 +15,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
 
+_SAID: Mapping[str, Literal["done", "failed"]] = {"happened": "done", "not_happened": "failed"}
 MOST_LASTING = 100  # told one by one; older ones are counted
 
 
@@ -46,6 +47,8 @@ def since(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]], tools:
             found[event.call] = ev.Lasting(seq, event.call, event.tool, "unknown", event.arguments)
         elif isinstance(event, ev.ToolReturned | ev.ToolFailed) and event.call in found:
             found[event.call] = _ended(found[event.call], event)
+        elif isinstance(event, ev.CallIntervened) and event.call in found and event.how in _SAID:
+            found[event.call] = msgspec.structs.replace(found[event.call], outcome=_SAID[event.how])
     effects = [_told(each, older, said, tools) for each in found.values() if _lasts(each, tools)]
     return Since(tuple(effects[-MOST_LASTING:]), max(0, len(effects) - MOST_LASTING))
 

@@ -10,6 +10,7 @@ from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
+from agentstate.engine.decide.commands.interventions import Intervene, RetrySession
 from agentstate.engine.decide.commands.looping import Grant, Notice
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import (
@@ -73,6 +74,7 @@ __all__ = [
     "GrantSame",
     "HandBack",
     "InstanceGiven",
+    "Intervene",
     "Migrate",
     "Name",
     "NoAnswer",
@@ -92,6 +94,7 @@ __all__ = [
     "Release",
     "Rest",
     "Resume",
+    "RetrySession",
     "Return",
     "RevokeGrant",
     "Ring",

@@ -25,7 +25,7 @@ def _is_start(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.PlanCommitted | ev.PlanProposed)
 
 
-_ENDING = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.RequestEnded, ev.CallsDropped)
+_ENDING = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.RequestEnded, ev.CallsDropped, ev.CallIntervened)
 
 
 def _consequences(state: SessionState, events: list[ev.AnyEvent], given: Given) -> list[ev.AnyEvent]:
