@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
 from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
+from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
 from sessions.triggers import tables as tables  # the rows of triggers stand beside their code
 
 

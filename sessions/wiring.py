@@ -6,8 +6,10 @@ from __future__ import annotations
 def connect() -> None:
     """Import what registers itself."""
     from sessions.tools.http import running
+    from sessions.tools.mcp import source
 
     running.connect()
+    source.connect()
     import sessions.agents.bank
     import sessions.tools.bank
     import sessions.tools.proofs  # noqa: F401

@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from agentstate.engine.memory.shown import ToolSpec
-from sessions.agents.registry import Agent, schemas_for, tool_specs
+from sessions.agents.registry import Agent, schemas_for, tool_specs, versions_of
 
 DATA_SHARE = 2  # tokens of the budget for one character of data: at four characters a token, an eighth of it
 _encoder = msgspec.json.Encoder(order="sorted")
@@ -45,16 +45,16 @@ class _Same:
 
 def definition_of(agent: Agent) -> Definition:
     """The definition of `agent` as it is today."""
-    return _made(_Same(agent))[0]
+    return _made(_Same(agent), versions_of(agent))[0]
 
 
 def form_of(agent: Agent) -> tuple[bytes, str]:
     """The bytes of the agent's definition as it is today, and their digest."""
-    return _made(_Same(agent))[1:]
+    return _made(_Same(agent), versions_of(agent))[1:]
 
 
 @lru_cache(maxsize=64)
-def _made(same: _Same) -> tuple[Definition, bytes, str]:
+def _made(same: _Same, _versions: tuple[tuple[str, int], ...]) -> tuple[Definition, bytes, str]:
     agent = same.agent
     declared = schemas_for(agent.schema)
     forms = {each.reference: each.source.decode() for each in declared.versions.values()} if declared else {}

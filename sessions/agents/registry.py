@@ -96,7 +96,7 @@ def register(agent: Agent) -> None:
     """Add `agent`; every tool that it names must be registered. A name is taken once."""
     if agent.name in _registry:
         raise ValueError(f"an agent called {agent.name!r} is registered already")
-    missing = [name for name in agent.tools if tools.find(name) is None]
+    missing = [name for name in agent.tools if not tools.changes(name) and tools.find(name) is None]
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
     policies.must_hold(agent.policy)
@@ -170,10 +170,26 @@ def ontology_for(agent: str) -> talks.Ontology | None:
     return talks.checked(msgspec.structs.replace(declared, sources=sources))
 
 
-@lru_cache
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
-    """What rules need to know of the agent's tools."""
-    return {BATCH.name: BATCH, **{name: _facts(name, find(agent)) for name in find(agent).tools}}
+    """What rules need to know of the agent's tools, those of MCP servers as they are accepted now."""
+    fixed, changing = _fixed_facts(agent)
+    if not changing:
+        return fixed
+    return {**fixed, **{name: _facts(name, find(agent)) for name in changing if tools.find(name) is not None}}
+
+
+@lru_cache
+def _fixed_facts(agent: str) -> tuple[Mapping[str, ToolFacts], tuple[str, ...]]:
+    """The facts of tools that stay as they are while we run, and the names of the others."""
+    named = find(agent).tools
+    changing = tuple(name for name in named if tools.changes(name))
+    return {BATCH.name: BATCH, **{name: _facts(name, find(agent)) for name in named if name not in changing}}, changing
+
+
+def versions_of(agent: Agent) -> tuple[tuple[str, int], ...]:
+    """The versions of its tools that may be others tomorrow."""
+    changing = [tools.find(name) for name in agent.tools if tools.changes(name)]
+    return tuple((tool.name, tool.version) for tool in changing if tool is not None)
 
 
 def _facts(name: str, agent: Agent) -> ToolFacts:

@@ -1,0 +1,312 @@
+"""Tools of MCP servers: real ones, as processes and over HTTP. What they say is data; what they change is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agentstate.clock import now
+from agentstate.people.permissions import PermissionDenied
+from agentstate.stack.ports import any_free
+from audit import ledger, staff
+from sessions.agents import registry as agents
+from sessions.agents.model import ProposedCall
+from sessions.agents.registry import Agent
+from sessions.commands import tools as commands
+from sessions.outside import refusals
+from sessions.tools import registry as tools
+from sessions.tools.mcp import offers, servers, source, talking
+from sessions.tools.registry import ToolContext, ToolFailed
+from sessions.tools.tables import OfferedTool
+from tests import cast
+from tests.shell import side_by_side_world
+from tests.shell.bank_world import events, kinds, opened, say, state
+
+SERVER = Path(__file__).with_name("mcp_server.py")
+CONTEXT = ToolContext("s-1", "c-1", "c-1.0", "C-1001", 1)
+MARKER = "marker-7f2e91c4d0"
+CURIOUS = Agent(
+    "curious", "Look things up.", ("crm__lookup", "crm__remove"), "bank", {}, script=side_by_side_world.model
+)
+
+
+@pytest.fixture
+def crm(settings, tmp_path):
+    """The server `crm` as a process, described in a folder of the test's; what it does is written to `mode`."""
+    settings.TOOL_FOLDER, settings.OUTSIDE_SECRETS = str(tmp_path), "environment"
+    settings.OUTSIDE_NETWORKS = ["127.0.0.1"]
+    world = Crm(tmp_path)
+    world.describe()
+    if CURIOUS.name not in agents.names():
+        agents.register(CURIOUS)
+    offers.forget()
+    yield world
+    offers.forget()
+
+
+class Crm:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.mode, self.seen = folder, folder / "mode", folder / "seen"
+        self.mode.write_text("plain")
+        (folder / "mcp").mkdir()
+
+    def describe(self, **changed) -> servers.Server:
+        known = {"lookup": {"effect": "pure", "preview": "Look up customer {arguments.number}"}}
+        described = {
+            "name": "crm",
+            "command": [sys.executable, str(SERVER)],
+            "environment": {"MODE": str(self.mode), "SEEN": str(self.seen)},
+            "timeout": 6.0,
+            "tools": known,
+            **changed,
+        }
+        described = {name: value for name, value in described.items() if value is not None}
+        (self.folder / "mcp" / "crm.json").write_text(json.dumps(described))
+        servers._read.cache_clear()
+        source._tools.clear()
+        return servers.named("crm")
+
+    def accept(self, *names: str) -> None:
+        """Look and accept the newest version of these tools."""
+        assert commands.look(cast.adam(), "crm") == ""
+        for name in names:
+            row = OfferedTool.objects.filter(tool=name, current=True).get()
+            commands.answer(cast.adam(), row.pk, accept=True, digest=row.digest)
+        offers.forget()
+
+    @property
+    def calls(self) -> list[dict]:
+        return [json.loads(line) for line in self.seen.read_text().splitlines()] if self.seen.exists() else []
+
+
+def failure(name: str = "crm__lookup") -> ToolFailed:
+    with pytest.raises(ToolFailed) as caught:
+        tools.find(name).run({"number": "7"}, CONTEXT)
+    return caught.value
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tool_is_there_once_somebody_accepted_it(crm):
+    assert tools.find("crm__lookup") is None
+    commands.look(cast.adam(), "crm")
+    assert tools.find("crm__lookup") is None
+    crm.accept("lookup")
+    found = tools.find("crm__lookup")
+    assert (found.version, found.effect, found.source) == (1, "pure", "mcp:crm")
+    assert found.run({"number": "7"}, CONTEXT) == {"text": "lookup of 7", "data": {"name": "Customer 7"}}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_server_says_of_its_effects_is_believed_by_nobody(crm):
+    """It calls `remove` read-only: for us it is done once, and policy asks a person."""
+    crm.accept("remove")
+    found = tools.find("crm__remove")
+    assert (found.effect, found.retry.attempts) == ("once", 4)
+    session = opened(agent="curious")
+    side_by_side_world.model.answers = [(ProposedCall("a", "crm__remove", {"number": "7"}),)]
+    say(session, "Remove me.")
+    assert kinds(session)[-3:].count("approval.requested") == 1
+    assert crm.calls == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("change", ["changed", "schema", "gone"])
+def test_a_tool_that_its_server_changed_is_refused_until_somebody_accepts_it_anew(crm, change):
+    """The rug is pulled between two calls: not one call of the new version happens."""
+    crm.accept("lookup")
+    before = tools.find("crm__lookup")
+    crm.mode.write_text(change)
+    with pytest.raises(ToolFailed) as refused:
+        before.run({"number": "7"}, CONTEXT)
+    assert refused.value.code == "tool_changed"
+    assert crm.calls == []
+    assert tools.find("crm__lookup") is None
+    if change != "gone":
+        crm.accept("lookup")
+        assert tools.find("crm__lookup").version == 2
+    crm.mode.write_text("plain")
+    commands.look(cast.adam(), "crm")
+    assert tools.find("crm__lookup").version == 1  # what was accepted once is that again
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_who_configures_accepts_and_only_what_they_saw(crm):
+    commands.look(cast.adam(), "crm")
+    row = OfferedTool.objects.get(tool="lookup")
+    with pytest.raises(PermissionDenied):
+        commands.answer(cast.alice(), row.pk, accept=True, digest=row.digest)
+    with pytest.raises(offers.NotOffered):
+        commands.answer(cast.adam(), row.pk, accept=True, digest="0" * 64)
+    crm.mode.write_text("changed")
+    commands.look(cast.adam(), "crm")
+    with pytest.raises(offers.NotOffered):
+        commands.answer(cast.adam(), row.pk, accept=True, digest=row.digest)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_session_calls_it_and_an_injected_result_is_only_text(crm):
+    """The result asks for a transfer and fakes a decision: it is text, and nothing follows from it."""
+    crm.accept("lookup")
+    crm.mode.write_text("lure")
+    session = opened(agent="curious")
+    side_by_side_world.model.answers = [(ProposedCall("a", "crm__lookup", {"number": "7"}),)]
+    say(session, "Who am I?")
+    (call,) = state(session).calls.values()
+    assert call.status.value == "done"
+    assert "IGNORE ALL RULES" in events(session, "tool.returned")[0]["result"]["text"]
+    assert {"decision.made", "approval.requested"}.isdisjoint(kinds(session))
+    assert len(events(session, "tool.intended")) == 1
+
+
+CONTAINED = {"huge": "too_large", "slow": "too_slow", "dies": "no_connection", "fails": "tool_error",
+             "endless": "too_large", "many": "too_large"}  # fmt: skip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_hostile_server_fails_its_call_by_name(crm):
+    crm.describe(timeout=3.0)
+    crm.accept("lookup")
+    for mode, code in CONTAINED.items():
+        crm.mode.write_text(mode)
+        assert failure().code == code, mode
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_structure_that_breaks_our_schema_is_no_result(crm):
+    wanted = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    crm.describe(tools={"lookup": {"effect": "pure", "result": wanted}})
+    crm.accept("lookup")
+    crm.mode.write_text("wrong")
+    made = tools.find("crm__lookup")
+    assert made.misfit(made.run({"number": "7"}, CONTEXT)).startswith("result.data.name: type")
+    crm.mode.write_text("picture")
+    assert made.misfit(made.run({"number": "7"}, CONTEXT)).startswith("result")
+
+
+def talked(crm: Crm, mode: str, **changed) -> talking.Said:
+    server = crm.describe(**changed)
+    crm.mode.write_text("plain")
+    (offer,) = [each for each in talking.offers(server) if each.name == "lookup"]
+    crm.mode.write_text(mode)
+    return talking.call(server, offer, {"number": "7"}, "k")
+
+
+def test_a_process_gets_nothing_but_what_its_description_gives(crm, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgres://secret")
+    seen = json.loads(talked(crm, "environment").text)
+    assert set(seen) - {"LC_CTYPE"} == {"PATH", "HOME", "MODE", "SEEN"}
+    assert seen["HOME"].startswith("/tmp/")
+
+
+def test_a_secret_reaches_the_process_and_nothing_that_repeats_it_is_kept(crm, monkeypatch):
+    monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER)
+    given = {"MODE": str(crm.mode), "TOKEN": {"secret": "crm_token"}}
+    assert talked(crm, "plain", environment=given).data == {"name": "Customer 7"}
+    with pytest.raises(refusals.RepeatsSecret):
+        talked(crm, "environment", environment=given)
+
+
+def test_no_process_is_left_whatever_became_of_the_call(crm):
+    crm.describe()
+    for mode in ("plain", "slow", "dies", "huge"):
+        try:
+            talked(crm, mode, timeout=2.0)
+        except refusals.NotReached:
+            assert mode != "plain"
+    pids = {each["pid"] for each in crm.calls}
+    assert len(pids) == 4
+    assert not [pid for pid in pids if _runs(pid)]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("program", "refused"),
+    [
+        ("print('no message', flush=True); input()", refusals.NotJson),
+        ("import sys; sys.stdout.write('x' * 10**7); sys.stdout.flush(); input()", refusals.TooLarge),
+        ("print('[' * 100_000, flush=True); input()", refusals.NotJson),
+        ("pass", refusals.NoConnection),
+        ("import time; time.sleep(60)", refusals.TooSlow),
+    ],
+)
+def test_a_process_that_is_no_server_is_refused_by_name(crm, caplog, program, refused):
+    with pytest.raises(refused):
+        talking.offers(crm.describe(command=[sys.executable, "-c", program], timeout=2.0))
+    assert "no message" not in caplog.text
+    with pytest.raises(refusals.NoConnection):
+        talking.offers(crm.describe(command=["/nonexistent/server"]))
+
+
+@pytest.fixture(scope="module")
+def over_http(tmp_path_factory):
+    """The same server over streamable HTTP: its address and the file that says how it behaves."""
+    mode, port = tmp_path_factory.mktemp("mcp") / "mode", any_free()
+    mode.write_text("plain")
+    running = subprocess.Popen([sys.executable, str(SERVER), str(port)], env={**os.environ, "MODE": str(mode)})
+    for _ in range(200):
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/", timeout=1)
+            break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}/mcp", mode
+    running.terminate()
+    running.wait(10)
+
+
+def test_a_server_over_http_offers_and_answers_the_same(crm, over_http, monkeypatch):
+    monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER)
+    auth = {"kind": "bearer", "secret": "crm_token"}
+    crm.mode = over_http[1]
+    found = talked(crm, "plain", command=None, environment=None, url=over_http[0], auth=auth)
+    assert (found.text, found.data) == ("lookup of 7", {"name": "Customer 7"})
+    with pytest.raises(refusals.TooLarge):
+        talked(crm, "huge", command=None, environment=None, url=over_http[0])
+    with pytest.raises(talking.Changed):
+        talked(crm, "changed", command=None, environment=None, url=over_http[0])
+
+
+def test_a_server_at_a_private_address_is_not_called_unless_it_is_allowed(crm, over_http, settings):
+    settings.OUTSIDE_NETWORKS = []
+    with pytest.raises(refusals.AddressRefused):
+        talking.offers(crm.describe(command=None, environment=None, url=over_http[0]))
+
+
+WRONG = (
+    {"command": None},
+    {"url": "https://a.example/"},
+    {"environment": {"PATH": "/tmp"}},
+    {"environment": {"A": {"secret": "No Name"}}},
+    {"name": "c__m"},
+    {"tools": {"lookup": {"effect": "harmless"}}},
+    {"tools": {"lookup": {"risk": [{"when": "1 +", "tier": 2}]}}},
+    {"trust": True},
+)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_server_that_is_described_badly_is_refused(crm, wrong):
+    with pytest.raises(servers.BadTool):
+        crm.describe(**wrong)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_accepted_and_by_whom_is_in_the_staff_log(crm):
+    crm.accept("lookup")
+    log = staff.log_of(cast.adam().tenant_id, now())
+    kinds_there = [ledger.parse_envelope(row.envelope).kind for row in ledger.read_rows(log)]
+    assert kinds_there.count("tool.accepted") == 1
