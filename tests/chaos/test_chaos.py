@@ -47,7 +47,11 @@ def perils(floor: Floor) -> Iterator[Perils]:
 
 def carried_through(call: Call, dice: random.Random) -> tuple[Call, str]:
     """One customer's call, with a supervisor who mostly says yes; what was decided ("" if nobody was asked)."""
-    call.asks_for_a_transfer(seconds=180)
+    try:
+        call.asks_for_a_transfer(seconds=180)
+    except AssertionError as error:
+        error.add_note(call.story())
+        raise
     if call.dollars <= 500:
         return call, ""
     time.sleep(dice.uniform(0, 2))

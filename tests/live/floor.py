@@ -112,6 +112,11 @@ class Call:
         said = self.entries("message.added")[-1]["data"]
         return said["role"] == "agent" and bool(pattern.search(said["text"]))
 
+    def story(self) -> str:
+        """What happened in it, for a test that failed."""
+        told = [f"{each['seq']} {each['at']} {each['kind']} {str(each['data'])[:150]}" for each in self.entries()]
+        return "\n".join([str(self.view), *told])
+
     def wait_for(self, *waiting_for: str, seconds: float = 90) -> Call:
         """Wait until it rests in one of these ways."""
         eventually(lambda: self.rests(*waiting_for), seconds, f"{self.id} waits for {waiting_for}")
