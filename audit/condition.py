@@ -131,6 +131,16 @@ def _no_sequencer(_detail: str, since: datetime | None) -> Trouble:
     )
 
 
+def _log_altered(detail: str, since: datetime | None) -> Trouble:
+    return Trouble(
+        "global_log_altered",
+        "Somebody altered the global log in the database.",
+        f"{detail} Sessions go on; nothing is put into the log from here on.".strip(),
+        "Compare the database with its backups. A head map alone is made anew by manage.py headmap --rebuild.",
+        since,
+    )
+
+
 def _slow(_detail: str, since: datetime | None) -> Trouble:
     return Trouble(
         "sequencer_slow",
@@ -146,6 +156,7 @@ _TOLD = {
     "signer_down": _no_signer,
     "unsettled": _slow,
     ALTERED: _altered,
+    "global_log_altered": _log_altered,
 }
 
 # A log that is written to all the time is never marked clean: it waits for what came after its newest place, alone.

@@ -118,7 +118,7 @@ class Term:
         """A round; None, said once, when the signer refuses or does not answer. One stays in office meanwhile."""
         try:
             done = self._round()
-        except (signer.HeadRefused, signer.SignerDown, Unsettled) as error:
+        except (globallog.Altered, signer.HeadRefused, signer.SignerDown, Unsettled) as error:
             if str(error) != self._said:
                 log.error("%s", error)
             self._said, self._knows_downtimes = str(error), False

@@ -7,6 +7,7 @@ from a handful of tiles. `audit.sequencer` is the only writer. Bodies and heads 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -98,6 +99,15 @@ class MapEvidence:
         return None if self.proof.value is None else Place(*headmap.read_value(self.proof.value))
 
 
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """What cannot be read of the stored global log was altered: the errors of the cores become Altered."""
+    try:
+        yield
+    except ValueError as error:
+        raise Altered(f"{what}: {error}.") from None
+
+
 def origin_of(log: UUID) -> str:
     """The name under which the heads of one log stand in the global log and are signed."""
     return f"{settings.LOG_ORIGIN}/s/{log}"
@@ -147,7 +157,8 @@ def cosigned_head(tenant: UUID, names: Sequence[str]) -> SignedHead | None:
 
 def _signed(tenant: UUID, row: tuple[Any, ...]) -> SignedHead:
     size, note, signed_at, lines = row
-    head = parse_checkpoint(parse_note(bytes(note)).text)
+    with reading(f"Signed head of {size} leaves"):
+        head = parse_checkpoint(parse_note(bytes(note)).text)
     return SignedHead(tenant, size, head.root, bytes(note), signed_at, tuple(lines))
 
 
@@ -166,13 +177,19 @@ def body(tenant: UUID, index: int) -> bytes:
 
 def head_body(tenant: UUID, place: Place) -> Checkpoint:
     """The head that stands at `place`. Raises Altered when another leaf does."""
-    try:
-        head = parse_checkpoint(body(tenant, place.index).decode())
-    except ValueError as error:
-        raise Altered(f"Leaf {place.index}: {error}.") from None
+    data = body(tenant, place.index)
+    with reading(f"Leaf {place.index}"):
+        head = parse_checkpoint(data.decode())
     if head.size != place.size:
         raise Altered(f"Leaf {place.index}: got a head of {head.size} entries, want {place.size}.")
     return head
+
+
+def map_head(tenant: UUID, index: int) -> MapHead:
+    """The head map that leaf `index` states. Raises Altered when another leaf stands there, NotThere."""
+    data = body(tenant, index)
+    with reading(f"Leaf {index}"):
+        return headmap.parse_head(data)
 
 
 def bodies(tenant: UUID, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
@@ -189,12 +206,14 @@ def bodies(tenant: UUID, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
 
 def inclusion(tenant: UUID, index: int, size: int) -> list[bytes]:
     """The path from leaf `index` to the root of `size` leaves."""
-    return tiles.inclusion_proof(index, size, StoredTiles(tenant))
+    with reading("Tiles"):
+        return tiles.inclusion_proof(index, size, StoredTiles(tenant))
 
 
 def consistency(tenant: UUID, old: int, new: int) -> list[bytes]:
     """That the first `old` leaves are a prefix of `new`; empty when there is nothing to prove."""
-    return [] if old in (0, new) else tiles.consistency_proof(old, new, StoredTiles(tenant))
+    with reading("Tiles"):
+        return [] if old in (0, new) else tiles.consistency_proof(old, new, StoredTiles(tenant))
 
 
 def tile(tenant: UUID, level: int, index: int, width: int = WIDTH) -> bytes:
@@ -250,9 +269,14 @@ def map_proof(tenant: UUID, log: UUID) -> MapEvidence | None:
         mapped = state(tenant).mapped
         if mapped < 0:
             return None
-        proof = headmap.prove(key, store)
+        try:
+            proof = headmap.prove(key, store)
+        except headmap.BadMap as error:
+            if state(tenant).mapped == mapped:
+                raise Altered(f"Head map: {error}.") from None
+            continue
         if state(tenant).mapped == mapped:  # else a round came in between, and the parts are of two maps
-            return MapEvidence(mapped, headmap.parse_head(body(tenant, mapped)), proof)
+            return MapEvidence(mapped, map_head(tenant, mapped), proof)
 
 
 class StoredTiles:

@@ -319,16 +319,18 @@ def _add_map(batch: _Batch) -> None:
     """The head map over all leaves before it, as the last leaf; nothing when the present map says the same."""
     state, prefix = batch.state, f"{settings.LOG_ORIGIN}/s/".encode()
     latest: dict[bytes, bytes] = {}
-    for index, body in globallog.bodies(state.tenant, state.mapped + 1, state.size):
-        if body.startswith(prefix):
-            origin, size, _ = body.split(b"\n", 2)
-            latest[headmap.key_of(origin.decode())] = headmap.value_of(index, int(size))
+    with globallog.reading("Leaves since the newest head map"):
+        for index, body in globallog.bodies(state.tenant, state.mapped + 1, state.size):
+            if body.startswith(prefix):
+                origin, size, _ = body.split(b"\n", 2)
+                latest[headmap.key_of(origin.decode())] = headmap.value_of(index, int(size))
     for number, head in enumerate(batch.heads):
         latest[headmap.key_of(origin_of(head.log))] = headmap.value_of(state.size + number, head.size)
     if not latest:
         return
-    before = headmap.parse_head(globallog.body(state.tenant, state.mapped)).count if state.mapped >= 0 else 0
-    batch.mapped = headmap.update(latest, globallog.StoredMap(state.tenant))
+    before = globallog.map_head(state.tenant, state.mapped).count if state.mapped >= 0 else 0
+    with globallog.reading("Head map"):
+        batch.mapped = headmap.update(latest, globallog.StoredMap(state.tenant))
     position = state.size + len(batch.bodies)
     batch.bodies.append(
         headmap.MapHead(settings.LOG_ORIGIN, position, before + batch.mapped.added, batch.mapped.root).body()
