@@ -13,6 +13,7 @@ from django.db.models import Case, CharField, Func, Q, QuerySet, Value, When
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
+from agentstate.engine.state.desk import QUEUE
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys
@@ -58,11 +59,23 @@ class SessionLine(msgspec.Struct, frozen=True):
     open_preview: str = ""
     asked_at: datetime | None = None  # of the open request whose deadline is nearest
     expires_at: datetime | None = None  # that deadline
+    taken_by: str = ""  # who speaks instead of the agent, by actor; `queue`: nobody yet
+    taken_at: datetime | None = None
+    wanted_at: datetime | None = None  # since when the customer asks for a person
+    assigned_to: str = ""  # who is to see to it, by actor
+    stuck: int = 0  # calls that a person must settle, and the session itself if it failed
+    stalled: str = ""  # why the runtime leaves it alone (sessions.runtime.stalls)
+    stalled_at: datetime | None = None
 
     @property
     def needs_person(self) -> bool:
         """Whether nothing goes on here until a person acts."""
-        return self.open_requests > 0 or self.status == SessionStatus.FAILED
+        return self.open_requests > 0 or self.status == SessionStatus.FAILED or self.waits_for_person
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether the customer asks for a person, or one has left it, and nobody has it."""
+        return self.wanted_at is not None and self.taken_by in ("", QUEUE) and self.ended_at is None
 
     @property
     def reference(self) -> str:
@@ -170,6 +183,11 @@ def opening(committed: Committed, reader: Person | None = None) -> SessionLine:
     )
 
 
+def lines_of(user: Person, rows: QuerySet[AgentSession], what: str) -> list[SessionLine]:
+    """The lines of `rows` as this person may see them, recorded as `what` of `access.READS`."""
+    return _lines(user, rows, what)
+
+
 def _lines(user: Person, rows: QuerySet[AgentSession], what: str, **facts: object) -> list[SessionLine]:
     readable = access.within(user, Permission.READ)
     found = list(rows.annotate(readable=Case(When(readable, then=Value(True)), default=Value(False))))
@@ -201,6 +219,13 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         team=row.team_id,
         parent=row.parent,
         fork_of=row.fork_of,
+        taken_by=row.taken_by,
+        taken_at=row.taken_at,
+        wanted_at=row.wanted_at,
+        assigned_to=row.assigned_to,
+        stuck=row.stuck,
+        stalled=row.stalled,
+        stalled_at=row.stalled_at,
         asked_at=deadline[0],
         expires_at=deadline[1],
     )
