@@ -45,7 +45,7 @@ class Adaptation(msgspec.Struct, frozen=True):
 
         Empty when nothing changes one.
         """
-        parts = (self.view, self.instructions, self.parameters, self.tightenings, self.mappings)
+        parts: tuple[Any, ...] = (self.view, self.instructions, self.parameters, self.tightenings, self.mappings)
         parts = (*parts, self.consents) if self.consents else parts
         return digest(self.declared, *parts) if any(parts) else ""
 

@@ -86,20 +86,15 @@ def _judged(policy: Policy, cases: Cases, case: Case) -> Result:
 
 def _fault(want: Want, said: Verdict) -> str:
     wanted = {"gate": want.gate, "tier": want.tier, "rule": want.rule, **want.terms}
-    plain = msgspec.to_builtins(said)
+    plain = msgspec.json.decode(msgspec.json.encode(said))
     wrong = [
         f"{name}: got {plain.get(name)!r:.200}, want {value!r:.200}"
         for name, value in wanted.items()
-        if plain.get(name) != _plain(value)
+        if plain.get(name) != value
     ]
     if (UNREADABLE in said.why) != want.unreadable:
         wrong.append(f"unreadable: got {not want.unreadable}, want {want.unreadable}")
     return "; ".join(wrong)
-
-
-def _plain(value: Any) -> Any:
-    """Lists as the tuples of a verdict are written."""
-    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def undecided(policy: Policy, cases: Cases) -> list[str]:
