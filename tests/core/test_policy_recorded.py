@@ -65,9 +65,8 @@ def test_the_airline_policy_finds_wrong_calls_twice_as_often_as_right_ones_at_ti
     tiers = {right: Counter(v.tier for was, _, v in calls if was == right and v.gate != "allow") for right in rules}
     print(f"\nairline: {len(calls)} recorded writing calls")
     for right, word in ((True, "right"), (False, "wrong")):
-        print(
-            f"  {word}: {rules[right].total()}, asked about by tier {dict(tiers[right])}: {dict(rules[right].most_common())}"
-        )
+        asked = f"asked about by tier {dict(tiers[right])}"
+        print(f"  {word}: {rules[right].total()}, {asked}: {dict(rules[right].most_common())}")
     wrong, right = (tiers[each][3] / rules[each].total() for each in (False, True))
     assert len(calls) >= 200
     assert wrong > 2 * right
