@@ -31,6 +31,7 @@ from tests.live.watcher import Watcher, signed_in
 from tests.processes import ROOT, Running, environment, eventually, is_alive, manage
 
 REST = ("customer", "decision", "nobody")  # what a session may wait for without being stuck
+AGAIN = re.compile(r"Shall I try again\?")
 CONFIRM = re.compile(r"is that right\?|is that correct\?")
 
 
@@ -103,9 +104,17 @@ class Call:
         """Open, ask, confirm; until the supervisor is asked (above $500.00) or the money has moved."""
         self.open().wait_for("customer", seconds=seconds)
         self.say(f"I want to move ${self.dollars:,}.00 from savings to checking.")
-        eventually(lambda: self.rests("customer") and self.last_words(CONFIRM), seconds, f"{self.id} asks to confirm")
+        eventually(self._is_asked_to_confirm, seconds, f"{self.id} asks to confirm")
         self.say("Yes, that is right.")
         return self.wait_for("decision" if self.dollars > 500 else "customer", seconds=seconds)
+
+    def _is_asked_to_confirm(self) -> bool:
+        """Whether the agent wants to hear that it understood; one that could not check is told to try again."""
+        if not self.rests("customer"):
+            return False
+        if self.last_words(AGAIN):
+            self.say("Yes, please try again.")
+        return self.last_words(CONFIRM)
 
     def last_words(self, pattern: re.Pattern[str]) -> bool:
         """Whether the last message is the agent's and says this."""
