@@ -128,7 +128,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # the message is a hint: the lease in the database decides who works
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "agentstate"
-CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULER = "sessions.triggers.beat:Elected"  # one of those that run ticks
 # Expiry bounds what waits while no worker is there. It is far longer than clocks of machines may differ by: a worker
 # compares it with its own, and one that is minutes ahead would drop all that it is given.
 CELERY_BEAT_SCHEDULE = {
@@ -205,9 +205,14 @@ SPECTACULAR_SETTINGS = {
         "DecisionKind": "sessions.api.shapes.DECISION_KIND",
         "EntryKind": "sessions.api.shapes.ENTRY_KIND",
         "Channel": "sessions.api.shapes.CHANNEL",
+        "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",
+        "SkillBy": "sessions.api.shapes.supervision.SKILL_BY",
+        "WorkKind": "sessions.api.shapes.supervision.WORK_KIND",
         "TopicChange": "sessions.api.shapes.talk.TOPIC_CHANGE",
         "TopicStatus": "sessions.api.shapes.talk.TOPIC_STATUS",
         "ReferenceFound": "sessions.api.shapes.talk.REFERENCE_FOUND",
+        "InterventionHow": "sessions.api.shapes.interventions.INTERVENTION",
+        "StuckWhy": "sessions.api.shapes.interventions.STUCK_WHY",
         "CheckpointWhy": "sessions.api.shapes.versions.CHECKPOINT_WHY",
         "EffectOutcome": "sessions.api.shapes.versions.EFFECT_OUTCOME",
         "Assume": "sessions.api.shapes.versions.ASSUME",
@@ -322,5 +327,6 @@ SNAPSHOT_EVERY = 100  # events
 STATE_CACHE_BYTES = env.int("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
 MODEL_PRICES = env.str("MODEL_PRICES", default="")  # a file with what models cost; empty: no model has a price
 AGENT_MODEL = env.str("AGENT_MODEL", default="")  # empty: the scripted model
+AGENT_STREAMS = env.bool("AGENT_STREAMS", default=True)  # whether answers are asked for piece by piece
 AGENT_BASE_URL = env.str("AGENT_BASE_URL", default="")
 AGENT_API_KEY = env.str("AGENT_API_KEY", default="")

@@ -12,6 +12,7 @@ from sessions.commands.claims import claim, keep, release
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import RequestExpired, decide
+from sessions.commands.interventions import intervene, retry_session
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.proving import prove_value
@@ -48,6 +49,7 @@ __all__ = [
     "fork",
     "grant",
     "hand_back",
+    "intervene",
     "keep",
     "lift",
     "name_checkpoint",
@@ -60,6 +62,7 @@ __all__ = [
     "prove_value",
     "release",
     "resume",
+    "retry_session",
     "roll_back",
     "save_plan",
     "say",

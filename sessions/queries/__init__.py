@@ -39,6 +39,7 @@ from sessions.queries.session_lines import (
     visible_sessions,
     worst_first,
 )
+from sessions.queries.stuck import StuckCall, stuck, stuck_calls, stuck_sessions
 from sessions.queries.versions import StateDifference, VersionsLine, rollback_preview, state_difference, versions_of
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "SessionLine",
     "StateDifference",
     "StateLine",
+    "StuckCall",
     "VersionsLine",
     "WallCounts",
     "check_plan",
@@ -85,6 +87,9 @@ __all__ = [
     "state_line",
     "state_of",
     "tail_start",
+    "stuck",
+    "stuck_calls",
+    "stuck_sessions",
     "teams_to_open_in",
     "versions_of",
     "visible_requests",

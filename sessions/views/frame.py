@@ -16,11 +16,13 @@ from django.views.decorators.http import require_safe
 from agentstate import clock
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import Permission, holds_any, teams_with
 from audit import condition
 from audit.keys import Erased
 from sessions import queries
+from sessions import stops as stopping
 from sessions.queries import privacy as subjects
+from sessions.queries import work
 
 View = Callable[..., HttpResponseBase]
 INSIDE = (Permission.CONFIGURE, Permission.CHANGE_STATE)
@@ -42,6 +44,31 @@ class Shell:
     def open_decisions(self) -> int:
         """The badge: what waits for this person, counted by the query that lists it."""
         return queries.decidable(self.person).count() if self.person else 0
+
+    @cached_property
+    def stops(self) -> tuple[stopping.StopLine, ...]:
+        """What is stopped now: it concerns everybody who is signed in."""
+        return stopping.in_force(self.person.tenant_id) if self.person else ()
+
+    @cached_property
+    def may_stop(self) -> bool:
+        """Whether the page of stops is theirs."""
+        return holds_any(self.person, Permission.STOP) if self.person else False
+
+    @cached_property
+    def may_take_over(self) -> bool:
+        """Whether work is handed to them, and the page of handover is theirs."""
+        return bool(teams_with(self.person, Permission.TAKE_OVER)) if self.person else False
+
+    @cached_property
+    def wanted(self) -> int:
+        """How many customers wait for a person."""
+        return work.wanted_count(self.person) if self.person else 0
+
+    @cached_property
+    def stuck(self) -> int:
+        """Sessions in which somebody must step in, counted by the query that lists them."""
+        return queries.stuck_sessions(self.person).count() if self.person else 0
 
     @cached_property
     def may_look_inside(self) -> bool:

@@ -18,6 +18,7 @@ from sessions.words import (
     triggers,
     versions,
 )
+from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
 from sessions.words.standing import DOING, OUTCOMES, STANDS, Doing, doing, happening, speaker, spoken_by, stands
 from sessions.words.values import MOST_FACTS, Group, account, facts, groups, plain, result, rows, text, value
@@ -43,6 +44,7 @@ __all__ = [
     "rows",
     "speaker",
     "spoken_by",
+    "stalled",
     "stands",
     "text",
     "value",

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "chat", "chat_with", "chat_changes", "chat_say",
     "session_stop",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
-    "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
+    "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
 }  # fmt: skip
 NONSENSE = [
     "/live/changes/?s=x",
@@ -63,15 +63,21 @@ def addresses(session, request) -> list[str]:
         reverse("session_audit", args=one),
         reverse("session_disclosures", args=one),
         reverse("session_state", args=one),
+        reverse("stuck"),
+        reverse("stuck_session", args=one),
         reverse("memory", args=one),
         reverse("versions", args=one),
         reverse("plan", args=one),
         reverse("plan_changes", args=one),
         reverse("session_chart", args=one),
         reverse("charts"),
+        reverse("tools"),
+        reverse("tool", args=["transfer"]),
         reverse("chart", args=["bank-transfer"]),
         reverse("audit"),
         reverse("privacy"),
+        reverse("stops"),
+        reverse("handover"),
         reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
     ]
 

@@ -1,0 +1,78 @@
+"""What is stuck, and stepping in."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from sessions import commands, queries
+from sessions.api import shapes
+from sessions.api.parameters import Parameters, identifier
+from sessions.api.shapes import interventions as forms
+from sessions.api.views.base import LIMIT, MOST, READING, SESSION, WRITING, answers, receipt, shown, valid
+from sessions.states import UnknownSession
+
+
+def _session(text: str) -> UUID:
+    return identifier(text, UnknownSession)
+
+
+class Stuck(APIView):
+    """Sessions in which somebody must step in."""
+
+    @extend_schema(
+        operation_id="list_stuck",
+        description="Sessions of your teams with a call that the runtime cannot settle, that failed, or that it leaves"
+        " alone, with the reason; what waits longest comes first.",
+        parameters=[LIMIT],
+        responses=answers(200, forms.StuckList, *READING),
+    )
+    def get(self, request: Request) -> Response:
+        limit = Parameters(request, "limit").whole("limit", queries.PAGE, 1, MOST)
+        lines = queries.stuck(request.user, limit=limit)
+        return Response({"sessions": [shown(forms.StuckSession, line) for line in lines]})
+
+
+class Interventions(APIView):
+    """Settle a call that the runtime cannot."""
+
+    @extend_schema(
+        operation_id="list_stuck_calls",
+        description="The calls of a session that a person may settle, and how each may be.",
+        parameters=[SESSION],
+        responses=answers(200, forms.StuckCalls, *READING),
+    )
+    def get(self, request: Request, session: str) -> Response:
+        lines = queries.stuck_calls(request.user, _session(session))
+        return Response({"calls": [shown(forms.StuckCall, line) for line in lines]})
+
+    @extend_schema(
+        operation_id="intervene",
+        description="`retry` or `skip` a call, `supply` its result, or say of one whose effect is in doubt that it"
+        " `happened` (with its result) or `not_happened` (then it may run again).",
+        parameters=[SESSION],
+        request=forms.Intervention,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.Intervention, request)
+        return receipt(commands.intervene(request.user, _session(session), **wanted))
+
+
+class Retry(APIView):
+    """Try a session again."""
+
+    @extend_schema(
+        operation_id="retry_session",
+        description="Have a session tried again that failed, or that the runtime has parked.",
+        parameters=[SESSION],
+        request=forms.RetrySession,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.RetrySession, request)
+        return receipt(commands.retry_session(request.user, _session(session), **wanted))
