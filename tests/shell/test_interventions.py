@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from agentstate.engine.decide.interventions import NotOpenToIntervention, NothingToRetry
+from agentstate.engine.decide.interventions import NothingToRetry, NotOpenToIntervention
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, queries
