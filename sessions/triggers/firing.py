@@ -13,8 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.engine import events as ev
 from agentstate.engine.decide import Open, Signal, Triggered
+from agentstate.engine.events.triggers import TriggerSource
 from agentstate.engine.state import SessionState
 from agentstate.errors import AgentStateError, Broken, NotFound, Refused
 from audit import keys, ledger
@@ -208,8 +208,8 @@ def _command(firing: TriggerFiring, trigger: Trigger, act: Act, chain: tuple[str
     )
 
 
-def _source(trigger: Trigger) -> ev.TriggerSource:
-    source: ev.TriggerSource = trigger.source  # type: ignore[assignment]
+def _source(trigger: Trigger) -> TriggerSource:
+    source: TriggerSource = trigger.source  # type: ignore[assignment]
     return source
 
 

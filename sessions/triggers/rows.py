@@ -49,8 +49,8 @@ def _watch(watch: Watch) -> int:
         if trouble != watch.trouble:
             log.warning("watch %s: %s", watch.name, trouble)
     ledger.run(
-        "UPDATE agent_sessions_watch SET trouble = %(trouble)s, lag = %(lag)s,"
-        " polled_at = CASE WHEN %(trouble)s = '' THEN now() ELSE polled_at END WHERE id = %(id)s",
+        "UPDATE agent_sessions_watch SET trouble = %(trouble)s::text, lag = %(lag)s,"
+        " polled_at = CASE WHEN %(trouble)s::text = '' THEN now() ELSE polled_at END WHERE id = %(id)s",
         {"id": watch.pk, "trouble": trouble[:60], "lag": left},
     )
     return taken

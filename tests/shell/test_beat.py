@@ -1,0 +1,123 @@
+"""Many clocks may run, one ticks."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.db import connection
+
+from agentstate.celery import app
+from sessions.triggers import clock, firing, keeping, office
+from sessions.triggers.beat import Elected
+from sessions.triggers.office import Office
+from sessions.triggers.tables import Beat, Trigger, TriggerFiring
+from tests import cast
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def offices(monkeypatch):
+    monkeypatch.setattr(office, "HEARTBEAT", 0.0)  # ask the database at every look
+    made = [Office(), Office()]
+    yield made
+    for each in made:
+        each.leave()
+
+
+def test_of_two_clocks_one_ticks_and_the_other_takes_over_with_a_higher_number(offices):
+    first, second = offices
+    assert (first.is_ours(), second.is_ours()) == (True, False)
+    first.leave()
+    assert (second.is_ours(), first.is_ours()) == (True, False)
+    assert second.fence == first.fence + 1 == Beat.objects.get().fence
+
+
+def test_a_clock_whose_connection_was_cut_notices_that_another_was_elected(offices):
+    first, second = offices
+    assert first.is_ours()
+    with psycopg.connect(**{**connection.get_connection_params(), "cursor_factory": None, "context": None}) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", [first._lock.info.backend_pid])
+    assert second.is_ours() or second.is_ours()
+    assert not first.is_ours()
+    assert second.is_ours()
+
+
+def test_a_clock_that_was_deposed_by_number_alone_stops(offices):
+    first, _ = offices
+    assert first.is_ours()
+    Beat.objects.update(fence=99)
+    assert not first.is_ours()
+
+
+def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
+    first, _ = offices
+    assert first.is_ours()
+    sent = []
+    waiting = Elected(app=app, lazy=True)
+    waiting.setup_schedule()
+    monkeypatch.setattr(waiting, "apply_async", lambda entry, **_: sent.append(entry.name))
+    try:
+        assert waiting.tick() >= 0
+        assert sent == []
+        first.leave()
+        for _ in range(20):
+            waiting.tick()
+        assert "sweep" in sent
+    finally:
+        waiting._finalize.cancel()
+        waiting.office.leave()
+
+
+def scheduled(**schedule) -> Trigger:
+    team = cast.retail()
+    opens = {"open": {"agent": "bank", "customer": "'C-1001'"}}
+    return keeping.keep(team.tenant_id, team.pk, "user:adam", "daily", {"on": {"schedule": schedule}, "do": opens})
+
+
+def late(trigger: Trigger, seconds: int) -> None:
+    """As if so much time had passed since it was switched on."""
+    trigger.since -= timedelta(seconds=seconds)
+    trigger.next_at -= timedelta(seconds=seconds)
+    trigger.save()
+
+
+def test_a_time_that_has_come_is_acted_on_once_whoever_looks():
+    trigger = scheduled(every=3600)
+    assert clock.take_in() == 0
+    late(trigger, 3601)
+    assert clock.take_in() == 1
+    assert clock.take_in() == 0
+    firing.fire_due()
+    assert [each.state for each in TriggerFiring.objects.all()] == ["fired"]
+    trigger.refresh_from_db()
+    assert trigger.next_at > keeping.database_now()
+
+
+@pytest.mark.parametrize(("catch_up", "made"), [("none", 0), ("once", 1), ("all", 5)])
+def test_what_was_missed_while_everything_was_down_follows_the_schedules_rule(catch_up, made):
+    trigger = scheduled(every=600, catch_up=catch_up)
+    late(trigger, 5 * 600 + 300)
+    assert clock.take_in() == made
+
+
+def test_a_schedule_that_is_switched_off_passes_its_times_and_begins_anew():
+    trigger = scheduled(every=3600)
+    late(trigger, 3601)
+    keeping.switch(trigger.pk, False, "user:adam")
+    assert clock.take_in() == 0
+    keeping.switch(trigger.pk, True, "user:adam")
+    trigger.refresh_from_db()
+    assert clock.take_in() == 0
+    assert trigger.next_at > keeping.database_now()
+
+
+def test_once_is_over_once_it_has_come():
+    trigger = scheduled(once="2031-01-01T00:00:00+00:00")
+    late(trigger, 20 * 365 * 24 * 3600)
+    Trigger.objects.update(next_at=keeping.database_now() - timedelta(seconds=5))
+    clock.take_in()
+    trigger.refresh_from_db()
+    assert TriggerFiring.objects.count() == 1
