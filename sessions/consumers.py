@@ -23,12 +23,13 @@ from django.urls import path
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, narrow_grants, teams_with
 from audit.access import NotRecorded
-from sessions import access, live
+from sessions import access, live, writing
 from sessions.models import AgentSession
 
 BEAT = 5.0  # seconds
 MAX_FRAME = 20_000  # characters of one message of the client
 MAX_TOPICS = 20
+WRITING = "writing"  # the topic of what the agent of a session is writing
 MOST_ALONE = 200  # sessions that a wall watches one by one
 TOUCH = 4  # beats between two signs of life of a live view
 LATELY = timedelta(seconds=60)  # several beats, and what clocks of several machines may differ by
@@ -103,13 +104,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
             alone = [session for session, _, team in rows if team not in teams][:MOST_ALONE]  # opened by a grant
             groups = [*map(live.team_group, teams), *map(live.session_group, alone)]
             return groups, {str(session): seq for session, seq, _ in rows}
-        session = _session_of(topic)
+        session = _session_of(topic) or _session_of(topic, WRITING)
         if session is None:
             return [], {}
+        if topic.startswith(WRITING):
+            return self._writing(session), {}
         row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first()
         if row is None or not access.may(self.user, Permission.SEE, session, row["team_id"]):
             return [], {}
         return [live.session_group(session)], {str(session): row["seq"]}
+
+    def _writing(self, session: UUID) -> list[str]:
+        """The group of what a session's agent is writing: for those who may read it."""
+        team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
+        if team is None or not access.may(self.user, Permission.READ, session, team):
+            return []
+        return [writing.group(session)]
 
     async def _join(self, group: str) -> None:
         if group not in self.joined:
@@ -151,8 +161,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return False
         if not teams_with(self.user, Permission.SEE) and not narrow_grants(self.user):
             return False
-        watched = {session for topic in self.topics if (session := _session_of(topic))}
-        allowed = AgentSession.objects.filter(access.within(self.user, Permission.SEE), pk__in=watched)
+        return self._may_all("session", Permission.SEE) and self._may_all(WRITING, Permission.READ)
+
+    def _may_all(self, kind: str, permission: Permission) -> bool:
+        watched = {session for topic in self.topics if (session := _session_of(topic, kind))}
+        allowed = AgentSession.objects.filter(access.within(self.user, permission), pk__in=watched)
         return not watched or allowed.count() == len(watched)
 
     @database_sync_to_async
@@ -184,6 +197,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.told[session] = max(seq, self.told.get(session, -1))
         await self._send(kind="changed", session=session, seq=seq)
 
+    async def session_writing(self, message: dict[str, Any]) -> None:
+        """What the agent is writing, from `sessions.writing`, as long as a live view of the access log is held."""
+        if not self.views or f"{WRITING}:{message['session']}" not in self.topics:
+            return
+        text = await database_sync_to_async(writing.opened)(message)
+        if text is not None:
+            await self._send(kind="writing", session=message["session"], step=message["step"], text=text)
+
     async def people_revoked(self, message: dict[str, Any]) -> None:
         """This person's rights changed, from `agentstate.people.live`: whoever is still entitled connects again."""
         await self._revoke()
@@ -211,10 +232,10 @@ def _parsed(text: str | None) -> tuple[list[str], dict[str, int]] | None:
     return topics, seen
 
 
-def _session_of(topic: str) -> UUID | None:
+def _session_of(topic: str, wanted: str = "session") -> UUID | None:
     kind, _, text = topic.partition(":")
     try:
-        return UUID(text) if kind == "session" else None
+        return UUID(text) if kind == wanted else None
     except ValueError:
         return None
 

@@ -64,6 +64,11 @@ def publish(session: UUID, team: UUID, seq: int) -> None:
     _announcer.submit(session, team, seq)
 
 
+def tell(group: str, message: dict[str, str]) -> None:
+    """Send a message to a group, once and without waiting: what may be lost."""
+    _announcer.tell(group, message)
+
+
 def wake_worker() -> None:
     """A hint that some session has work; sent by a thread of its own, because a broker that hangs must hold up no
     command.
@@ -121,6 +126,11 @@ async def _send(session: UUID, team: UUID, seq: int) -> bool:
     return True
 
 
+async def _tell(group: str, message: dict[str, str]) -> None:
+    with suppress(Exception):
+        await get_channel_layer().group_send(group, message)
+
+
 class _Announcer:
     """One daemon thread with an event loop; started at first use.
 
@@ -143,6 +153,10 @@ class _Announcer:
     def again(self, session: UUID, team: UUID, seq: int) -> Future[bool]:
         """Tell it now; whether it left, once that is known."""
         return asyncio.run_coroutine_threadsafe(_send(session, team, seq), self._running())
+
+    def tell(self, group: str, message: dict[str, str]) -> None:
+        """Send what may be lost."""
+        asyncio.run_coroutine_threadsafe(_tell(group, message), self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

@@ -42,7 +42,7 @@ from sessions import stops
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
-from sessions.runtime import asking, crash, delegates, execute, leases, limits, stalls
+from sessions.runtime import asking, crash, delegates, leases, limits, stalls
 from sessions.runtime.draining import drain
 from sessions.runtime.flights import Flights
 from sessions.runtime.known import NotKnownHere
@@ -250,8 +250,7 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
             else:
                 flights.start(str(lease.session), state, state.calls[event.call])
         elif isinstance(event, ev.ModelRequested):
-            assert state.opened is not None
-            return [execute.ask_model(registry.find(state.opened.agent), state, event.step)]
+            return [asking.heard(committed, event.step)]
         elif isinstance(event, ev.SummaryRequested):
             return [asking.summarise(state, event.step)]
         elif isinstance(event, ev.ToolReturned):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 
-from agentstate.engine.decide import Ask, Fit, Notice, Summarise
+from django.conf import settings
+
+from agentstate.engine.decide import Answer, Ask, Fit, NoAnswer, Notice, Summarise
 from agentstate.engine.decide.memory import wanted_items
 from agentstate.engine.looping.circles import circle
 from agentstate.engine.memory.asking import summary_request
@@ -20,6 +22,9 @@ from sessions import definitions
 from sessions.agents import choice, context, counters, registry
 from sessions.agents.model import ModelFailed, ModelRequest
 from sessions.agents.registry import Agent
+from sessions.commit import Committed
+from sessions.runtime import execute
+from sessions.writing import Writing
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +81,18 @@ def _ask(state: SessionState, agent: Agent, request: ModelRequest, frame: Frame 
         trigger=state.items[-1].role if state.items else "opened",
         shown=context.shown(request, definitions.keep(agent), state, counter, agent.memory.budget, frame),
     )
+
+
+def heard(committed: Committed, step: str) -> Answer | NoAnswer:
+    """What the model answers to the request that was committed, passed on to colleagues while it speaks."""
+    agent, state = _agent(committed.state), committed.state
+    if not settings.AGENT_STREAMS:
+        return execute.ask_model(agent, state, step)
+    writing = Writing(committed.place, step, committed.seq)
+    try:
+        return execute.ask_model(agent, state, step, writing.hear)
+    finally:
+        writing.over()
 
 
 def summarise(state: SessionState, step: str) -> Summarise:

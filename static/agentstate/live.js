@@ -2,6 +2,7 @@
 import { Feed } from "./feed.js";
 import { morph } from "./morph.js";
 import { age, freeze, tick } from "./ticking.js";
+import * as writing from "./writing.js";
 
 const EVERY = 250; // ms between two fetches
 const GRACE = 2000; // ms
@@ -67,6 +68,7 @@ function put(fresh) {
   if (badge) { morph($("badge"), badge); count(Number(badge.dataset.count)); }
   tick();
   page.settle();
+  writing.settle();
   if (log && bottom) log.scrollTop = log.scrollHeight;
 }
 
@@ -106,6 +108,7 @@ export function start() {
       else { page.dirty.add(session); clearTimeout(timer); timer = null; }
       pump();
     },
+    writing: writing.hear,
     watching(topic, sessions) { page.watching?.(topic, sessions); pump(); },
     state(state) {
       if (state === "lost") { $("urgent").textContent = "Connection lost. What you see may be old."; freeze(); }

@@ -23,9 +23,9 @@ def agent(settings: Any, replies: list[Reply] | Callable[[Json], Reply], **chang
     bounds = changes.pop("loop", {})
     other = msgspec.structs.replace(BANK, loop=msgspec.convert(bounds, Looping), script=None, chart="", **changes)
     held = registry._registry.pop("bank")
-    registry.register(other)
-    _forget()
     try:
+        registry.register(other)
+        _forget()
         with ChatServer(replies) as server:
             settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", server.url, KEY
             yield server
@@ -35,8 +35,9 @@ def agent(settings: Any, replies: list[Reply] | Callable[[Json], Reply], **chang
 
 
 def _forget() -> None:
-    for cache in (choice._model_for, registry.facts_for, registry.reads_of, registry.ontology_for):
-        cache.cache_clear()
+    for kept in (choice._model_for, *vars(registry).values()):
+        if (clear := getattr(kept, "cache_clear", None)) is not None:
+            clear()
 
 
 def calling(tool: str, text: str = "", **arguments: Any) -> Say:
