@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Command, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide import Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.subjects import kid_of
@@ -28,6 +28,7 @@ from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
 from sessions import live, plans, projections, states, stops
 from sessions.agents.registry import given_for
+from sessions.authority import standing
 from sessions.states import Loaded
 
 TRIES = 5
@@ -96,7 +97,18 @@ Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
 
 def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
     """The events that `command` amounts to, with what it names looked up beforehand. Raises what `decide` refuses."""
-    return decide(command, state, plans.informed(command, state, given))
+    return decide(_standing(command, state), state, plans.informed(command, state, given))
+
+
+def _standing(command: Command, state: SessionState) -> Command:
+    """The command to run a call that people let through, with what these may still decide. Others cost nothing."""
+    if not isinstance(command, Begin) or state.opened is None:
+        return command
+    call = state.calls.get(command.call)
+    request = state.requests.get(call.request) if call is not None and call.approved else None
+    if request is None or not request.approvals:
+        return command
+    return msgspec.structs.replace(command, standing=standing(request.approvals, UUID(state.opened.team)))
 
 
 def step(command: Command) -> Step:
@@ -328,7 +340,15 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             return state.versions.late[event.call].intent
         case ev.ToolReturned() | ev.ToolFailed() | ev.CallDoubted() | ev.CallIntervened():
             return state.calls[event.call].intent
-        case ev.DecisionMade() | ev.RequestEnded() | ev.RequestClaimed() | ev.RequestReleased():
+        case (
+            ev.DecisionMade()
+            | ev.RequestEnded()
+            | ev.RequestEscalated()
+            | ev.RequestHeld()
+            | ev.RequestUndone()
+            | ev.RequestClaimed()
+            | ev.RequestReleased()
+        ):
             return state.requests[event.request].seq
         case ev.ToolIntended() if event.request in state.requests:
             return state.requests[event.request].seq

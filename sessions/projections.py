@@ -6,6 +6,7 @@ They are written by fragments of the appending statement: a commit and its proje
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -15,8 +16,10 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import Request, SessionState, digest_of, pending
+from agentstate.engine.state.rounds import PLAN
 from audit import keys, ledger
 from audit.ledger import Fragment
 
@@ -118,7 +121,26 @@ def request_row(request: Request) -> dict[str, Any]:
         "kid": UUID(request.kid) if request.kid else None,
         "assigned_to": request.assigned_to,
         "claimed_by": request.claimed_by,
+        "held_until": request.held_until or None,
+        "escalates_at": _escalates_at(request),
+        "reviewers": [list(group) for group in request.reviewers],
+        "excluded": _excluded(request),
+        "escalated": request.step,
     }
+
+
+def _escalates_at(request: Request) -> str | None:
+    """When a pending request goes to the next of its chain, if it does."""
+    left = request.terms.chain[request.step :]
+    if not left or request.held_until or request.status is not RequestStatus.PENDING:
+        return None
+    return stamp(parse(request.at) + timedelta(seconds=left[0].after))
+
+
+def _excluded(request: Request) -> list[str]:
+    """Who may not approve it, as far as the request alone says; the decision itself knows more."""
+    proposer = request.asked.arguments.get("by", "") if request.asked.tool == PLAN and request.terms.four_eyes else ""
+    return sorted({*request.approvals, *request.behalf, str(proposer)} - {""})
 
 
 def kid_of_request(request: str) -> UUID | None:
@@ -150,7 +172,16 @@ def _whose(request: Request, state: SessionState) -> str:
     return str(customer.get("name", "")) if isinstance(customer, dict) else ""
 
 
-_OF_REQUESTS = (ev.ApprovalRequested, ev.DecisionMade, ev.RequestClaimed, ev.RequestReleased, ev.RequestEnded)
+_OF_REQUESTS = (
+    ev.ApprovalRequested,
+    ev.DecisionMade,
+    ev.RequestEscalated,
+    ev.RequestHeld,
+    ev.RequestUndone,
+    ev.RequestClaimed,
+    ev.RequestReleased,
+    ev.RequestEnded,
+)
 
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
@@ -210,15 +241,20 @@ _RELEASE = ", lease_until = NULL, holder = NULL"
 _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
-  (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq, asked_at,
-   expires_at, ended_at, decided_by, kid, claimed_by, claimed_until, reviewers, excluded, card)
-  SELECT %(r{n}_assigned_to)s, %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s, %(r{n}_quorum)s,
-   %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
+  (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq,
+   asked_at, expires_at, ended_at, decided_by, kid, claimed_by, claimed_until,
+   held_until, escalates_at, reviewers, excluded, escalated, card)
+  SELECT %(r{n}_assigned_to)s, %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s,
+   %(r{n}_quorum)s, %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
-  %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL, '[]'::jsonb, '{{}}', %(r{n}_card)s
+   %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL,
+   %(r{n}_held_until)s::timestamptz, %(r{n}_escalates_at)s::timestamptz, %(r{n}_reviewers)s::jsonb,
+   %(r{n}_excluded)s::varchar[], %(r{n}_escalated)s, %(r{n}_card)s
   FROM head ON CONFLICT (id) DO UPDATE SET
    assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state,
    approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
+   held_until = EXCLUDED.held_until, escalates_at = EXCLUDED.escalates_at, reviewers = EXCLUDED.reviewers,
+   excluded = EXCLUDED.excluded, escalated = EXCLUDED.escalated,
    claimed_by = EXCLUDED.claimed_by, claimed_until = CASE
     WHEN %(r{n}_claim)s::float8 IS NOT NULL THEN clock_timestamp() + make_interval(secs => %(r{n}_claim)s::float8)
     WHEN EXCLUDED.claimed_by <> '' THEN agent_sessions_approvalrequest.claimed_until END,
@@ -320,6 +356,7 @@ def _request_fragment(
     prefix = f"r{number}_"
     params: dict[str, Any] = {f"{prefix}{name}": value for name, value in request_row(request).items()}
     row_id = UUID(request.asked.request)
+    params[f"{prefix}reviewers"] = _json.encode(params[f"{prefix}reviewers"]).decode()
     params |= {
         f"{prefix}id": row_id,
         f"{prefix}tenant": place.tenant,

@@ -55,6 +55,8 @@ def sweep() -> None:
     if not _sweeps.has_room():
         return
     presence.free_the_dead()
+    sweeper.end_holds()
+    sweeper.escalate_due()
     sweeper.expire_due()
     delegates.deliver_due()
     live.drain_outbox(older_than=2.0, first=followed)

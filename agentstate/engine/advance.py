@@ -107,8 +107,9 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
         if state.model_retry_at > at:
             return Nothing("retry", _first(state, state.model_retry_at))
         return AskModel(again=False)
-    if pending(state):
-        return Nothing("decision", _first(state))
+    if waits := pending(state):
+        held = [each.held_until for each in waits if each.held_until]
+        return Nothing("decision", _first(state, min(held, default="")))
     if calls_in(state, CallStatus.RUNNING):
         return Nothing("delegate", _first(state))
     if calls_in(state, CallStatus.DOUBTED):

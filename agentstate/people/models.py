@@ -161,6 +161,29 @@ class AccessGrant(models.Model):
         return bool(self.sessions or self.opened_from or self.opened_to)
 
 
+class Delegation(models.Model):
+    """The authority to decide that one person lends another in one team, until an instant. It is worth what the giver
+    holds at the moment it is used, and cannot be lent on.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    giver = models.ForeignKey(User, on_delete=models.CASCADE, related_name="delegations_given")
+    receiver = models.ForeignKey(User, on_delete=models.CASCADE, related_name="delegations")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    permissions = ArrayField(models.CharField(max_length=20))  # out of `permissions.DELEGABLE`
+    reason = models.CharField(max_length=500)
+    until = models.DateTimeField()
+    created = models.DateTimeField(db_default=Now(), editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["receiver", "until"], name="people_delegation_receiver")]
+
+    def __str__(self) -> str:
+        return f"{self.giver_id} to {self.receiver_id} until {self.until:%Y-%m-%d}"
+
+
 class ApiToken(models.Model):
     """A key for the API. Its text is shown once; only the SHA-256 of it is kept."""
 

@@ -88,6 +88,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
 }
 
 
+DELEGABLE = (P.DECIDE, P.DECIDE_TIER3)  # what a person may lend another for a while
 GRANTABLE = (P.SEE, P.READ, P.UNMASK, P.EXPORT, P.AUDIT)  # what a grant may open to an auditor: nothing that changes
 
 
@@ -131,6 +132,20 @@ def holds_any(user: User | AnonymousUser, *permissions: Permission) -> bool:
         return False
     roles = [role.value for role, bundle in ROLES.items() if bundle & set(permissions)]
     return _memberships(user.pk).filter(role__in=roles).exists()
+
+
+def names_in(user: User | AnonymousUser) -> dict[UUID, frozenset[str]]:
+    """By team, the names by which rules know `user` there: "role:<role>", "user:<login>", and "team:<slug>" of every
+    team that they are in. One query.
+    """
+    if user.pk is None:
+        return {}
+    rows = list(_memberships(user.pk).values_list("team_id", "team__slug", "role", "user__username"))
+    everywhere = {f"team:{slug}" for _, slug, _, _ in rows} | {f"user:{login}" for _, _, _, login in rows}
+    roles: dict[UUID, set[str]] = {}
+    for team, _, role, _ in rows:
+        roles.setdefault(team, set()).add(f"role:{role}")
+    return {team: frozenset(everywhere | found) for team, found in roles.items()}
 
 
 def narrow_grants(user: User | AnonymousUser) -> list[AccessGrant]:

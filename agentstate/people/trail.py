@@ -38,6 +38,8 @@ KINDS = frozenset(
         "sign_in_link.created",
         "grant.given",
         "grant.revoked",
+        "delegation.given",
+        "delegation.revoked",
     }
 )
 

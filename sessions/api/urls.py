@@ -119,6 +119,7 @@ urlpatterns = [
     path("requests", requests.Requests.as_view()),
     path("requests/<str:request_id>", requests.OneRequest.as_view()),
     path("requests/<str:request_id>/claim", requests.Claims.as_view()),
+    path("requests/<str:request_id>/undo", requests.Undoing.as_view()),
     path("requests/<str:request_id>/decisions", requests.Decisions.as_view()),
     path("exports", exports.Exports.as_view()),
     path("exports/<str:export>", exports.OneExport.as_view()),

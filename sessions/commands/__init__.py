@@ -11,7 +11,7 @@ from sessions.commands.changes import cast_vote, change_state, propose_value, se
 from sessions.commands.claims import claim, keep, release
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
-from sessions.commands.decisions import RequestExpired, decide
+from sessions.commands.decisions import HoldIsOver, RequestExpired, decide, undo
 from sessions.commands.interventions import intervene, retry_session
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
@@ -32,6 +32,7 @@ from sessions.commands.versions import fork, name_checkpoint, promote, roll_back
 __all__ = [
     "CHANNELS",
     "MAX_REFERENCE",
+    "HoldIsOver",
     "OtherSessionUnderKey",
     "Person",
     "RequestExpired",
@@ -72,5 +73,6 @@ __all__ = [
     "start",
     "stop",
     "take_over",
+    "undo",
     "whisper",
 ]

@@ -13,7 +13,7 @@ from agentstate.engine import decide as core
 from agentstate.engine.decide.claims import CLAIM_SECONDS
 from agentstate.people.permissions import Permission, can
 from audit import ledger
-from sessions.commands.decisions import may_decide
+from sessions import authority
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
 from sessions.models import ApprovalRequest
@@ -39,7 +39,8 @@ def claim(user: Person, request: UUID, *, take: bool = False, key: str = "") -> 
 
     def wish(_: Loaded) -> core.Claim:
         lasts = bool(ledger.run(_LASTS, {"request": request}))
-        return core.Claim(str(request), author.actor, may_decide(user, team), take, lasts)
+        mine = authority.own(user, team)
+        return core.Claim(str(request), author.actor, mine.may, take, lasts, mine.names, authority.lent(user, team))
 
     committed = person_command(session, wish, author)
     if not committed.events and not committed.repeated:

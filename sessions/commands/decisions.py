@@ -10,11 +10,19 @@ from agentstate.engine import events as ev
 from agentstate.errors import Refused
 from agentstate.people.permissions import Permission, can
 from audit import ledger
+from sessions import authority
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
 from sessions.models import ApprovalRequest
+from sessions.states import Loaded
 
 _DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at")
+
+
+class HoldIsOver(Refused):
+    """Its time is over: it is being done, or is done."""
+
+    code = "hold_is_over"
 
 
 class RequestExpired(Refused):
@@ -32,6 +40,8 @@ def decide(
     arguments: dict[str, Any] | None = None,
     response: str = "",
     seen: str = "",
+    code: str = "",
+    retyped: dict[str, Any] | None = None,
     key: str = "",
 ) -> Committed:
     """A person's decision on exactly what the request shows: `seen` is the digest of what they were shown, needed once
@@ -43,26 +53,32 @@ def decide(
     row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
-    may = may_decide(user, row["team_id"])
+    mine, others = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
     author = author_of(user, key)
     command = core.Decide(
         request=str(request),
         decision=decision,
         by=author.actor,
-        may=may,
+        may=mine.may,
+        names=mine.names,
+        lent=others,
         reason=reason,
         arguments=arguments,
         response=response,
         seen=seen,
+        code=code,
+        retyped=retyped or {},
     )
 
     def still() -> None:
-        if may_decide(user, row["team_id"]) != may:
+        now = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
+        if now != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
     in_time = ledger.Fragment(
         "SELECT 1 FROM agent_sessions_approvalrequest"
-        " WHERE id = %(g_request)s AND state = 'pending' AND expires_at > clock_timestamp() FOR UPDATE",
+        " WHERE id = %(g_request)s AND state = 'pending'"
+        " AND greatest(expires_at, held_until) > clock_timestamp() FOR UPDATE",
         {"g_request": request},
     )
     try:
@@ -72,5 +88,23 @@ def decide(
         raise core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at) from None
 
 
-def may_decide(user: Person, team: UUID) -> frozenset[str]:
-    return frozenset(p.value for p in (Permission.DECIDE, Permission.DECIDE_TIER3) if can(user, p, team))
+def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Committed:
+    """Object to a request that is held, or take back an approval while it is: it waits for a decision again.
+
+    Whether its time is over is judged by the database's clock. Raises UnknownRequest, AlreadyDecided, NotHeld,
+    HoldIsOver, DecisionNotAllowed.
+    """
+    row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
+    if row is None or not can(user, Permission.READ, row["team_id"]):
+        raise core.UnknownRequest()
+    author, team = author_of(user, key), row["team_id"]
+
+    def wish(_: Loaded) -> core.Undo:
+        return core.Undo(str(request), author.actor, authority.own(user, team).may, reason, authority.lent(user, team))
+
+    in_time = ledger.Fragment(
+        "SELECT 1 FROM agent_sessions_approvalrequest"
+        " WHERE id = %(g_request)s AND held_until > clock_timestamp() FOR UPDATE",
+        {"g_request": request},
+    )
+    return person_command(row["session_id"], wish, author, guard=in_time, refused=HoldIsOver())

@@ -11,9 +11,9 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.timers import TimerKind
 from agentstate.errors import Invalid
 from agentstate.people.permissions import Permission
+from audit.server_clock import now as database_now
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Author, Committed, person_command
-from audit.server_clock import now as database_now
 
 KINDS: tuple[TimerKind, ...] = get_args(TimerKind)
 LONGEST = 366 * 24 * 3600  # seconds

@@ -10,14 +10,15 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BooleanField, Case, F, Func, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Now
 
-from agentstate.engine.decide import UnknownRequest
+from agentstate.engine.decide import Authority, UnknownRequest
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
-from sessions import access, projections, states
+from sessions import access, authority, projections, states
 from sessions.access import Seen
 from sessions.models import ApprovalRequest
 from sessions.queries.paging import behind
@@ -48,6 +49,9 @@ class RequestLine(msgspec.Struct, frozen=True):
     reason: str = ""
     claimed_by: str = ""  # who is on it now
     claimed_until: datetime | None = None
+    held_until: datetime | None = None  # it is done then unless somebody objects
+    escalates_at: datetime | None = None  # it goes to the next of its chain then
+    reviewers: list[list[str]] = []  # one of each group decides; none: whoever has the permission
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
@@ -58,13 +62,39 @@ def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
 
 def decidable(user: Person) -> QuerySet[ApprovalRequest]:
     """The pending requests that this person may decide now: the badge, the list and the API are all this query."""
-    usual = Q(team__in=teams_with(user, Permission.DECIDE), tier__lt=3)
-    highest = Q(team__in=teams_with(user, Permission.DECIDE_TIER3), tier__gte=3)
-    return (
-        visible_requests(user)
-        .filter(usual | highest, state="pending", expires_at__gt=Now())
-        .order_by("-tier", "expires_at")
+    return _open_to(user).filter(held_until=None, expires_at__gt=Now()).order_by("-tier", "expires_at")
+
+
+def _open_to(user: Person) -> QuerySet[ApprovalRequest]:
+    """The pending requests that are for this person, held ones included, on their own authority or on one lent to
+    them.
+    """
+    mine = Q(pk=None)
+    for team in teams_with(user, Permission.READ):
+        for each in (authority.own(user, team), *authority.lent(user, team)):
+            mine |= _within(each, team, user)
+    return visible_requests(user).filter(mine, state="pending")
+
+
+def _within(each: Authority, team: UUID, user: Person) -> Q:
+    """What one authority opens: its team and tiers, where it is among the reviewers and not left out."""
+    if Permission.DECIDE not in each.may and Permission.DECIDE_TIER3 not in each.may:
+        return Q(pk=None)
+    tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
+    if Permission.DECIDE not in each.may:
+        tiers = Q(tier__gte=3)
+    actors = [actor for actor in (getattr(user, "actor", ""), each.of) if actor]
+    return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
+        excluded__overlap=actors
     )
+
+
+class _Reviews(Func):
+    """Whether somebody with these names is in each group of reviewers."""
+
+    template = "NOT EXISTS (SELECT 1 FROM jsonb_array_elements(%(expressions)s::text[]))"
+    arg_joiner = ") AS g(names) WHERE NOT jsonb_exists_any(g.names, "
+    output_field = BooleanField()
 
 
 def requests(
@@ -78,7 +108,7 @@ def requests(
     if state:
         rows = rows.filter(state=state)
     if state == "pending":
-        rows = rows.filter(expires_at__gt=Now())
+        rows = rows.filter(Q(expires_at__gt=Now()) | Q(held_until__gt=Now()))
     order = ("-tier", "expires_at", "pk") if mine or state == "pending" else ("-asked_at", "-pk")
     found = behind(rows, visible_requests(user), after, order)[:limit]
     return _request_lines(user, found, "requests", state=state, after=str(after or ""))
@@ -102,7 +132,8 @@ def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **f
     found = list(rows.annotate(claimed_now=_CLAIMED))
     access.note(user, what, [Seen(row.session_id, row.team_id) for row in found], **facts)
     keys.warm({row.kid or row.session.kid for row in found})
-    mine = set(decidable(user).filter(pk__in=[row.pk for row in found]).values_list("pk", flat=True))
+    in_time = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
+    mine = set(_open_to(user).filter(in_time, pk__in=[row.pk for row in found]).values_list("pk", flat=True))
     return [_request_line(row, row.pk in mine) for row in found]
 
 
@@ -125,6 +156,9 @@ def _request_line(row: Any, may_decide: bool) -> RequestLine:
         ended_at=row.ended_at,
         decided_by=row.decided_by,
         may_decide=may_decide,
+        held_until=row.held_until,
+        escalates_at=row.escalates_at,
+        reviewers=row.reviewers,
         claimed_by=row.claimed_by if row.claimed_now else "",
         claimed_until=row.claimed_until if row.claimed_now else None,
     )

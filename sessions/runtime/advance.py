@@ -35,14 +35,14 @@ from agentstate.engine.decide import (
 from agentstate.engine.halting import left
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state import SessionState, evolve, pending
 from audit import keys
 from audit.server_clock import now
 from sessions import stops
 from sessions.agents import registry
 from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
 from sessions.profiles import using
-from sessions.runtime import asking, crash, delegates, leases, limits, stalls
+from sessions.runtime import asking, crash, delegates, leases, limits, stalls, sweeper
 from sessions.runtime.draining import drain
 from sessions.runtime.flights import Flights
 from sessions.runtime.known import NotKnownHere
@@ -138,7 +138,12 @@ def _is_stopped(committed: Committed, action: core.Action) -> bool:
 
 
 def _rest(lease: Lease, committed: Committed, until: str) -> None:
-    """Nothing to do: give the lease back. A session that did another's task ends, and hands its output over."""
+    """Nothing to do: give the lease back. A session that did another's task ends, and hands its output over. What was
+    held and whose time is over goes on.
+    """
+    if any(each.held_until for each in pending(committed.state)) and sweeper.end_holds(session=lease.session):
+        leases.give_up(lease, 0.0)
+        return
     if not delegates.is_done(committed.state):
         leases.release(lease, committed.seq, until)
         return

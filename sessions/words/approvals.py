@@ -4,19 +4,52 @@ from __future__ import annotations
 
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.standing import OUTCOMES
-from sessions.words.values import plain
+from sessions.words.values import plain, value
 
 
 def _requested(data: Data, tool: str) -> Sentence:
     return Sentence("Needs a decision", f"{data['preview'] or plain(data['tool'])}. Rule {data['rule']}", "r")
 
 
-_DECIDED = {"approve": "Approved", "edit": "Edited and approved", "reject": "Rejected", "respond": "Asked again"}
+_DECIDED = {
+    "approve": "Approved",
+    "edit": "Edited and approved",
+    "reject": "Rejected",
+    "respond": "Asked again",
+    "ignore": "Left alone",
+    "escalate": "Passed on",
+}
 
 
 def _decided(data: Data, tool: str) -> Sentence:
     decision = str(data["decision"])
-    return Sentence(_DECIDED.get(decision, decision), data.get("reason") or data.get("response", ""), "p")
+    told = [
+        *map(_change, data.get("changed", ())),
+        data.get("code", ""),
+        data.get("reason") or data.get("response", ""),
+    ]
+    under = "under a delegation" if data.get("under") else ""
+    return Sentence(_DECIDED.get(decision, decision), "; ".join(part for part in (under, *told) if part), "p")
+
+
+def _change(changed: Data) -> str:
+    """One value of an edit: `amount.minor 90000 to 80000`."""
+    path = str(changed["path"]).removeprefix("arguments.")
+    return f"{path} {value(changed['old'])} to {value(changed['new'])}"
+
+
+def _escalated(data: Data, tool: str) -> Sentence:
+    whom = ", and ".join(" or ".join(group) for group in data["reviewers"])
+    act = "Passed on" if data.get("by") else "Passed on, since nobody decided"
+    return Sentence(act, f"To {whom}. {data.get('reason', '')}".strip(), "p" if data.get("by") else "")
+
+
+def _held(data: Data, tool: str) -> Sentence:
+    return Sentence("Approved and held", f"Done at {data['until'][11:19]} unless somebody objects")
+
+
+def _undone(data: Data, tool: str) -> Sentence:
+    return Sentence("Undone while it was held", data.get("reason", ""), "p")
 
 
 def _claimed(data: Data, tool: str) -> Sentence:
@@ -48,6 +81,9 @@ TELL: dict[str, Tell] = {
     "grant.revoked": _taken_back,
     "approval.requested": _requested,
     "decision.made": _decided,
+    "request.escalated": _escalated,
+    "request.held": _held,
+    "request.undone": _undone,
     "request.claimed": _claimed,
     "request.released": _released,
     "request.ended": _ended_request,

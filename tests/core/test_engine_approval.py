@@ -39,7 +39,7 @@ def test_a_request_shows_the_exact_call_its_evidence_and_its_rule():
     assert (asked.rule, asked.policy, asked.tier, asked.quorum) == ("transfer.large", "bank@1", 2, 1)
     assert asked.preview == "Move 100000 cents"
     assert ev.Evidence("state.authorization", {"allowed": True}) in asked.basis
-    assert asked.allowed == ("approve", "edit", "reject", "respond")
+    assert asked.allowed == ("approve", "edit", "reject", "respond", "ignore")
 
 
 def test_an_approved_call_is_intended_with_the_digest_that_was_approved():

@@ -18,7 +18,7 @@ from agentstate.engine.decide.schema import misfit, unreadable
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
-from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState, may_begin
 from agentstate.engine.state.rounds import PLAN
@@ -61,12 +61,19 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     if call.status is CallStatus.READY and (broken := unreadable(state, verdict.evidence, given)):
         return [ev.CallRefused(call.id, "breaks_schema", broken)]
     if call.status is CallStatus.READY:
-        changed = changed_since(state, call, facts, verdict)
+        changed = changed_since(state, call, facts, verdict, command.standing)
         if changed:
             return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
-    return [_intent(state, call, facts, verdict, call.request, call.approved)]
+    rests_on = "" if _was_unopposed(state, call) else call.request
+    return [_intent(state, call, facts, verdict, rests_on, call.approved)]
+
+
+def _was_unopposed(state: SessionState, call: Call) -> bool:
+    """Whether nobody approved it: policy held it, and its time ran out."""
+    passed = state.requests.get(call.request)
+    return passed is not None and passed.status is RequestStatus.UNOPPOSED
 
 
 def _begun_of_plan(call: Call, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.approvals import must_be_entitled, open_request
 from agentstate.engine.decide.commands import Claim, Release
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import ClaimedByOther, NotYours
+from agentstate.engine.decide.reviewing import must_be_entitled, open_request
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
 
@@ -22,7 +22,7 @@ CLAIM_SECONDS = 120  # of a lease; the page renews it four times in that time
 def claimed(command: Claim, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The claim; nothing where it is theirs already. Raises ClaimedByOther, AlreadyDecided, DecisionNotAllowed."""
     request = open_request(state, command.request)
-    must_be_entitled(command, request.asked.tier)
+    must_be_entitled(command, request, request.asked.tier)
     held = request.claimed_by if command.lasts else ""
     if held == command.by:
         return []

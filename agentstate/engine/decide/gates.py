@@ -24,13 +24,18 @@ REQUEST_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["decision"],
     "properties": {
-        "decision": {"enum": ["approve", "edit", "reject", "respond"]},
+        "decision": {"enum": ["approve", "edit", "reject", "respond", "ignore", "escalate"]},
         "reason": {"type": "string", "maxLength": 2000},
         "arguments": {"type": "object"},
         "response": {"type": "string", "maxLength": 4000},
+        "code": {"type": "string", "maxLength": 100},
+        "retyped": {"type": "object"},
     },
     "additionalProperties": False,
 }
+
+
+OFFERED: tuple[ev.DecisionKind, ...] = ("approve", "edit", "reject", "respond", "ignore", "escalate")
 
 
 def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
@@ -103,16 +108,21 @@ def approval_request(
         policy=verdict.policy,
         why=f"{because} {verdict.why}".strip(),
         quorum=verdict.quorum,
-        allowed=("approve", "edit", "reject", "respond"),
+        allowed=OFFERED if verdict.chain else OFFERED[:-1],
         basis=basis,
         response_schema=REQUEST_SCHEMA,
-        expires_at=stamp(given.at + timedelta(seconds=verdict.expires_in)),
+        expires_at=stamp(given.at + timedelta(seconds=_patience(verdict))),
         digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity),
         supersedes=supersedes,
         adapted=verdict.adapted,
         activity=call.activity,
         terms=verdict.terms,
     )
+
+
+def _patience(verdict: Verdict) -> int:
+    """Seconds until the request expires. What is held and then objected to has as long as any other after its hold."""
+    return verdict.expires_in + (verdict.hold if verdict.gate == "hold" else 0)
 
 
 def _preview(call: Call, state: SessionState, facts: ToolFacts) -> str:

@@ -98,6 +98,12 @@ class NotYours(Refused):
     code = "not_yours"
 
 
+class NotHeld(Refused):
+    """Nothing is held here that could be undone."""
+
+    code = "not_held"
+
+
 class UnknownRequest(NotFound):
     """There is no such request in this session."""
 

@@ -15,11 +15,15 @@ import msgspec
 
 from agentstate.engine.events.approvals import (
     ApprovalRequested,
+    Changed,
     DecisionMade,
     Evidence,
     RequestClaimed,
     RequestEnded,
+    RequestEscalated,
+    RequestHeld,
     RequestReleased,
+    RequestUndone,
 )
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import Answered, CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
@@ -140,6 +144,9 @@ AnyEvent = (
     | DecisionMade
     | GrantGiven
     | GrantRevoked
+    | RequestEscalated
+    | RequestHeld
+    | RequestUndone
     | RequestClaimed
     | RequestReleased
     | RequestEnded
@@ -243,6 +250,7 @@ __all__ = [
     "CallReadied",
     "CallRefused",
     "CallsDropped",
+    "Changed",
     "ChartMoved",
     "CheckpointNamed",
     "CircleNoticed",
@@ -288,7 +296,10 @@ __all__ = [
     "ReferenceCorrected",
     "RequestClaimed",
     "RequestEnded",
+    "RequestEscalated",
+    "RequestHeld",
     "RequestReleased",
+    "RequestUndone",
     "Role",
     "RoundEnded",
     "RunGranted",

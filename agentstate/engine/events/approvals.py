@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome
-from agentstate.engine.policy.terms import Terms
+from agentstate.engine.policy.terms import Names, Terms
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -43,6 +43,16 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     v: int = 1
 
 
+class Changed(msgspec.Struct, frozen=True):
+    """One value that an edit changed, with its type: at `arguments.amount.minor`, from `old` to `new`. None: there is
+    no such value.
+    """
+
+    path: str
+    old: Any
+    new: Any
+
+
 class DecisionMade(Event, frozen=True, tag="decision.made"):
     """A person decided a request. `seen` is the digest of what was shown; `digest` of what may now execute."""
 
@@ -55,6 +65,38 @@ class DecisionMade(Event, frozen=True, tag="decision.made"):
     arguments: Arguments | None = None
     response: str = ""
     tier: int = 0
+    under: str = ""  # whose authority it rests on, when not that of `by`: they have delegated it
+    code: str = ""  # the reason, out of those that the terms name
+    retyped: tuple[str, ...] = ()  # paths of the arguments that the person has typed themselves
+    changed: tuple[Changed, ...] = ()  # what an edit changed
+    v: int = 1
+
+
+class RequestEscalated(Event, frozen=True, tag="request.escalated"):
+    """The request is for the next of its chain now: a person passed it on (`by`), or nobody decided in time."""
+
+    request: str
+    step: int  # of the chain, from 1
+    reviewers: tuple[Names, ...]
+    by: str = ""
+    reason: str = ""
+    v: int = 1
+
+
+class RequestHeld(Event, frozen=True, tag="request.held"):
+    """Enough people have approved it; it executes at `until`, by the database's clock, unless it is undone."""
+
+    request: str
+    until: str
+    v: int = 1
+
+
+class RequestUndone(Event, frozen=True, tag="request.undone"):
+    """Somebody objected while it was held: it waits for a decision again, and no approval counts any more."""
+
+    request: str
+    by: str
+    reason: str = ""
     v: int = 1
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 Role = Literal["customer", "agent", "staff", "note"]
-DecisionKind = Literal["approve", "edit", "reject", "respond"]
+DecisionKind = Literal["approve", "edit", "reject", "respond", "ignore", "escalate"]
 Outcome = Literal[
     "approved",
     "edited",

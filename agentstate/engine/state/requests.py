@@ -6,11 +6,13 @@ A function an event, named like it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.state.calls import moved, told
 from agentstate.engine.state.session import Request, SessionState, Settled, digest_of
@@ -30,10 +32,11 @@ def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str
         request=event.request,
         approved="",
     )
-    return replace(
-        state,
-        requests={**state.requests, event.request: Request(event, state.seq, at, kid=state.calls[event.call].kid)},
-    )
+    terms = event.terms
+    asked = Request(event, state.seq, at, kid=state.calls[event.call].kid)
+    if terms is not None and terms.gate == "hold":
+        asked = replace(asked, held_until=stamp(parse(at) + timedelta(seconds=terms.hold)))
+    return replace(state, requests={**state.requests, event.request: asked})
 
 
 def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> SessionState:
@@ -45,6 +48,8 @@ def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sessi
         reason=event.reason,
         response=event.response,
         approvals=_behind(request, event),
+        behalf=_behalf(request, event),
+        held_until="" if event.decision == "edit" else request.held_until,  # what was edited does not run by itself
         approved_arguments=request.approved_arguments if event.arguments is None else event.arguments,
     )
     state = replace(state, requests={**state.requests, event.request: decided})
@@ -59,6 +64,26 @@ def _behind(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
     if not event.digest:
         return request.approvals
     return (event.by,) if event.decision == "edit" else (*request.approvals, event.by)
+
+
+def _behalf(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
+    if not event.digest:
+        return request.behalf
+    return (event.under,) if event.decision == "edit" else (*request.behalf, event.under)
+
+
+def request_escalated(state: SessionState, event: ev.RequestEscalated, at: str) -> SessionState:
+    return _with(state, event.request, step=event.step, claimed_by="", claimed_from="")
+
+
+def request_held(state: SessionState, event: ev.RequestHeld, at: str) -> SessionState:
+    return _with(state, event.request, held_until=event.until)
+
+
+def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> SessionState:
+    state = _with(state, event.request, held_until="", approvals=(), behalf=(), approved_arguments=None)
+    call = replace(state.calls[state.requests[event.request].asked.call], approved="")
+    return replace(state, calls={**state.calls, call.id: call})
 
 
 def request_claimed(state: SessionState, event: ev.RequestClaimed, at: str) -> SessionState:
@@ -81,6 +106,7 @@ def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> Sessi
         because=event.because,
         claimed_by="",
         claimed_from="",
+        held_until="",
     )
     state = replace(state, requests={**state.requests, event.request: ended})
     return _OUTCOMES[ended.status](state, ended)

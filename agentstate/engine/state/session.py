@@ -18,6 +18,7 @@ from agentstate.engine.merge.kept import Changes
 from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.policy.granted import Grant
 from agentstate.engine.policy.tally import Tally
+from agentstate.engine.policy.terms import Names, Terms
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
@@ -67,8 +68,21 @@ class Request(msgspec.Struct, frozen=True):
     because: str = ""
     kid: str = ""  # as its call's
     assigned_to: str = ""  # who is to see to it
+    behalf: tuple[str, ...] = ()  # for each of `approvals`, whose authority it rests on; empty: their own
+    step: int = 0  # of its chain that it has come to
+    held_until: str = ""  # it executes then unless somebody objects; empty: it does not by itself
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
     claimed_from: str = ""  # who was on it before them and lost it to them
+
+    @property
+    def terms(self) -> Terms:
+        """What is asked of people."""
+        return self.asked.terms or Terms()
+
+    @property
+    def reviewers(self) -> tuple[Names, ...]:
+        """Whom the request is for now: one of each group decides; none: whoever has the permission."""
+        return self.terms.chain[self.step - 1].reviewers if self.step else self.terms.reviewers
 
     @property
     def arguments(self) -> dict[str, Any]:

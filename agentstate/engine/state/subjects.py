@@ -44,7 +44,15 @@ def kid_of(state: SessionState, event: ev.AnyEvent) -> str:
     match event:
         case ev.CallsDropped() | ev.StateMigrated() | ev.CallReadied() | ev.DataAdded():
             return kid_of_instance(state.plans, event.instance)
-        case ev.DecisionMade() | ev.RequestEnded() | ev.RequestClaimed() | ev.RequestReleased():
+        case (
+            ev.DecisionMade()
+            | ev.RequestEnded()
+            | ev.RequestEscalated()
+            | ev.RequestHeld()
+            | ev.RequestUndone()
+            | ev.RequestClaimed()
+            | ev.RequestReleased()
+        ):
             request = state.requests.get(event.request)
             return request.kid if request else ""
         case (

@@ -9,6 +9,7 @@ might have said something else after the first difference: `from_seq` says where
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
@@ -17,10 +18,13 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide.approvals import decided
 from agentstate.engine.decide.calls import begun
-from agentstate.engine.decide.commands import Begin, Decide
+from agentstate.engine.decide.commands import Begin, Decide, HoldOver
 from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.holds import over
+from agentstate.engine.decide.refusals import DecisionNotAllowed
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.policy.terms import argument_at
 from agentstate.engine.state import Request, SessionState, evolve, pending
 from agentstate.errors import AgentStateError, Invalid
 
@@ -196,7 +200,26 @@ def _people_decide(going: _Going, call: str, at: str, recorded: bool) -> None:
             EVERYTHING,
             "assumed in a replay",
         )
-        going.apply(decided(command, going.would, going.given), at)
+        _taken(going, formal(command, request), at)
+
+
+def _taken(going: _Going, command: Decide, at: str) -> None:
+    """A decision, and the end of the hold that follows it: nobody is there to object."""
+    going.apply(decided(command, going.would, going.given), at)
+    if (still := going.would.requests[command.request]).held_until and still.terms.gate == "approve":
+        going.apply(over(HoldOver(command.request), going.would, going.given), at)
+
+
+def formal(command: Decide, request: Request) -> Decide:
+    """The decision with what the terms of the request ask beside it: that it was made says that they were met."""
+    names = frozenset(name for group in request.reviewers for name in group)
+    arguments = request.arguments if command.arguments is None else command.arguments
+    retyped = {}
+    for path in request.terms.retype:
+        with suppress(LookupError):
+            retyped[path] = argument_at(arguments, path)
+    code = command.code if command.code in request.terms.reasons else next(iter(request.terms.reasons), "")
+    return replace(command, names=names, retyped=retyped, code=code)
 
 
 def _pending_for(going: _Going, call: str) -> Request | None:
@@ -213,13 +236,19 @@ def _decision(going: _Going, event: ev.DecisionMade, at: str) -> None:
         request.asked.request, event.decision, event.by, EVERYTHING, event.reason, event.arguments, event.response
     )
     seen = going.would.calls[request.asked.call].approved or request.asked.digest
-    going.apply(decided(replace(command, seen=seen), going.would, going.given), at)
+    command = formal(replace(command, seen=seen, code=event.code), request)
+    try:
+        _taken(going, command, at)
+    except DecisionNotAllowed:  # four eyes, or a chain that is not there: it would have gone on waiting
+        going.not_needed += 1
 
 
 def _request_ended(going: _Going, event: ev.RequestEnded, at: str) -> None:
     """An end that no decision brought about: too late, or withdrawn."""
     request = _pending_for(going, going.was.requests[event.request].asked.call)
-    if request is not None and event.outcome not in ("approved", "edited", "rejected", "responded"):
+    if request is None or event.outcome in ("approved", "edited", "rejected", "responded"):
+        return
+    if event.outcome != "unopposed" or request.terms.gate == "hold":  # what was held then may need a person now
         going.apply([replace(event, request=request.asked.request)], at)
 
 
@@ -251,6 +280,9 @@ _STEPS: Mapping[type, Callable[[_Going, Any, str], None]] = {
     ev.CallRefused: _gated,
     ev.ApprovalRequested: _gated,
     ev.DecisionMade: _decision,
+    ev.RequestEscalated: _nothing,
+    ev.RequestHeld: _nothing,
+    ev.RequestUndone: _nothing,
     ev.RequestClaimed: _nothing,
     ev.RequestReleased: _nothing,
     ev.RequestEnded: _request_ended,

@@ -14,11 +14,23 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.decide import decide
-from agentstate.engine.decide.commands import Answer, Ask, Begin, Command, Decide, Fail, NoAnswer, Rest, Return, Wind
+from agentstate.engine.decide.commands import (
+    Answer,
+    Ask,
+    Begin,
+    Command,
+    Decide,
+    Fail,
+    HoldOver,
+    NoAnswer,
+    Rest,
+    Return,
+    Wind,
+)
 from agentstate.engine.decide.given import Given
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, evolve, pending
-from agentstate.engine.versions.replay import EVERYTHING, Assume, Gate, noted_gates
+from agentstate.engine.versions.replay import EVERYTHING, Assume, Gate, formal, noted_gates
 
 MOST_STEPS = 400
 UNKNOWN = "this is a replay: the record does not say what this would have returned"
@@ -92,7 +104,10 @@ class _Run:
         asked = waits[0].asked
         kind: ev.DecisionKind = "approve" if self.assume == "approve" else "reject"
         for number in range(asked.quorum if kind == "approve" else 1):
-            self.command(Decide(asked.request, kind, f"assumed:{number}", EVERYTHING, "assumed in a replay"))
+            decision = Decide(asked.request, kind, f"assumed:{number}", EVERYTHING, "assumed in a replay")
+            self.command(formal(decision, self.state.requests[asked.request]))
+        if self.state.requests[asked.request].held_until:
+            self.command(HoldOver(asked.request))
         return True
 
     def _ask(self) -> None:

@@ -20,7 +20,9 @@ class Decision(Strict):
     """What a person decides, and why."""
 
     decision = ExactChoice(choices=DECISION_KIND)
-    reason = ExactText(max_length=REASON, required=False, allow_blank=True, help_text="needed to reject or to edit")
+    reason = ExactText(
+        max_length=REASON, required=False, allow_blank=True, help_text="needed to reject, edit or escalate"
+    )
     arguments = serializers.DictField(required=False, help_text="of an edit: all arguments of the call, as corrected")
     response = ExactText(
         max_length=RESPONSE, required=False, allow_blank=True, help_text="of `respond`: the answer to the agent"
@@ -28,8 +30,19 @@ class Decision(Strict):
     seen = ExactText(
         max_length=64,
         required=False,
-        help_text="`digest` of the request as you saw it; needed once somebody has edited it",
+        help_text="`digest` of the request as you saw it; another is refused as outdated. Needed once it was edited",
     )
+    code = ExactText(max_length=100, required=False, help_text="one of `terms.reasons`, where there are any")
+    retyped = serializers.DictField(
+        required=False, help_text="by path, each of `terms.retype`: the value as you typed it yourself"
+    )
+    idempotency_key = Key()
+
+
+class Undo(Strict):
+    """To object while it is held."""
+
+    reason = ExactText(max_length=REASON, required=False, allow_blank=True)
     idempotency_key = Key()
 
 
@@ -69,6 +82,14 @@ class Request(serializers.Serializer[Any]):
     reason = serializers.CharField()
     claimed_by = serializers.CharField(help_text="user:<id> of who is on it, or empty")
     claimed_until = serializers.DateTimeField(allow_null=True, help_text="when that ends unless it is kept")
+    held_until = serializers.DateTimeField(
+        allow_null=True, help_text="it is done then by itself unless somebody rejects or undoes it"
+    )
+    escalates_at = serializers.DateTimeField(allow_null=True, help_text="it goes to the next of its chain then")
+    reviewers = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="one of each group must decide: role:..., team:..., user:...; none: whoever has the permission",
+    )
     digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
 
 

@@ -84,6 +84,21 @@ class Claims(APIView):
         return receipt(commands.release(request.user, identifier(request_id, UnknownRequest)), 200)
 
 
+class Undoing(APIView):
+    """Undo what is held."""
+
+    @extend_schema(
+        operation_id="undo_request",
+        description="Object to a request that is held, or take an approval back: it waits for a decision again.",
+        parameters=[REQUEST],
+        request=forms.Undo,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, request_id: str) -> Response:
+        wanted = valid(forms.Undo, request)
+        return receipt(commands.undo(request.user, identifier(request_id, UnknownRequest), **wanted))
+
+
 class Decisions(APIView):
     """Decide an approval request."""
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from agentstate.engine.decide.commands.approvals import Claim, Decide, Expire, Release
+from agentstate.engine.decide.commands.approvals import (
+    Authority,
+    Claim,
+    Decide,
+    Escalate,
+    Expire,
+    HoldOver,
+    Release,
+    Undo,
+)
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
@@ -50,6 +59,7 @@ __all__ = [
     "Ask",
     "AskForPerson",
     "Assign",
+    "Authority",
     "Begin",
     "Cancel",
     "CancelTimer",
@@ -64,6 +74,7 @@ __all__ = [
     "End",
     "EraseCustomer",
     "EraseSubject",
+    "Escalate",
     "Expire",
     "ExpireSession",
     "Fail",
@@ -73,6 +84,7 @@ __all__ = [
     "Grant",
     "GrantSame",
     "HandBack",
+    "HoldOver",
     "InstanceGiven",
     "Intervene",
     "Migrate",
@@ -111,6 +123,7 @@ __all__ = [
     "TakeOver",
     "TakeTask",
     "Triggered",
+    "Undo",
     "Unpin",
     "Vote",
     "Whisper",

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
 
 
+class Authority(msgspec.Struct, frozen=True):
+    """What somebody may in a session's team at an instant: their permissions, and the names by which rules know them
+    ("role:supervisor", "team:retail", "user:maya"). `of`: the actor who has delegated it; empty: their own.
+    """
+
+    may: frozenset[str]
+    names: frozenset[str] = frozenset()
+    of: str = ""
+
+
 class Decide(Command, frozen=True):
-    """A person decides a request. `may` holds the permissions they have at this instant."""
+    """A person decides a request. `may` and `names` are their authority at this instant, `lent` what others have
+    delegated to them.
+    """
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent"})
 
     request: str
     decision: ev.DecisionKind
@@ -19,6 +35,10 @@ class Decide(Command, frozen=True):
     arguments: dict[str, Any] | None = None
     response: str = ""
     seen: str = ""  # digest of what their page showed; required once somebody has edited the request
+    code: str = ""  # of the reasons that the terms name
+    retyped: dict[str, Any] = {}  # values that they typed themselves, by path: "arguments.amount.minor"
+    names: frozenset[str] = frozenset()
+    lent: tuple[Authority, ...] = ()
 
 
 class Claim(Command, frozen=True):
@@ -26,13 +46,15 @@ class Claim(Command, frozen=True):
     out by the database's clock once nobody else can append. `take`: also from a colleague.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"lasts"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "lasts", "names", "lent"})
 
     request: str
     by: str
     may: frozenset[str]
     take: bool = False
     lasts: bool = False
+    names: frozenset[str] = frozenset()
+    lent: tuple[Authority, ...] = ()
 
 
 class Release(Command, frozen=True):
@@ -40,6 +62,31 @@ class Release(Command, frozen=True):
 
     request: str
     by: str
+
+
+class Undo(Command, frozen=True):
+    """A person objects to a request that is held, or takes an approval back while it is."""
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "lent"})
+
+    request: str
+    by: str
+    may: frozenset[str]
+    reason: str = ""
+    lent: tuple[Authority, ...] = ()
+
+
+class HoldOver(Command, frozen=True):
+    """The time of a held request is over; the appending statement checks that it is."""
+
+    request: str
+
+
+class Escalate(Command, frozen=True):
+    """The time of step `step` of a request's chain has come; the appending statement checks that it has."""
+
+    request: str
+    step: int
 
 
 class Expire(Command, frozen=True):

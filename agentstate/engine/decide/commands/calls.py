@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.commands.base import Command
 
 
 class Begin(Command, frozen=True):
     """The runtime is about to run a call that is ready (or whose result was lost in a crash)."""
 
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"standing"})
+
     call: str
+    standing: dict[str, tuple[Authority, ...]] | None = None  # what those who approved it may now; None: not asked
 
 
 class Return(Command, frozen=True):

@@ -1,0 +1,49 @@
+"""Holds: what executes by itself when its time is over, unless somebody objects first.
+
+Policy holds a call instead of asking (gate "hold"), or asks people and then holds what they approved. Either way the
+request stays pending and says until when; the database's clock judges that it is over, in the statement that appends.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import HoldOver, Undo
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
+from agentstate.engine.decide.reviewing import open_request
+from agentstate.engine.instants import stamp
+from agentstate.engine.state import Request, SessionState
+
+
+def held(request: Request, given: Given) -> ev.RequestHeld | None:
+    """That an approved request is held, where its terms say so. What policy held runs at once when approved."""
+    if request.terms.gate != "approve" or not request.terms.hold:
+        return None
+    return ev.RequestHeld(request.asked.request, stamp(given.at + timedelta(seconds=request.terms.hold)))
+
+
+def undone(command: Undo, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """It waits for a decision again. Raises NotHeld, AlreadyDecided, DecisionNotAllowed."""
+    request = open_request(state, command.request)
+    if not any("decide" in may for may in (command.may, *(authority.may for authority in command.lent))):
+        raise DecisionNotAllowed("this needs the permission decide", permission="decide")
+    if not request.held_until:
+        raise NotHeld()
+    return [ev.RequestUndone(command.request, command.by, command.reason.strip())]
+
+
+def over(command: HoldOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What was held is let through: approved by those who approved it, or unopposed. Raises NotHeld."""
+    request = open_request(state, command.request)
+    if not request.held_until:
+        raise NotHeld()
+    because = f"nobody objected before {request.held_until}"
+    return [ev.RequestEnded(command.request, _outcome(request), because)]
+
+
+def _outcome(request: Request) -> ev.Outcome:
+    if request.terms.gate == "hold":
+        return "unopposed"
+    return "approved" if request.approved_arguments is None else "edited"

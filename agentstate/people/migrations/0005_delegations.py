@@ -1,0 +1,79 @@
+"""Delegations of authority. The database itself refuses one whose people or team are of another tenant."""
+
+import django.contrib.postgres.fields
+import django.db.models.deletion
+import django.db.models.functions.datetime
+from django.conf import settings
+from django.db import migrations, models
+
+import agentstate.ids
+
+
+def same_tenant() -> migrations.RunSQL:
+    """Constraints as those of migration 0002."""
+    name, table = "people_delegation_{}_same_tenant", "people_delegation"
+    parents = {"giver": "user", "receiver": "user", "team": "team"}
+    return migrations.RunSQL(
+        [
+            f"ALTER TABLE {table} ADD CONSTRAINT {name.format(column)} FOREIGN KEY ({column}_id, tenant_id) "
+            f"REFERENCES people_{parent} (id, tenant_id) DEFERRABLE INITIALLY DEFERRED"
+            for column, parent in parents.items()
+        ],
+        [f"ALTER TABLE {table} DROP CONSTRAINT {name.format(column)}" for column in parents],
+    )
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("people", "0004_privacy_role"),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name="Delegation",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(default=agentstate.ids.new_id, editable=False, primary_key=True, serialize=False),
+                ),
+                (
+                    "permissions",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=20), size=None),
+                ),
+                ("reason", models.CharField(max_length=500)),
+                ("until", models.DateTimeField()),
+                ("created", models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ("revoked_at", models.DateTimeField(editable=False, null=True)),
+                (
+                    "giver",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="delegations_given",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "receiver",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="delegations",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "team",
+                    models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name="+", to="people.team"),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="people.tenant"
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["receiver", "until"], name="people_delegation_receiver")],
+            },
+        ),
+        same_tenant(),
+    ]
