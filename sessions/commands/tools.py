@@ -10,11 +10,12 @@ from agentstate.clock import now
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, PermissionDenied, holds_any
 from audit import staff
+from sessions.commands.person import Person
 from sessions.tools.mcp import offers, servers, source
 from sessions.tools.tables import OfferedTool
 
 
-def look(user: User, server: str) -> str:
+def look(user: Person, server: str) -> str:
     """Ask a server what it offers now. Gives what is wrong, or an empty text. Raises UnknownServer and
     PermissionDenied.
     """
@@ -23,11 +24,11 @@ def look(user: User, server: str) -> str:
 
 
 @transaction.atomic
-def answer(user: User, offer_id: UUID, *, accept: bool, digest: str) -> OfferedTool:
+def answer(user: Person, offer_id: UUID, *, accept: bool, digest: str) -> OfferedTool:
     """Accept or refuse a version of a tool as `user` saw it: `digest` is that of what was shown. On record in the staff
     log. Raises UnknownOffer, NotOffered, PermissionDenied.
     """
-    _must_configure(user)
+    by = _must_configure(user)
     row = OfferedTool.objects.select_for_update().filter(pk=offer_id).first()
     if row is None or row.server not in servers.every():
         raise offers.UnknownOffer(str(offer_id))
@@ -38,15 +39,16 @@ def answer(user: User, offer_id: UUID, *, accept: bool, digest: str) -> OfferedT
     if accept and (why := source.unusable(offers.read(row))):
         raise offers.NotOffered(why)
     row.answer = offers.Answer.ACCEPTED if accept else offers.Answer.REFUSED
-    row.answered_by, row.answered_at = user.actor, now()
+    row.answered_by, row.answered_at = by.actor, now()
     row.save(update_fields=["answer", "answered_by", "answered_at"])
     facts = {"server": row.server, "tool": row.tool, "version": row.version, "digest": row.digest}
-    staff.record(user.tenant_id, now(), f"tool.{row.answer}", user.actor, "", facts)
+    staff.record(by.tenant_id, now(), f"tool.{row.answer}", by.actor, "", facts)
     transaction.on_commit(offers.forget)
     return row
 
 
-def _must_configure(user: User) -> None:
-    if not holds_any(user, Permission.CONFIGURE):
+def _must_configure(user: Person) -> User:
+    if not isinstance(user, User) or not holds_any(user, Permission.CONFIGURE):
         needed = Permission.CONFIGURE.value
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
+    return user
