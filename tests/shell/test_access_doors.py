@@ -48,6 +48,9 @@ PAGES: dict[str, str | None] = {
     "sessions/<uuid:session_id>/plan/": OPENED,
     "sessions/<uuid:session_id>/plan/changes/": FOLLOWED,
     "sessions/<uuid:session_id>/chart/": READ,
+    "tools/": None,
+    "tools/<str:name>/": None,
+    "tools/servers/<str:name>/": None,
     "charts/": None,
     "charts/<str:name>/": None,
     "audit/": LISTED,
@@ -94,6 +97,8 @@ POSTS = {  # reached by POST alone; what they answer with is a page above, or a 
     "privacy/erasures/<uuid:erasure_id>/<str:act>/",
     "privacy/<str:act>/",
     "sign-out/",
+    "tools/servers/<str:name>/look/",
+    "tools/offers/<uuid:offer_id>/<str:act>/",
     "sign-in/link/<str:token>/",
 }
 API: dict[tuple[str, str], str] = {  # the operations that read; the others give receipts, and are held to the law alone
