@@ -27,6 +27,7 @@ SEED = int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6
 AT_ONCE, KILLS = (12, len(PERILS)) if FULL else (8, 3)
 CALLS = 200 if FULL else 20  # at least so many; in the full form until every peril came about
 MOST_CALLS, MOST_SECONDS = 600, 1500.0
+PATIENCE = 600 if FULL else 180  # seconds; the security check is away half of the time in the full form
 NAMED = {"approved", "rejected", "withdrawn", "expired", "superseded", "failed", "edited", "responded", "ignored"}
 AMOUNTS = (200, 300, 700, 900)  # dollars; above 500 somebody is asked
 
@@ -48,7 +49,7 @@ def perils(floor: Floor) -> Iterator[Perils]:
 def carried_through(call: Call, dice: random.Random) -> tuple[Call, str]:
     """One customer's call, with a supervisor who mostly says yes; what was decided ("" if nobody was asked)."""
     try:
-        call.asks_for_a_transfer(seconds=180)
+        call.asks_for_a_transfer(seconds=PATIENCE)
     except AssertionError as error:
         error.add_note(call.story())
         raise
@@ -118,8 +119,8 @@ def strike_all(perils: Perils, dice: random.Random) -> None:
 
 def ended_well(call: Call, decision: str) -> None:
     """The session rests, its request has a name for its end, and the bank moved what was said, once or not at all."""
-    call.wait_for(*REST, seconds=180)
-    eventually(lambda: call.rests("customer"), 180, f"{call.id} waits for its customer again")
+    call.wait_for(*REST, seconds=PATIENCE)
+    eventually(lambda: call.rests("customer"), PATIENCE, f"{call.id} waits for its customer again")
     assert call.moved() == ([] if decision == "reject" else [call.dollars]), f"{call.id}, {decision}"
     returned = call.transfer_entries().count("tool.returned")
     assert returned == (0 if decision == "reject" else 1), call.transfer_entries()
