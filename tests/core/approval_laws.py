@@ -1,0 +1,118 @@
+"""What must hold of what people decide on a request, judged from the events alone: a second reading of what its terms
+ask, beside `laws.py`, on purpose without the engine's rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from agentstate.engine import events as ev
+from agentstate.engine import scratchpad
+from agentstate.engine.policy.terms import Terms
+from tests.core.laws import Reader, require
+
+APPROVES = ("approve", "edit")
+
+
+@dataclass
+class TermsReader(Reader):
+    """Reads a history; `names` are those by which rules know each person, `lent` whose authority each may use."""
+
+    names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lent: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    step: dict[str, int] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+    edited: set[str] = field(default_factory=set)
+    owner: str = ""
+
+    def _terms(self, request: str) -> Terms:
+        return self.asked[request].terms or Terms()
+
+    def _session_taken_over(self, event: ev.SessionTakenOver) -> None:
+        self.owner = event.by
+
+    def _session_handed_back(self, event: ev.SessionHandedBack) -> None:
+        self.owner = ""
+
+    def _request_escalated(self, event: ev.RequestEscalated) -> None:
+        terms, step = self._terms(event.request), self.step.get(event.request, 0) + 1
+        require(event.request not in self.outcome, "an ended request is passed on to nobody")
+        require(event.step == step <= len(terms.chain), "a chain is gone step by step, to its end at most")
+        require(event.reviewers == terms.chain[step - 1].reviewers, "a step names whom the rule names")
+        self.step[event.request] = step
+
+    def _decision_made(self, event: ev.DecisionMade) -> None:
+        super()._decision_made(event)
+        terms, step = self._terms(event.request), self.step.get(event.request, 0)
+        groups = terms.chain[step - 1].reviewers if step else terms.reviewers
+        require(not event.under or event.under in self.lent.get(event.by, ()), "only what was lent is used")
+        known = self.names[event.under or event.by]
+        require(all(known & set(group) for group in groups), "who decides is among the reviewers")
+        if event.decision in ("approve", "edit", "reject"):
+            require(not terms.reasons or event.code in terms.reasons, "a reason is chosen where some are named")
+        if event.decision in APPROVES:
+            self._approved(event, terms)
+
+    def _approved(self, event: ev.DecisionMade, terms: Terms) -> None:
+        require(set(event.retyped) == set(terms.retype), "what must be typed again was typed")
+        before = [made for made in self.decided[event.request][:-1] if made.digest == event.digest]
+        used = {who for made in before if made.decision in APPROVES for who in (made.by, made.under) if who}
+        require(not used & {event.by, event.under}, "nobody stands behind it twice, nor does whom they stand for")
+        if terms.four_eyes:
+            require(not self.owner or self.owner not in (event.by, event.under), "whose session it is does not approve")
+        if event.decision == "edit":
+            self.edited.add(event.request)
+            self.held.discard(event.request)
+
+    def _request_held(self, event: ev.RequestHeld) -> None:
+        require(self._enough(event.request), "what is held was approved")
+        self.held.add(event.request)
+
+    def _request_undone(self, event: ev.RequestUndone) -> None:
+        require(event.request not in self.outcome, "what has ended is not undone")
+        self.held.discard(event.request)
+        self.edited.discard(event.request)
+        self.decided[event.request] = []
+        if self._terms(event.request).gate == "hold":
+            self.stopped.add(event.request)
+
+    stopped: set[str] = field(default_factory=set)  # holds that somebody objected to
+
+    def _request_ended(self, event: ev.RequestEnded) -> None:
+        super()._request_ended(event)
+        terms = self._terms(event.request)
+        if event.outcome in ("approved", "edited"):
+            require(self._enough(event.request), "nothing is approved by fewer than it needs")
+            held = terms.gate != "approve" or not terms.hold or event.request in self.held
+            require(held, "what is to be held is held before it runs")
+        if event.outcome == "unopposed":
+            objected = event.request in self.stopped | self.edited
+            require(terms.gate == "hold" and not objected, "only what policy holds, and nobody objected to, runs so")
+
+    def _enough(self, request: str) -> bool:
+        decisions = [made for made in self.decided.get(request, ()) if made.decision in APPROVES]
+        last = decisions[-1].digest if decisions else ""
+        behind = {made.by for made in decisions if made.digest == last}
+        four = 2 if self._terms(request).four_eyes and request in self.edited else 1
+        return bool(decisions) and len(behind) >= max(self.asked[request].quorum, four)
+
+    def _request_claimed(self, event: ev.RequestClaimed) -> None:
+        require(event.request not in self.outcome, "nobody is on what has ended")
+        require(event.taken_from != event.by, "nobody takes from themselves")
+
+    def _rests_on_a_permit(self, event: ev.ToolIntended, again: bool) -> None:
+        asked = self.asked[self.latest[event.call]]
+        if self.outcome.get(asked.request) != "unopposed":
+            super()._rests_on_a_permit(event, again)
+            return
+        require(event.request == "" and event.arguments == asked.arguments, "what ran unopposed is what was shown")
+        now = {item.path: scratchpad.read(self.pad, item.path) for item in asked.basis}
+        require(again or now == {item.path: item.value for item in asked.basis}, "the basis has not changed")
+
+
+def judge(history: Iterable[tuple[ev.AnyEvent, str]], reader: TermsReader) -> TermsReader:
+    """Read a whole history. Raises Unlawful naming the law that it breaks."""
+    for event, _ in history:
+        reader.read(event)
+    return reader
