@@ -16,6 +16,7 @@ from django.db import transaction
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
+from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keyed, keys, ledger, staff
@@ -25,7 +26,7 @@ from sessions import erasure as erasing
 from sessions.commands.erasure import subject
 from sessions.commands.person import Person
 from sessions.models import AgentSession, CustomerProfile
-from sessions.queries import privacy
+from sessions.queries import guidance, privacy
 
 _STAFF = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -84,7 +85,7 @@ def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
         if envelope.kid != str(kid):
             continue
         try:
-            data = masked(msgspec.json.decode(ledger.open_row(row)[1]))
+            data = _told(msgspec.json.decode(ledger.open_row(row)[1]))
         except ledger.Pruned:
             data = None
         yield {
@@ -94,6 +95,24 @@ def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
             "by": masked(envelope.actor),
             "data": data,
         }
+
+
+def _told(data: dict[str, Any]) -> Any:
+    """What an entry says to its subject: what colleagues told the agent alone is not for them, wherever it stands."""
+    for name in guidance.KINDS.get(data.get("kind", ""), ()):
+        data[name] = guidance.WITHHELD
+    return masked(_unguided(data))
+
+
+def _unguided(value: Any) -> Any:
+    """A state that an entry carries, without the agent's guidance among its items."""
+    if isinstance(value, list):
+        return [_unguided(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("role") == "note" and str(value.get("text", "")).startswith((GUIDANCE, BACK)):
+        return {**value, "text": guidance.WITHHELD}
+    return {name: _unguided(each) for name, each in value.items()}
 
 
 def masked(value: Any) -> Any:

@@ -7,13 +7,12 @@ from __future__ import annotations
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.engine.state.desk import QUEUE
 from agentstate.errors import Invalid
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, PermissionDenied, can, require
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, person_command
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.models import ApprovalRequest
 from sessions.queries import supervision as proposals
 
 
@@ -126,12 +125,18 @@ def colleague_of(name: str, team: UUID, needed: Permission) -> str:
     """Somebody, by the name they sign in with or by actor, who may do what is to be done there. Raises Invalid,
     PermissionDenied.
     """
-    found = User.objects.filter(username=User.normalize_username(name)).first() or _by_actor(name)
-    if found is None:
-        raise Invalid(f"there is no colleague {name[:60]!r}", field="to")
+    found = colleague_named(name)
     if not can(found, needed, team):
         raise PermissionDenied(f"They need the permission {needed.value}.", permission=needed.value, field="to")
     return found.actor
+
+
+def colleague_named(name: str) -> User:
+    """Somebody, by the name they sign in with or by actor. Raises Invalid."""
+    found = User.objects.filter(username=User.normalize_username(name)).first() or _by_actor(name)
+    if found is None:
+        raise Invalid(f"there is no colleague {name[:60]!r}", field="to")
+    return found
 
 
 def _by_actor(actor: str) -> User | None:
@@ -139,29 +144,3 @@ def _by_actor(actor: str) -> User | None:
         return User.objects.filter(pk=UUID(actor.removeprefix("user:"))).first()
     except ValueError:
         return None
-
-
-def in_hand(actor: str) -> dict[str, list[UUID]]:
-    """What a person has in hand, oldest first: sessions they have taken over, sessions and requests they are to see
-    to.
-    """
-    sessions = AgentSession.objects.filter(ended_at=None)
-    requests = ApprovalRequest.objects.filter(state="pending", assigned_to=actor).order_by("asked_at")
-    return {
-        "taken": list(sessions.filter(taken_by=actor).order_by("taken_at").values_list("pk", flat=True)),
-        "sessions": list(sessions.filter(assigned_to=actor).order_by("opened_at").values_list("pk", flat=True)),
-        "requests": list(requests.values_list("pk", flat=True)),
-    }
-
-
-__all__ = [
-    "QUEUE",
-    "ask_for_person",
-    "assign",
-    "hand_back",
-    "no_person_needed",
-    "pass_on",
-    "speak",
-    "take_over",
-    "whisper",
-]

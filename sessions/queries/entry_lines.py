@@ -16,6 +16,7 @@ from audit.tlog import tree
 from sessions import access, states
 from sessions.access import Seen
 from sessions.models import AgentSession
+from sessions.queries import guidance
 from sessions.queries.session_lines import PAGE, Person
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
@@ -69,9 +70,23 @@ def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
     team, start = may_read(user, session, "entries"), after + 1
-    lines = list(opened(ledger.read_rows(session, start, start + limit)))
+    lines = _without_guidance(user, team, list(opened(ledger.read_rows(session, start, start + limit))))
     _note(user, "entries", session, team, lines)
     return lines
+
+
+def _without_guidance(user: Person, team: UUID, lines: list[EntryLine]) -> list[EntryLine]:
+    """The lines; without what colleagues told the agent where the reader is on the customer's side."""
+    if not any(line.kind in guidance.KINDS for line in lines) or not guidance.withheld_from(user, team):
+        return lines
+    return [_withheld(line) for line in lines]
+
+
+def _withheld(line: EntryLine) -> EntryLine:
+    if line.kind not in guidance.KINDS or line.data is None:
+        return line
+    hidden = dict.fromkeys(guidance.KINDS[line.kind], guidance.WITHHELD)
+    return msgspec.structs.replace(line, data={**line.data, **hidden})
 
 
 def _note(user: Person, what: str, session: UUID, team: UUID, lines: list[EntryLine]) -> None:
@@ -110,7 +125,7 @@ def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[Led
     team = may_read(user, session, "entries")
     rows = list(ledger.read_rows(session, max(0, start), stop))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
-    lines = list(opened(iter(rows)))
+    lines = _without_guidance(user, team, list(opened(iter(rows))))
     _note(user, "entries", session, team, lines)
     return [LedgerLine(entry, leaf) for entry, leaf in zip(lines, leaves, strict=True)]
 

@@ -14,6 +14,7 @@ from agentstate.engine.memory.summaries import Summary
 from sessions.agents import context
 from sessions.agents.registry import find, given_for
 from sessions.queries.entry_lines import state_of
+from sessions.queries.guidance import must_not_tell
 from sessions.queries.session_lines import Person
 
 
@@ -60,6 +61,7 @@ def memory_of(user: Person, session: UUID) -> Memory:
     """What is remembered now. Raises UnknownSession, PermissionDenied."""
     state = state_of(user, session, "memory")
     assert state.opened is not None
+    must_not_tell(user, UUID(state.opened.team), state.items)
     agent = find(state.opened.agent)
     scene = scene_of(state, given_for(agent.name, now()), state.memory.asked_model)
     request = context.build(agent, state.memory.asked_model, state)

@@ -26,6 +26,7 @@ from sessions import definitions, states
 from sessions.agents import context
 from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.queries.entry_lines import must_read
+from sessions.queries.guidance import must_not_tell
 from sessions.queries.session_lines import Person
 
 ASKED = ("model.requested", "summary.requested")
@@ -76,10 +77,11 @@ def step_request(user: Person, session: UUID, step: str = "") -> StepRequest:
 
     Raises UnknownStep, NotRebuilt, UnknownDefinition, audit.keys.Erased, and as `state_of`.
     """
-    must_read(user, session, "step")
+    team = must_read(user, session, "step")
     size = ledger.read_head(session).size
     seq, at, event = _found(session, size, step)
     state = states.as_of(session, seq)
+    must_not_tell(user, team, state.items)
     near = [number for number, _ in _asked(session, max(0, seq - NEAR), min(size, seq + NEAR))]
     earlier = max((number for number in near if number < seq), default=-1)
     later = min((number for number in near if number > seq), default=-1)

@@ -76,6 +76,11 @@ class Shell:
         return any(teams_with(self.person, each) for each in INSIDE) if self.person else False
 
     @cached_property
+    def may_configure(self) -> bool:
+        """Whether this person sets a team up."""
+        return bool(teams_with(self.person, Permission.CONFIGURE)) if self.person else False
+
+    @cached_property
     def may_serve_subjects(self) -> bool:
         """Whether the page about erasures, legal holds and retention is theirs."""
         return subjects.may_open(self.person) if self.person else False

@@ -12,14 +12,17 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.engine.state import SessionState
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
+from agentstate.people.models import User
 from agentstate.people.permissions import Permission, PermissionDenied, can
 from agentstate.people.queries import display_names
 from audit import ledger
 from sessions import access, commands, queries, transcript, words
 from sessions.commands import erasure
+from sessions.queries import supervision as handing_back
 from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
+from sessions.views.supervision import colleagues
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page
     "session.opened",
@@ -49,6 +52,14 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "session.paused",
     "session.resumed",
     "session.cancelled",
+    "session.taken_over",
+    "session.passed_on",
+    "session.handed_back",
+    "guidance.given",
+    "model.dropped",
+    "session.human_requested",
+    "session.human_withdrawn",
+    "work.assigned",
     "session.taken_over",
     "session.passed_on",
     "session.handed_back",
@@ -169,7 +180,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
     entries = queries.entries(request.user, line.id, after=start - 1, limit=stop - start) if stop else []
     items = transcript.items(entries)
     timeline = _timeline(entries)
-    names = display_names({item.actor for item in items} | {told["actor"] for told in timeline})
+    names = display_names({state.taken_by, state.desk.assigned_to} | {item.actor for item in items} | {told["actor"] for told in timeline})
     return {
         "here": "sessions",
         "line": line,
@@ -184,9 +195,25 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "whole": stop == state.seq,
         "grant": _grant(state, entries),
         "may_stop": can(request.user, Permission.TAKE_OVER, line.team),
+        **_people(request, line, state),
         "sealed": bool(state.sealed),
         "may_seal": not state.sealed and _may_seal(request, line),
         "key": str(new_id()),
+    }
+
+
+def _people(request: HttpRequest, line: queries.SessionLine, state: SessionState) -> dict[str, Any]:
+    """Who has the session, and what this person may do about it."""
+    user = request.user
+    mine = isinstance(user, User) and state.taken_by == user.actor and not state.ended
+    return {
+        "mine": mine,
+        "taken": bool(state.taken_by),
+        "wanted": line.waits_for_person and not state.taken_by,
+        "may_whisper": can(user, Permission.WHISPER, line.team),
+        "summary": handing_back.proposed_summary(user, line.id) if mine else "",
+        "problems": handing_back.not_consistent(user, line.id) if mine else [],
+        "colleagues": [each for each in colleagues(user, line.team) if each != user] if mine else [],
     }
 
 

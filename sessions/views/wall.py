@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.queries import display_names
 from sessions import access, queries
+from sessions.queries import work
 from sessions.views.frame import as_id, console
 
 MAX_CHANGES = 200  # rows in one answer
@@ -22,8 +27,17 @@ def wall(request: HttpRequest) -> HttpResponse:
         "need": [line for line in lines if line.needs_person],
         "calm": [line for line in lines if not line.needs_person],
     }
-    context = {"here": "live", "groups": groups, "total": len(lines), "counts": queries.wall_counts(request.user)}
+    context = {**_people(request, lines), "here": "live", "groups": groups, "total": len(lines), "counts": queries.wall_counts(request.user)}
     return render(request, "agent_sessions/wall.html", context)
+
+
+def _people(request: HttpRequest, lines: list[queries.SessionLine]) -> dict[str, Any]:
+    """Who of the house has which session, and whose customers wait for a person."""
+    return {
+        "names": display_names(line.taken_by for line in lines),
+        "wanted": work.wanted_sessions(request.user),
+        "may_take": set(teams_with(request.user, Permission.TAKE_OVER)),
+    }
 
 
 @console
@@ -35,6 +49,7 @@ def wall_changes(request: HttpRequest) -> HttpResponse:
     lines = queries.live_sessions(request.user, only=asked) if asked else []
     shown = {line.id for line in lines}
     context = {
+        **_people(request, lines),
         "lines": lines,
         "gone": [session for session in asked if session not in shown],
         "counts": queries.wall_counts(request.user),

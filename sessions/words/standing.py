@@ -29,6 +29,8 @@ DOING = {
     SessionStatus.FAILED: Doing("warn", "Cannot go on"),
     SessionStatus.CANCELLED: Doing("stop", "Stopped"),
 }
+ASKED_FOR = Doing("person", "Asks for a person")
+WITH_A_PERSON = Doing("hand", "With a colleague")
 STANDS = {
     SessionStatus.IDLE: "The agent waits for the customer.",
     SessionStatus.EXPIRED: "Expired, reopens with the next message.",
@@ -59,6 +61,10 @@ _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note
 
 def doing(line: SessionLine) -> Doing:
     """What a session does now. An open request comes first: it is what a person is needed for, but for a pause."""
+    if line.waits_for_person:
+        return ASKED_FOR
+    if line.taken_by and line.ended_at is None:
+        return WITH_A_PERSON
     status = SessionStatus(line.status)
     waits = line.open_requests and status is not SessionStatus.PAUSED
     return DOING[SessionStatus.WAITING_FEEDBACK if waits else status]

@@ -17,10 +17,29 @@ const plain = {
   k: () => move(-1),
   e: () => document.querySelector("#fields .in")?.focus(),
   "/": () => document.querySelector(".find input")?.focus(),
+  w: () => take("mode-whisper", "whisper-text"),
+  t: () => take("mode-take", "say-text", "take-reason"),
+  h: () => handBack(),
+  n: () => $("next-work")?.focus(),
   ".": () => $("pause")?.click(),
   "?": () => open(),
 };
-const shifted = { A: "approve", X: "reject", R: "respond" };
+const shifted = { A: "approve", X: "reject", R: "respond", S: "to-stops" };
+
+// Chooses how one takes part in the session, and goes to where one types.
+function take(mode, ...fields) {
+  const radio = $(mode);
+  if (!radio) return;
+  radio.checked = true;
+  fields.map($).find((field) => field)?.focus();
+}
+
+function handBack() {
+  const part = $("hand-back");
+  if (!part) return;
+  part.open = true;
+  $("summary").focus();
+}
 
 function open() {
   const sheet = $("keys");

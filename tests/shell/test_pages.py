@@ -16,12 +16,13 @@ from tests.shell.pages import read
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
+    "grant_revoke",
     "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
     "audit_exports", "audit_export_new", "audit_export_cancel", "audit_export_download", "audit_export_vkey",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey", "verify",
     "chat", "chat_with", "chat_changes", "chat_say",
-    "session_stop",
+    "session_stop", "triggers", "trigger", "trigger_keep", "trigger_switch",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
     "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
 }  # fmt: skip
@@ -71,6 +72,10 @@ def addresses(session, request) -> list[str]:
         reverse("plan_changes", args=one),
         reverse("session_chart", args=one),
         reverse("charts"),
+        reverse("policies"),
+        reverse("policy", args=["bank"]),
+        reverse("policy_dry_run"),
+        reverse("session_grants", args=one),
         reverse("tools"),
         reverse("tool", args=["transfer"]),
         reverse("chart", args=["bank-transfer"]),

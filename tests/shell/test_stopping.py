@@ -74,10 +74,10 @@ def test_a_model_that_is_being_asked_when_everything_is_stopped_is_not_heard(ban
     assert script is not None
     answer = type(script).answer
 
-    def slowly(self, request):
+    def slowly(self, request, **more):
         asked.set()
         may_answer.wait(10)
-        return answer(self, request)
+        return answer(self, request, **more)
 
     monkeypatch.setattr(type(script), "answer", slowly)
     worker = threading.Thread(target=_one_advance)

@@ -14,7 +14,7 @@ from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict, choi
 from sessions.api.shapes.values import ExactNumber
 from sessions.commands import CHANNELS, MAX_REFERENCE
 
-WaitingFor = Literal["customer", "agent", "decision", "retry", "delegate", "resume", "nobody"]
+WaitingFor = Literal["customer", "agent", "decision", "retry", "delegate", "resume", "colleague", "stop", "nobody"]
 CHANNEL = choices(CHANNELS)
 SESSION_STATUS = choices(SessionStatus)
 WAITING_FOR = choices(get_args(WaitingFor))
@@ -107,6 +107,9 @@ class Session(serializers.Serializer[Any]):
     topic = serializers.CharField()
     last_role = serializers.CharField()
     last_words = serializers.CharField()
+    taken_by = serializers.CharField(help_text="who speaks instead of the agent, `queue`: nobody yet; empty: the agent")
+    wanted_at = serializers.DateTimeField(allow_null=True, help_text="since when the customer asks for a person")
+    assigned_to = serializers.CharField(help_text="who is to see to it")
 
 
 class SessionPage(serializers.Serializer[Any]):

@@ -1,0 +1,253 @@
+"""People of the house: take over, speak, whisper, hand back, pass on; the customer's wish for a person; work; stops."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from sessions import commands
+from sessions.api.parameters import identifier
+from sessions.api.shapes import supervision as forms
+from sessions.api.shapes.sessions import Receipt
+from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
+from sessions.commands import stops as stopping
+from sessions.commands import work
+from sessions.queries import stops as stop_lines
+from sessions.queries import supervision as queries
+from sessions.states import UnknownSession
+
+STOP = OpenApiParameter("stop", UUID, OpenApiParameter.PATH)
+
+
+def _plain(shape: type[forms.Strict], request: Request) -> dict[str, Any]:
+    wanted = valid(shape, request)
+    wanted.pop("key")
+    return wanted
+
+
+class TakeOver(APIView):
+    """Take a session over."""
+
+    @extend_schema(
+        operation_id="take_over",
+        description="You speak to the customer, the agent is silent; an answer of its model that is under way is"
+        " dropped. Taking it from a colleague names them.",
+        parameters=[SESSION],
+        request=forms.TakeOverSession,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.TakeOverSession, request)
+        return receipt(commands.take_over(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class Speech(APIView):
+    """Speak to the customer."""
+
+    @extend_schema(
+        operation_id="speak",
+        description="Only while you have the session.",
+        parameters=[SESSION],
+        request=forms.SpeakToCustomer,
+        responses=answers(201, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.SpeakToCustomer, request)
+        return receipt(commands.speak(request.user, identifier(session, UnknownSession), **wanted))
+
+
+class Guidance(APIView):
+    """Whisper to the agent."""
+
+    @extend_schema(
+        operation_id="whisper",
+        description="The agent's model sees it with its next request, the customer never does.",
+        parameters=[SESSION],
+        request=forms.WhisperToAgent,
+        responses=answers(201, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.WhisperToAgent, request)
+        return receipt(commands.whisper(request.user, identifier(session, UnknownSession), **wanted))
+
+
+class HandBack(APIView):
+    """What is proposed for a hand-back; hand a session back."""
+
+    @extend_schema(
+        operation_id="read_hand_back",
+        description="The summary that is proposed, and what keeps the session from being handed back.",
+        parameters=[SESSION],
+        responses=answers(200, forms.HandBackProposal, *READING),
+    )
+    def get(self, request: Request, session: str) -> Response:
+        found = identifier(session, UnknownSession)
+        summary = queries.proposed_summary(request.user, found)
+        return Response({"summary": summary, "problems": queries.not_consistent(request.user, found)})
+
+    @extend_schema(
+        operation_id="hand_back",
+        description="The agent goes on with the summary, and is told not to greet again. Refused while the state is"
+        " not consistent, by path and rule.",
+        parameters=[SESSION],
+        request=forms.HandBackSession,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.HandBackSession, request)
+        return receipt(commands.hand_back(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class PassOn(APIView):
+    """Pass a session on."""
+
+    @extend_schema(
+        operation_id="pass_on",
+        description="What was taken over goes to a colleague, or to whoever takes it; the agent stays silent.",
+        parameters=[SESSION],
+        request=forms.PassOnSession,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.PassOnSession, request)
+        return receipt(commands.pass_on(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class WishForPerson(APIView):
+    """The customer asks for a person."""
+
+    @extend_schema(
+        operation_id="ask_for_person",
+        description="The session waits in a queue of its own until somebody takes it over.",
+        parameters=[SESSION],
+        request=forms.AskForPerson,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.AskForPerson, request)
+        return receipt(commands.ask_for_person(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class NoPerson(APIView):
+    """The customer needs no person any more."""
+
+    @extend_schema(
+        operation_id="no_person_needed",
+        parameters=[SESSION],
+        request=forms.NoPersonNeeded,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.NoPersonNeeded, request)
+        return receipt(commands.no_person_needed(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class Assignments(APIView):
+    """Say who is to see to a session or a request."""
+
+    @extend_schema(
+        operation_id="assign_work",
+        parameters=[SESSION],
+        request=forms.AssignWork,
+        responses=answers(200, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.AssignWork, request)
+        wanted["why"] = tuple(wanted.get("why", ()))
+        return receipt(commands.assign(request.user, identifier(session, UnknownSession), **wanted), 200)
+
+
+class Stops(APIView):
+    """What is stopped; stop something."""
+
+    @extend_schema(
+        operation_id="list_stops",
+        description="What is stopped now, and what was lately.",
+        responses=answers(200, forms.StopList, *READING),
+    )
+    def get(self, request: Request) -> Response:
+        return Response({"stops": [shown(forms.StopInForce, row) for row in stop_lines.stops_of(request.user)]})
+
+    @extend_schema(
+        operation_id="set_stop",
+        description="Nothing new begins, says or is asked from the instant at which this is committed; what runs is"
+        " finished and recorded.",
+        request=forms.SetStop,
+        responses=answers(201, forms.StopInForce, *WRITING),
+    )
+    def post(self, request: Request) -> Response:
+        row = stopping.stop(request.user, **_plain(forms.SetStop, request))
+        row.refresh_from_db()
+        return Response(shown(forms.StopInForce, row), status=201)
+
+
+class LiftStop(APIView):
+    """Lift a stop."""
+
+    @extend_schema(
+        operation_id="lift_stop",
+        description="What it held goes on where it was.",
+        parameters=[STOP],
+        request=forms.LiftStop,
+        responses=answers(200, forms.StopInForce, *WRITING),
+    )
+    def post(self, request: Request, stop: str) -> Response:
+        wanted = _plain(forms.LiftStop, request)
+        row = stopping.lift(request.user, identifier(stop, stopping.UnknownStop), **wanted)
+        return Response(shown(forms.StopInForce, row))
+
+
+class NextWork(APIView):
+    """Get the next thing to see to."""
+
+    @extend_schema(
+        operation_id="next_work",
+        description="The first thing that you should see to, assigned to you, with why it is this one.",
+        request=forms.NextWork,
+        responses=answers(200, forms.NextWorkAnswer, *WRITING),
+    )
+    def post(self, request: Request) -> Response:
+        _plain(forms.NextWork, request)
+        found = work.next_work(request.user)
+        return Response({"work": shown(forms.WorkItem, found) if found is not None else None})
+
+
+class HandOver(APIView):
+    """Hand everything over at the end of a shift."""
+
+    @extend_schema(
+        operation_id="hand_over_work",
+        description="Sessions taken over, assignments and claims of one person go to another, or back to the queue:"
+        " one entry each.",
+        request=forms.HandOverWork,
+        responses=answers(200, forms.HandedOverList, *WRITING),
+    )
+    def post(self, request: Request) -> Response:
+        handed = work.hand_over(request.user, **_plain(forms.HandOverWork, request))
+        return Response({"handed": [shown(forms.HandedOver, each) for each in handed]})
+
+
+class Skills(APIView):
+    """Say what a person can do."""
+
+    @extend_schema(operation_id="set_skills", request=forms.SetSkills, responses=answers(200, forms.Skills, *WRITING))
+    def put(self, request: Request) -> Response:
+        wanted = _plain(forms.SetSkills, request)
+        return Response({"skills": work.set_skills(request.user, wanted["user"], wanted["skills"])})
+
+
+class SkillRules(APIView):
+    """Say which skills a team's work wants."""
+
+    @extend_schema(
+        operation_id="set_skill_rules",
+        request=forms.SetSkillRules,
+        responses=answers(200, forms.SkillRules, *WRITING),
+    )
+    def put(self, request: Request) -> Response:
+        return Response({"rules": work.set_wanted_skills(request.user, **_plain(forms.SetSkillRules, request))})
