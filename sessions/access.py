@@ -71,6 +71,7 @@ READS: Mapping[str, Kind] = {  # every way in which personal text is handed out
     "versions": Kind.READ,
     "difference": Kind.READ,
     "replay": Kind.READ,
+    "dry run": Kind.READ,
     "sample": Kind.PROVED,
     "proof": Kind.PROVED,
     "disclosure": Kind.PROVED,

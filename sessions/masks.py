@@ -70,6 +70,7 @@ SHOWN: Mapping[str, Forms] = {
     "timer.fired": _words("outcome") | _ids("timer"),
     "trigger.fired": _words("name", "source") | _ids("trigger", "firing") | _numbers("version") | {"/run": BOOLEAN},
     "session.sealed": _words("why", "by"),
+    "snapshot.recorded": _words("digest", "form") | _numbers("upto"),
     "payload.pruned": _words("retention") | {"/ranges": SPANS, "/due": TIME},
     "subject.erased": _ids("kid"),
     "run.started": _words("trigger") | _ids("run"),
@@ -95,6 +96,12 @@ SHOWN: Mapping[str, Forms] = {
     "request.claimed": _words("by", "taken_from") | _ids("request") | {"/until": TIME},
     "request.released": _words("by") | _ids("request"),
     "request.ended": _words("outcome") | _ids("request"),
+    "grant.given": _words("tool", "rule", "policy", "gate", "scope", "by", "activity")
+    | _ids("grant", "request", "call")
+    | _numbers("tier", "uses")
+    | _money("arguments")
+    | {"/until": TIME},
+    "grant.revoked": _words("by") | _ids("grant"),
     "tool.intended": _words("tool", "effect", "rule", "policy", "activity")
     | _ids("call", "request")
     | _numbers("tool_version", "attempt", "tier")

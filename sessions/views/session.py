@@ -30,6 +30,8 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "call.refused",
     "approval.requested",
     "decision.made",
+    "grant.given",
+    "grant.revoked",
     "tool.returned",
     "tool.failed",
     "call.doubted",
@@ -52,14 +54,6 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "session.paused",
     "session.resumed",
     "session.cancelled",
-    "session.taken_over",
-    "session.passed_on",
-    "session.handed_back",
-    "guidance.given",
-    "model.dropped",
-    "session.human_requested",
-    "session.human_withdrawn",
-    "work.assigned",
     "session.taken_over",
     "session.passed_on",
     "session.handed_back",
@@ -180,7 +174,9 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
     entries = queries.entries(request.user, line.id, after=start - 1, limit=stop - start) if stop else []
     items = transcript.items(entries)
     timeline = _timeline(entries)
-    names = display_names({state.taken_by, state.desk.assigned_to} | {item.actor for item in items} | {told["actor"] for told in timeline})
+    names = display_names(
+        {state.taken_by, state.desk.assigned_to} | {item.actor for item in items} | {told["actor"] for told in timeline}
+    )
     return {
         "here": "sessions",
         "line": line,

@@ -1,0 +1,89 @@
+"""Recorded calls judged again by another policy, each on the state as it was folded then. Nothing goes otherwise.
+
+Unlike a replay (`replay`), which follows what would have come of it, each call is looked at for itself: what would have
+been asked about, with everything before it as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from agentstate.engine import events as ev
+from agentstate.engine.decide import plans
+from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.policy import GATES, Gate, Verdict
+from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.rounds import PLAN
+
+MOVES = ("stopped", "let through", "stricter", "laxer", "same")
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What policy said when the call was gated, as the record has it."""
+
+    gate: Gate
+    tier: int
+    rule: str
+    policy: str
+    quorum: int = 1
+
+
+class JudgedAgain(msgspec.Struct, frozen=True):
+    """One call that was gated. `would` is None where the tool is not registered any more."""
+
+    seq: int
+    at: str
+    call: str
+    tool: str
+    was: Said
+    would: Verdict | None
+
+    @property
+    def move(self) -> str:
+        """One of MOVES, or "unknown"."""
+        if self.would is None:
+            return "unknown"
+        was, would = GATES.index(self.was.gate), GATES.index(self.would.gate)
+        if (was > 0) != (would > 0):
+            return "stopped" if would else "let through"
+        before, after = (was, self.was.tier, self.was.quorum), (would, self.would.tier, self.would.quorum)
+        return "same" if before == after else "stricter" if after > before else "laxer"
+
+
+def judged_again(
+    history: Iterable[tuple[int, ev.AnyEvent, str]], given: Callable[[str], Given], since: str, until: str
+) -> Iterator[JudgedAgain]:
+    """Every call of `history` (seq, event, instant; from the first entry on) that was gated from `since` to before
+    `until`.
+    """
+    state = SessionState()
+    for seq, event, at in history:
+        if at >= until:
+            return
+        if at >= since and (said := _said(state, event)) is not None:
+            call, was = said
+            yield JudgedAgain(seq, at, call.id, call.tool, was, _would(state, call, given(at)))
+        state = evolve(state, event, at)
+
+
+def _said(state: SessionState, event: ev.AnyEvent) -> tuple[Call, Said] | None:
+    match event:
+        case ev.CallAllowed() if (call := state.calls.get(event.call)) is not None:
+            return call, Said("allow", event.tier, event.rule, event.policy)
+        case ev.ApprovalRequested() if (call := state.calls.get(event.call)) is not None:
+            gate: Gate = event.terms.gate if event.terms is not None else "approve"
+            return call, Said(gate, event.tier, event.rule, event.policy, event.quorum)
+        case ev.ToolIntended() if event.call not in state.calls:  # of a plan: it begins as it is let through
+            call = Call(event.call, event.tool, event.arguments, None, CallStatus.PROPOSED, activity=event.activity)
+            return call, Said("allow", event.tier, event.rule, event.policy)
+        case _:
+            return None
+
+
+def _would(state: SessionState, call: Call, given: Given) -> Verdict | None:
+    facts: ToolFacts | None = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
+    return None if facts is None else policy_on(state, call, facts, given)[0]

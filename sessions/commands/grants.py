@@ -1,0 +1,61 @@
+"""An approver grants the same for what follows; whoever may decide takes it back. Both on their own authority, never on
+what was lent to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from agentstate.engine import decide as core
+from agentstate.engine.decide.commands import GrantSame, RevokeGrant
+from agentstate.people.permissions import Permission, can
+from sessions import authority
+from sessions.commands.person import Person, author_of
+from sessions.commit import Committed, person_command
+from sessions.models import AgentSession
+from sessions.states import UnknownSession
+
+
+def grant_same(
+    user: Person,
+    session: UUID,
+    request: UUID,
+    *,
+    seconds: int | None = None,
+    uses: int | None = None,
+    reason: str = "",
+    key: str = "",
+) -> Committed:
+    """The same tool goes on without asking, as far as the rule of `request` offers it and for less where that is said.
+
+    Raises UnknownSession, UnknownRequest, NoGrantOffered, DecisionNotAllowed, Invalid.
+    """
+    team = _team(user, session)
+    may, author = authority.own(user, team).may, author_of(user, key)
+    command = GrantSame(str(request), author.actor, may, seconds, uses, reason)
+    return person_command(session, command, author, still=_still(user, team, may))
+
+
+def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:
+    """From now on a person is asked again. Raises UnknownSession, UnknownGrant, GrantOver, DecisionNotAllowed."""
+    team = _team(user, session)
+    may, author = authority.own(user, team).may, author_of(user, key)
+    return person_command(session, RevokeGrant(grant, author.actor, may, reason), author, still=_still(user, team, may))
+
+
+def _team(user: Person, session: UUID) -> UUID:
+    team: UUID | None = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
+    if team is None or not can(user, Permission.READ, team):
+        raise UnknownSession()
+    return team
+
+
+def _still(user: Person, team: UUID, may: frozenset[str]) -> Callable[[], None]:
+    """Checks once nobody else can append: waiting for the session may take long."""
+
+    def check() -> None:
+        if authority.own(user, team).may != may:
+            raise core.DecisionNotAllowed("your permissions have just changed")
+
+    return check

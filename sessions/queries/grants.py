@@ -1,0 +1,90 @@
+"""What approvers granted for what follows in a session, and what may be granted now."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import msgspec
+
+from agentstate.clock import now
+from agentstate.engine.decide.grants import offered
+from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.policy import Sticky
+from agentstate.engine.policy.granted import Grant, holds_at
+from agentstate.engine.state import Request, SessionState
+from sessions import states
+from sessions.queries.entry_lines import must_read
+from sessions.queries.session_lines import Person
+
+
+class GrantLine(msgspec.Struct, frozen=True):
+    """A grant. `standing`: open, used up, over (its time is), revoked."""
+
+    id: str
+    request: str
+    tool: str
+    rule: str
+    scope: str
+    until: str
+    uses: int
+    used: int
+    limit: str
+    by: str
+    at: str
+    revoked_by: str
+    revoked_at: str
+    standing: str
+
+
+class OfferLine(msgspec.Struct, frozen=True):
+    """What somebody may grant: `approvers` approved the request."""
+
+    request: str
+    tool: str
+    rule: str
+    seconds: int
+    uses: int
+    limit: str
+    approvers: tuple[str, ...]
+
+
+class GrantsView(msgspec.Struct, frozen=True):
+    """Both, the newest grant first."""
+
+    grants: list[GrantLine]
+    offers: list[OfferLine]
+
+
+def grants_of(user: Person, session: UUID) -> GrantsView:
+    """The grants of a session. Raises as `state_of`."""
+    must_read(user, session, "state")
+    state = states.load(session).state
+    grants = [_line(grant) for grant in reversed(state.grants.values())]
+    return GrantsView(grants, [_offer(request, found) for request, found in _offers(state)])
+
+
+def _line(grant: Grant) -> GrantLine:
+    fields = {name: getattr(grant, name) for name in GrantLine.__struct_fields__ if name != "standing"}
+    return GrantLine(**fields, standing=_standing(grant))
+
+
+def _standing(grant: Grant) -> str:
+    if grant.revoked_by:
+        return "revoked"
+    if not holds_at(grant, now()):
+        return "over"
+    return "open" if grant.used < grant.uses else "used up"
+
+
+def _offers(state: SessionState) -> list[tuple[Request, Sticky]]:
+    taken = {grant.request for grant in state.grants.values() if _standing(grant) == "open"}
+    through = (RequestStatus.APPROVED, RequestStatus.EDITED)
+    waiting = [each for key, each in state.requests.items() if each.status in through and key not in taken]
+    return [(each, found) for each in waiting if not state.ended and (found := offered(state, each)) is not None]
+
+
+def _offer(request: Request, found: Sticky) -> OfferLine:
+    asked = request.asked
+    return OfferLine(
+        asked.request, asked.tool, asked.rule, found.seconds, found.uses, found.limit, approvers=request.approvals
+    )

@@ -1,0 +1,16 @@
+"""The words of policies as template filters."""
+
+from __future__ import annotations
+
+from django import template
+
+from sessions.words.policies import lasting
+
+register = template.Library()
+register.filter("lasting", lasting)
+
+
+@register.filter
+def minutes(seconds: int) -> int:
+    """Whole minutes, at least one."""
+    return max(1, seconds // 60)

@@ -1,0 +1,217 @@
+"""Grants for what follows: only by who approved, only as far as the rule offers, and never beyond their scope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import msgspec
+import pytest
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine import policy as pol
+from agentstate.engine.decide.commands import GrantSame, RevokeGrant
+from agentstate.engine.decide.grants import GrantOver, NoGrantOffered, UnknownGrant
+from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import evolve, fold
+from agentstate.engine.state.grants import KEPT_GRANTS, grant_given
+from agentstate.engine.state.put_back import carried
+from agentstate.errors import Invalid
+from tests.core import worlds
+from tests.core.worlds import MAY, World, decision, transfer
+
+LIMIT = "arguments.amount.minor <= granted.amount.minor"
+OFFER = pol.Sticky("session", 3600, 2, LIMIT)
+ASKS = pol.Rule("transfer.asked", ("transfer",), "true", 2, "approve", "Money.", sticky=OFFER)
+FREE = pol.Rule("rest", ("authorize", "load_customer"), "true", 0, "allow", "Reads.")
+
+
+def approved(*rules: pol.Rule, by: str = "sue", minor: int = 900) -> World:
+    """A transfer that was approved and ran."""
+    world = worlds.opened().with_rules(*(rules or (ASKS, FREE))).asked(transfer(minor))
+    world = world.after(decision(world, "approve", by))
+    return world.ran(world.call("transfer"), {"receipt": 1})
+
+
+def grant(world: World, by: str = "sue", **more: Any) -> GrantSame:
+    (request,) = {event.request for event in world.events(ev.RequestEnded) if event.outcome == "approved"}
+    return GrantSame(request, by, MAY[by], **more)
+
+
+def granted(**more: Any) -> World:
+    world = approved()
+    return world.after(grant(world, **more))
+
+
+def again(world: World, minor: int = 900, **more: Any) -> World:
+    """Another transfer is proposed."""
+    return world.asked(transfer(minor, **more))
+
+
+def status(world: World) -> CallStatus:
+    return world.call("transfer").status
+
+
+def test_the_same_goes_on_and_its_entry_says_by_which_grant():
+    world = again(granted())
+    (given,) = world.events(ev.GrantGiven)
+    allowed = world.events(ev.CallAllowed)[-1]
+    assert allowed.rule == f"grant:{given.grant}"
+    assert (allowed.tier, given.uses, given.limit, given.by) == (2, 2, LIMIT, "sue")
+    assert world.state.grants[given.grant].used == 1
+    world = world.ran(world.call("transfer"), {"receipt": 2})
+    assert world.events(ev.ToolIntended)[-1].rule == allowed.rule
+    assert world.state.grants[given.grant].used == 1  # its execution is no second use
+
+
+def test_it_is_used_as_often_as_was_granted_and_then_a_person_is_asked():
+    world = granted(uses=1)
+    world = again(world)
+    world = world.ran(world.call("transfer"), {})
+    assert status(again(world)) is CallStatus.WAITING
+
+
+def test_above_its_limit_a_person_is_asked():
+    assert status(again(granted(), 901)) is CallStatus.WAITING
+    assert status(again(granted(), 899)) is CallStatus.READY
+
+
+def test_a_limit_that_cannot_be_read_asks_a_person():
+    world = granted()
+    odd = ev.CallProposed("c", "transfer", {"amount": {"minor": "9", "currency": "USD"}}, None)
+    assert world.asked(odd).events(ev.CallRefused) or status(world.asked(odd)) is CallStatus.WAITING
+
+
+def test_after_its_end_a_person_is_asked():
+    world = granted(seconds=60)
+    assert status(again(replace(world, seconds=world.seconds + 61))) is CallStatus.WAITING
+    assert status(again(replace(world, seconds=world.seconds + 30))) is CallStatus.READY
+
+
+def test_who_takes_it_back_stops_even_what_was_let_through_and_has_not_begun():
+    world = again(granted())
+    assert status(world) is CallStatus.READY
+    (key,) = world.state.grants
+    world = world.after(RevokeGrant(key, "bob", MAY["bob"], "not today"))
+    world = world.after(core.Begin(world.call("transfer").id))
+    assert status(world) is CallStatus.WAITING
+    with pytest.raises(GrantOver):
+        world.after(RevokeGrant(key, "bob", MAY["bob"]))
+    with pytest.raises(UnknownGrant):
+        world.after(RevokeGrant("other", "bob", MAY["bob"]))
+
+
+def test_it_is_judged_anew_when_the_call_begins():
+    world = again(granted())
+    stricter = msgspec.structs.replace(ASKS, tier=3)
+    silent = msgspec.structs.replace(ASKS, sticky=None)
+    for rule in (stricter, silent):
+        then = world.with_rules(rule, FREE)
+        then = then.after(core.Begin(then.call("transfer").id))
+        assert status(then) is CallStatus.WAITING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tier": 3},
+        {"quorum": 2, "sticky": None},
+        {"four_eyes": True},
+        {"reviewers": ("role:supervisor",)},
+        {"retype": ("arguments.amount.minor",)},
+        {"sticky": None},
+    ],
+)
+def test_a_rule_that_asks_for_more_than_was_passed_is_asked_about(changes):
+    world = granted().with_rules(msgspec.structs.replace(ASKS, **changes), FREE)
+    assert status(again(world)) is CallStatus.WAITING
+
+
+def test_a_rule_beside_it_that_offers_none_asks():
+    beside = pol.Rule("new.payee", ("transfer",), "has(arguments.new_payee)", 2, "approve", "New.")
+    world = granted().with_rules(ASKS, beside, FREE)
+    assert status(again(world, new_payee=True)) is CallStatus.WAITING
+    assert status(again(world)) is CallStatus.READY
+
+
+def test_only_who_approved_may_grant_and_only_once():
+    world = approved()
+    with pytest.raises(core.DecisionNotAllowed):
+        world.after(grant(world, by="bob"))
+    with pytest.raises(core.DecisionNotAllowed):
+        world.after(GrantSame(grant(world).request, "sue", frozenset()))
+    world = world.after(grant(world))
+    with pytest.raises(NoGrantOffered):
+        world.after(grant(world))
+
+
+def test_what_is_not_offered_is_not_granted():
+    world = approved(msgspec.structs.replace(ASKS, sticky=None), FREE)
+    with pytest.raises(NoGrantOffered):
+        world.after(grant(world))
+    today = approved().with_rules(msgspec.structs.replace(ASKS, sticky=None), FREE)
+    with pytest.raises(NoGrantOffered):
+        today.after(grant(today))
+
+
+@pytest.mark.parametrize("more", [{"uses": 3}, {"uses": 0}, {"seconds": 3601}, {"seconds": 0}, {"reason": "x" * 2001}])
+def test_no_more_is_granted_than_is_offered(more):
+    world = approved()
+    with pytest.raises(Invalid):
+        world.after(grant(world, **more))
+
+
+def test_a_rollback_ends_every_grant():
+    world = granted()
+    at = stamp(world.given.at)
+    for older in (world.state, fold(world.history[:-1])):
+        rolled = ev.SessionRolledBack(older.seq, world.state.epoch + 1, "sue", "wrong", "", carried(older))
+        assert evolve(world.state, rolled, at).grants == {}
+
+
+def test_a_fork_does_not_have_the_grants_of_its_parent():
+    world = granted()
+    forked = ev.SessionForked("parent", world.state.seq, "", carried(world.state), "sue")
+    fork = evolve(worlds.opened().state, forked, stamp(world.given.at))
+    assert world.state.grants
+    assert fork.grants == {}
+
+
+def test_a_request_is_granted_from_only_in_the_epoch_in_which_it_stands():
+    world = worlds.opened().with_rules(ASKS, FREE).asked(transfer(900))
+    with pytest.raises(core.DecisionNotAllowed):
+        world.after(GrantSame(world.request.asked.request, "sue", MAY["sue"]))
+
+
+def test_the_state_is_bounded_and_the_oldest_that_ended_go_first():
+    world = granted()
+    (event,) = world.events(ev.GrantGiven)
+    state = world.state
+    for number in range(KEPT_GRANTS + 5):
+        state = grant_given(state, msgspec.structs.replace(event, grant=f"g{number}"), "2026-11-21T03:00:00.000000Z")
+    assert len(state.grants) == KEPT_GRANTS
+
+
+def test_what_was_set_going_today_is_read_by_rules():
+    moved = "'transfer' in history.today.moved && history.today.moved.transfer.USD + arguments.amount.minor > 1500"
+    small = pol.Rule("small", ("transfer",), "true", 1, "allow", "Small.")
+    day = pol.Rule("day", ("transfer",), moved, 2, "approve", "More than $15 today.")
+    world = worlds.opened().with_rules(small, day, FREE).asked(transfer(900))
+    world = world.ran(world.call("transfer"), {})
+    assert status(again(world, 600)) is CallStatus.READY
+    assert status(again(world, 601)) is CallStatus.WAITING
+    tomorrow = replace(world, seconds=world.seconds + 24 * 3600)
+    assert status(again(tomorrow, 601)) is CallStatus.READY
+
+
+def test_rules_read_the_hour_of_the_policys_zone():
+    night = pol.Rule("night", ("transfer",), "time.hour < 8 && time.zone == 'America/New_York'", 2, "approve", "Night.")
+    world = worlds.opened().with_rules(night, FREE).asked(transfer(900))
+    given = msgspec.structs.replace(world.given, zone=ZoneInfo("America/New_York"))
+    verdict, values = policy_on(world.state, world.call("transfer"), world.tools["transfer"], given)
+    assert (values["time"]["hour"], values["time"]["date"]) == (22, "2026-11-20")
+    assert verdict.rule == "default.effect"  # 22 o'clock is not before eight
