@@ -8,6 +8,7 @@ an entry when it opens, one when it ends, and none for each change between.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -37,6 +38,7 @@ Person = User | AnonymousUser
 ADOPTED = timedelta(seconds=20)  # after its opening a page's socket may still come for its view
 LOST = timedelta(seconds=90)  # without a sign of life a view has ended
 MOST_SWEPT = 200  # views in one sweep
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")  # of a route
 
 
 class Kind(StrEnum):
@@ -252,8 +254,9 @@ def _collecting() -> Iterator[_Answer]:
 
 
 def _door(request: HttpRequest) -> str:
-    route = request.resolver_match.route if request.resolver_match else request.path
-    return f"{request.method} /{route}"
+    """As `GET /api/v1/sessions/{session}`: the address as documents write it, without whose session it was."""
+    route = request.resolver_match.route if request.resolver_match else request.path.lstrip("/")
+    return f"{request.method} /" + _PARAMETER.sub(r"{\1}", route)
 
 
 def _instead(request: HttpRequest, refusal: log.NotRecorded) -> HttpResponse:
