@@ -32,3 +32,37 @@ TELL: dict[str, Tell] = {
         f"Trigger {data['name']}", f"version {data['version']}: {SOURCES[data['source']]}"
     ),
 }
+
+ENDS = {
+    "due": ("clock", "Waits"),
+    "fired": ("check", "Acted"),
+    "passed": ("right", "Had no reason to"),
+    "refused": ("x", "Did not act"),
+    "failed": ("warn", "Failed"),
+}
+WHY = {
+    "condition_false": "its condition was not true",
+    "unreadable": "an expression could not be read on this",
+    "bad_value": "an expression gave no text where text was needed",
+    "too_deep": "its chain of triggers was as long as it may be",
+    "fires_on_itself": "it was the cause of its own cause",
+    "too_often": "it has acted as often in a day as it may",
+    "rate_limited": "it has acted as often lately as it may",
+    "switched_off": "it was off by then",
+    "too_late": "it had waited for a week",
+    "no_session": "there is no open session like that",
+    "session_over": "the session was over",
+    "erased": "its words were erased",
+    "by_hand": "by hand",
+}
+ON = {
+    "entry": "An entry of a session",
+    "row": "A changed row",
+    "schedule": "The clock",
+    "hook": "A webhook",
+}
+
+
+def why(code: str) -> str:
+    """Why a trigger did not act, or is off, in words; a code of ours that has none, as it is."""
+    return WHY.get(code, code.replace("_", " "))

@@ -74,7 +74,7 @@ def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
 def scheduled(**schedule) -> Trigger:
     team = cast.retail()
     opens = {"open": {"agent": "bank", "customer": "'C-1001'"}}
-    return keeping.keep(team.tenant_id, team.pk, "user:adam", "daily", {"on": {"schedule": schedule}, "do": opens})
+    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "daily", {"on": {"schedule": schedule}, "do": opens})
 
 
 def late(trigger: Trigger, seconds: int) -> None:
@@ -106,9 +106,9 @@ def test_what_was_missed_while_everything_was_down_follows_the_schedules_rule(ca
 def test_a_schedule_that_is_switched_off_passes_its_times_and_begins_anew():
     trigger = scheduled(every=3600)
     late(trigger, 3601)
-    keeping.switch(trigger.pk, False, "user:adam")
+    keeping.switch(trigger.pk, False, cast.adam().actor)
     assert clock.take_in() == 0
-    keeping.switch(trigger.pk, True, "user:adam")
+    keeping.switch(trigger.pk, True, cast.adam().actor)
     trigger.refresh_from_db()
     assert clock.take_in() == 0
     assert trigger.next_at > keeping.database_now()

@@ -103,7 +103,7 @@ def test_a_webhook_without_a_usable_secret_says_no_more_than_that(hook, monkeypa
 
 
 def test_a_webhook_that_is_off_takes_nothing(hook):
-    keeping.switch(hook.pk, False, "user:adam")
+    keeping.switch(hook.pk, False, cast.adam().actor)
     assert send(hook, CLAIM).json()["code"] == "webhook_off"
 
 

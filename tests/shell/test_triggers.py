@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def kept(name: str, **definition: Any) -> Trigger:
     """A trigger of the team Retail."""
     team = cast.retail()
-    return keeping.keep(team.tenant_id, team.pk, "user:adam", name, definition)
+    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, name, definition)
 
 
 def pass_on() -> int:
@@ -162,7 +162,7 @@ def test_a_trigger_opens_a_session_once_however_often_it_is_tried(bank):
 def test_another_teams_sessions_are_none_of_a_triggers_business(bank):
     team = cast.cards()
     trigger = keeping.keep(
-        team.tenant_id, team.pk, "user:adam", "spy", {"on": ON_ENTRY, "do": {"run": {}}, "when": SAID}
+        team.tenant_id, team.pk, cast.adam().actor, "spy", {"on": ON_ENTRY, "do": {"run": {}}, "when": SAID}
     )
     say(opened(), "I have a complaint.")
     pass_on()
@@ -173,7 +173,7 @@ def test_a_switched_off_trigger_hears_nothing_and_what_waited_is_refused(bank):
     trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": {}})
     say(opened(), "I have a complaint.")
     live.drain_outbox(older_than=0.0, first=tasks.followed)
-    keeping.switch(trigger.pk, False, "user:adam")
+    keeping.switch(trigger.pk, False, cast.adam().actor)
     firing.fire_due()
     assert {end[1] for end in ends(trigger)} == {"switched_off"}
     before = len(ends(trigger))
@@ -193,8 +193,8 @@ def test_every_change_is_a_version_of_its_own_and_an_entry_of_the_staff_log():
     trigger = kept("busy", on=ON_ENTRY, do={"run": {}})
     team = cast.retail()
     with pytest.raises(keeping.ChangedMeanwhile):
-        keeping.keep(team.tenant_id, team.pk, "user:adam", "busy", {"on": ON_ENTRY, "do": {"run": {}}})
-    keeping.keep(team.tenant_id, team.pk, "user:adam", "busy", {"on": ON_ENTRY, "do": {"run": {}}, "depth": 1}, seen=1)
+        keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}})
+    keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}, "depth": 1}, seen=1)
     assert keeping.version_of(trigger.pk, 1).depth == 3
     assert keeping.version_of(trigger.pk, 2).depth == 1
     log = staff.log_of(team.tenant_id, now())

@@ -177,7 +177,7 @@ def test_a_watch_is_printed_for_the_owner_installed_and_taken_away(there):
     assert fetched() == 1
     with pytest.raises(CommandError, match="from this watch"):
         call_command("watch_table", "flags", remove=True)
-    keeping.switch(Trigger.objects.get().pk, False, "user:adam")
+    keeping.switch(Trigger.objects.get().pk, False, cast.adam().actor)
     call_command("watch_table", "flags", remove=True, stdout=io.StringIO())
     assert there.execute("SELECT to_regclass('agentstate_watch.outbox')").fetchone() == (None,)
     flag(there, "slow")
@@ -194,7 +194,7 @@ def test_a_watch_is_of_one_team(there):
     team = cast.cards()
     with pytest.raises(keeping.UnknownWatch):
         keeping.keep(
-            team.tenant_id, team.pk, "user:adam", "spy", {"on": {"row": {"watch": "flags"}}, "do": {"open": OPENS}}
+            team.tenant_id, team.pk, cast.adam().actor, "spy", {"on": {"row": {"watch": "flags"}}, "do": {"open": OPENS}}
         )
 
 

@@ -1,0 +1,81 @@
+"""The pages of triggers: list, one with its history, switching, changing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from sessions.triggers import keeping
+from sessions.triggers.tables import Trigger
+from tests import cast
+from tests.shell.bank_world import opened, say
+from tests.shell.pages import read
+from tests.shell.test_triggers import ON_ENTRY, SAID, kept, pass_on
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOSTILE = "<script>alert(1)</script>"
+
+
+def text(answer) -> str:
+    return read(answer.content.decode()).text()
+
+
+def test_the_history_says_what_a_trigger_did_and_why_not(bank):
+    trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"tell": {"say": "'Look'"}})
+    say(opened(), "I have a complaint.")
+    pass_on()
+    page = cast.browser(cast.adam()).get(reverse("trigger", args=[trigger.pk]))
+    assert "Acted" in text(page)
+    assert "its condition was not true" in text(page)
+    assert "complaints" in text(cast.browser(cast.adam()).get(reverse("triggers")))
+
+
+def test_a_trigger_is_made_changed_and_switched_by_forms_alone():
+    browser = cast.browser(cast.adam())
+    definition = {"on": ON_ENTRY, "do": {"run": {}}}
+    made = browser.post(reverse("trigger_keep"), {"name": "look", "definition": json.dumps(definition)})
+    row = Trigger.objects.get()
+    assert made.url == reverse("trigger", args=[row.pk])
+    changed = {"trigger": row.pk, "name": "look", "seen": "1", "definition": json.dumps({**definition, "depth": 1})}
+    assert browser.post(reverse("trigger_keep"), changed).status_code == 302
+    assert keeping.version_of(row.pk, 2).depth == 1
+    browser.post(reverse("trigger_switch", args=[row.pk]), {"on": "0"})
+    page = text(browser.get(reverse("trigger", args=[row.pk])))
+    assert "It is off: by hand." in page
+    assert "Adam" in page
+
+
+def test_what_is_refused_is_told_beside_what_was_typed():
+    browser = cast.browser(cast.adam())
+    for wrong in ("{", '{"on": {}, "do": {}}', json.dumps({"on": ON_ENTRY, "do": {"run": {}}, "when": HOSTILE})):
+        answer = browser.post(reverse("trigger_keep"), {"name": "look", "definition": wrong})
+        assert answer.status_code == 400
+        assert HOSTILE.encode() not in answer.content
+        assert read(answer.content.decode()).all("textarea").__next__().text() == " ".join(wrong.split())
+    row = kept("look", on=ON_ENTRY, do={"run": {}})
+    stale = {
+        "trigger": row.pk,
+        "name": "look",
+        "seen": "0",
+        "definition": json.dumps({"on": ON_ENTRY, "do": {"run": {}}}),
+    }
+    assert browser.post(reverse("trigger_keep"), stale).status_code == 409
+
+
+@pytest.mark.parametrize("person", [cast.alice, cast.vera, cast.cleo, cast.anna, cast.charlie])
+def test_only_who_configures_the_team_sees_or_changes_its_triggers(person):
+    row = kept("look", on=ON_ENTRY, do={"run": {}})
+    browser = cast.browser(person())
+    answers = [
+        browser.get(reverse("triggers")),
+        browser.get(reverse("trigger", args=[row.pk])),
+        browser.post(reverse("trigger_switch", args=[row.pk]), {"on": "0"}),
+        browser.post(
+            reverse("trigger_keep"), {"name": "b", "definition": json.dumps({"on": ON_ENTRY, "do": {"run": {}}})}
+        ),
+    ]
+    assert {answer.status_code for answer in answers} <= {403, 404}
+    row.refresh_from_db()
+    assert (row.on, Trigger.objects.count()) == (True, 1)
