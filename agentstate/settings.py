@@ -208,9 +208,6 @@ SPECTACULAR_SETTINGS = {
         "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",
         "SkillBy": "sessions.api.shapes.supervision.SKILL_BY",
         "WorkKind": "sessions.api.shapes.supervision.WORK_KIND",
-        "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",
-        "SkillBy": "sessions.api.shapes.supervision.SKILL_BY",
-        "WorkKind": "sessions.api.shapes.supervision.WORK_KIND",
         "TopicChange": "sessions.api.shapes.talk.TOPIC_CHANGE",
         "TopicStatus": "sessions.api.shapes.talk.TOPIC_STATUS",
         "ReferenceFound": "sessions.api.shapes.talk.REFERENCE_FOUND",
@@ -319,6 +316,7 @@ REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's h
 GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
 EXPORT_HOURS = env.float("EXPORT_HOURS", default=72.0)  # an export of many sessions is kept, sealed, for so long
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
+WORKERS = env.int("AGENTSTATE_WORKERS", default=2)  # worker processes that `up` starts
 DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=6.0)  # a worker that stops waits so long for what runs
 LIMITS = _limits(env.str("LIMITS", default=""))  # at once, over all workers: "tool:transfer=4 agent:bank=50"
 PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side

@@ -20,14 +20,17 @@ def web(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
     return _python(stack, "web", arguments, f"-p {port} ", {**env, "AGENTSTATE_POOL": "16"})
 
 
-def worker(stack: Endpoints, env: dict[str, str]) -> Program:
-    """The Celery worker. Threads: no fork, so no broken connections, and one remembered state for all."""
-    name = f"worker@{stack.socket_dir.name}"
+def worker(stack: Endpoints, env: dict[str, str], number: int = 1) -> Program:
+    """A Celery worker. Threads: no fork, so no broken connections, and one remembered state for all. There are several,
+    so that what a dead one was at need not wait until another has started.
+    """
+    own = "worker" if number == 1 else f"worker-{number}"
+    name = f"{own}@{stack.socket_dir.name}"
     arguments = (
         "celery", "-A", "agentstate.celery", "worker", "--pool", "threads", "--concurrency", str(THREADS),
         "--without-gossip", "--without-mingle", "--loglevel", "INFO", "-n", name,
     )  # fmt: skip
-    return _python(stack, "worker", arguments, name, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
+    return _python(stack, own, arguments, name, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
 
 
 def beat(stack: Endpoints, env: dict[str, str]) -> Program:

@@ -72,6 +72,8 @@ def _run(
         accounts = _prepare_demo(stack, supervisor, bank) if demo else ""
         supervisor.wait_until(lambda: healthy(url), f"{url}healthz", READY_SECONDS)
         supervisor.start(programs.beat(stack, env))  # last: nothing waits for it, and starting costs a second
+        for number in range(2, settings.WORKERS + 1):
+            supervisor.start(programs.worker(stack, env | bank, number))
         say(f"ready {url}")
         if demo:
             _open_demo(stack, supervisor, url, accounts, say)

@@ -178,7 +178,8 @@ class Floor:
     """One `up`, tokens for both sides, and the bank."""
 
     def __init__(self, state: Path, **env: str) -> None:
-        self.state, self.env = state, {"DEMO_CALLERS": "0", "CRASH_AT": f"@{state.parent / 'armed'}", **env}
+        armed = f"@{state.parent / 'armed'}"  # with one worker it is known who dies
+        self.state, self.env = state, {"DEMO_CALLERS": "0", "AGENTSTATE_WORKERS": "1", "CRASH_AT": armed, **env}
         self.port = str(any_free())  # never one that another `up` may be about to take
         self.calls: list[Call] = []
         self.cookie = ""

@@ -66,6 +66,7 @@ def test_a_taken_port_that_was_asked_for_is_refused_in_one_line(up: Running, tmp
 
 
 def test_a_command_works_beside_up_with_its_servers(up: Running, state: Path):
+    eventually(lambda: "worker-2" in up.pids())  # the last that is started
     before = up.pids()
     done = manage(
         state,
