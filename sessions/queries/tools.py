@@ -54,8 +54,7 @@ class ToolLine(msgspec.Struct, frozen=True):
     seconds: float
     attempts: int
     secrets: tuple[SecretLine, ...]
-    masked_arguments: tuple[str, ...]
-    masked_result: tuple[str, ...]
+    masked: tuple[str, ...]
     scopes: tuple[str, ...] | None
     activities: tuple[str, ...]
 
@@ -144,8 +143,7 @@ def _line(tool: Tool) -> ToolLine:
         seconds=tool.timeout,
         attempts=1 if tool.effect == "once" else tool.retry.attempts,
         secrets=_secrets(tool.secrets),
-        masked_arguments=tool.masked.arguments,
-        masked_result=tool.masked.result,
+        masked=tool.masked,
         scopes=tool.scopes,
         activities=tuple(tool.activities),
     )

@@ -25,6 +25,7 @@ from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import answering, crash
 from sessions.tools import registry as tools
+from sessions.tools.masking import masked
 from sessions.tools import stopping
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 from sessions.writing import Dropped
@@ -127,7 +128,7 @@ def _recorded(call: Call, tool: Tool, result: Any, outcome: int = 0) -> Return |
     if broken := tool.misfit(result):
         reason = f"it ran, but its result is not what the tool declares: {broken}"
         return Fail(call.id, call.attempt, reason[:500], transient=False, code="breaks_schema")
-    return Return(call.id, call.attempt, result, outcome)
+    return Return(call.id, call.attempt, masked(result, tool.masked), outcome)
 
 
 def ask_model(

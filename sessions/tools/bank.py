@@ -179,6 +179,14 @@ def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     return {"allowed": answer["allowed"], **words, "amount": arguments.get("amount")}
 
 
+def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
+    """The way back, between accounts of the same customer; from a stranger's account nothing is fetched."""
+    if arguments.get("new_payee"):
+        return None
+    ends = {"from_account": arguments["to_account"], "to_account": arguments["from_account"]}
+    return {**ends, "amount": arguments["amount"]}
+
+
 @tool(
     name="transfer",
     version=1,
@@ -190,6 +198,8 @@ def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     preview=preview_transfer,
     entities=(_TRANSFERRED,),
     compensation="Move the same amount back with a new transfer, if the customer wants it.",
+    undone_by="transfer",
+    undo=_moved_back,
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{receipt, from_account, to_account, amount, from_balance, to_balance}, as the bank booked it."""

@@ -74,7 +74,7 @@ class ToolFailed(Exception):
 
 
 Run = Callable[[Arguments, ToolContext], Result]
-Undo = Callable[[Arguments, Any], Arguments]
+Undo = Callable[[Arguments, Any], Arguments | None]
 
 
 class Activity(msgspec.Struct, frozen=True):
@@ -85,16 +85,6 @@ class Activity(msgspec.Struct, frozen=True):
     run: Run
 
 
-class Masked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Paths of arguments and of the result (`card.number`) that nobody and no model is shown: where they stand, a mark
-    stands. A path that goes through a list (`accounts.number`) means that of each item.
-    """
-
-    arguments: tuple[str, ...] = ()
-    result: tuple[str, ...] = ()
-
-
-NOTHING_MASKED = Masked()
 Risk = Callable[[Arguments, dict[str, Any]], int]
 
 
@@ -128,13 +118,14 @@ class Tool(msgspec.Struct, frozen=True):
     milliseconds: int = 0  # how long it usually takes
     activities: dict[str, Activity] = {}
     risk: Risk = _no_risk  # the tier that these arguments have at least; policy may say more, never less
-    masked: Masked = NOTHING_MASKED
+    masked: tuple[str, ...] = ()  # paths of its result that are recorded nowhere (see sessions.tools.masking)
     secrets: tuple[str, ...] = ()  # by name, those that it is called with
     source: str = "python"  # or `http`, or `mcp:<server>`
     reaches: str = ""  # where its calls go, for people
     judged: bool = False  # by our own judge of schemas alone: its schema was written by somebody we do not know
     limit: int = 0  # calls of it that may run at once, over all workers; 0: any number. LIMITS goes before
-    undo: Undo | None = None  # the arguments for `compensation`, where that is a tool, from this one's and its result
+    undone_by: str = ""  # the tool whose call undoes its effect, where one does
+    undo: Undo | None = None  # that call's arguments, from this one's and its result; None: it cannot be undone
 
     def misfit(self, result: object) -> str:
         """What of a result breaks the schema declared for it, by path and rule and never by value; empty if nothing."""
@@ -177,8 +168,9 @@ def tool(
     milliseconds: int = 0,
     entities: tuple[ontology.Source, ...] = (),
     risk: Risk = _no_risk,
-    masked: Masked = NOTHING_MASKED,
+    masked: tuple[str, ...] = (),
     limit: int = 0,
+    undone_by: str = "",
     undo: Undo | None = None,
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
@@ -206,6 +198,7 @@ def tool(
                 risk=risk,
                 masked=masked,
                 limit=limit,
+                undone_by=undone_by,
                 undo=undo,
             )
         )

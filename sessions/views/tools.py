@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid
+from agentstate.people.queries import display_names
 from sessions.commands import tools as commands
 from sessions.queries import tools as queries
 from sessions.views.frame import console
@@ -56,7 +57,13 @@ def tool_server(request: HttpRequest, name: str) -> HttpResponse:
     """One MCP server: what it offers now, what was accepted, and what changed."""
     line = queries.server_line(request.user, name)
     shown = [(each, [(part, _words(value)) for part, value in each.offer.items()]) for each in line.offers]
-    context = {"here": "tools", "server": line, "offers": shown, "may_accept": queries.may_accept(request.user)}
+    context = {
+        "here": "tools",
+        "server": line,
+        "offers": shown,
+        "names": display_names({each.answered_by for each in line.offers}),
+        "may_accept": queries.may_accept(request.user),
+    }
     return render(request, "agent_sessions/tool_server.html", context)
 
 

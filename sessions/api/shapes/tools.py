@@ -28,8 +28,7 @@ class Tool(serializers.Serializer[Any]):
     seconds = serializers.FloatField(help_text="that one call may take")
     attempts = serializers.IntegerField(help_text="at most")
     secrets = ToolSecret(many=True)
-    masked_arguments = serializers.ListField(child=serializers.CharField(), help_text="paths shown to nobody")
-    masked_result = serializers.ListField(child=serializers.CharField())
+    masked = serializers.ListField(child=serializers.CharField(), help_text="paths of its result recorded nowhere")
     scopes = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="what it sees of a state")
     activities = serializers.ListField(child=serializers.CharField())
 

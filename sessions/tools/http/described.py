@@ -17,8 +17,9 @@ import uritemplate
 from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid
 from sessions.outside import secrets
+from sessions.tools import masking
 from sessions.tools.http import mapping
-from sessions.tools.registry import Effect, Masked, Retry
+from sessions.tools.registry import Effect, Retry
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
@@ -103,7 +104,7 @@ class Described(_Form, frozen=True):
     compensation: str = ""
     requires: tuple[Requirement, ...] = ()
     risk: tuple[Graver, ...] = ()
-    masked: Masked = Masked()
+    masked: tuple[str, ...] = ()
     scopes: tuple[str, ...] | None = None
     retry: Retry = Retry()
     connect: Annotated[float, msgspec.Meta(gt=0, le=60)] = 3.0  # seconds
@@ -135,6 +136,8 @@ def _check(found: Described) -> None:
         "effect",
         "an idempotent call needs `idempotency`, the header for its key, or a method that is idempotent by itself",
     )
+    for path in found.masked:
+        _must(masking.is_path(path), "masked", f"{path[:40]!r} is no path")
     for number, each in enumerate(found.requires):
         _check_guard(each.that, f"requires[{number}]")
     for number, graver in enumerate(found.risk):

@@ -18,8 +18,9 @@ from django.conf import settings
 from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid, NotFound
 from sessions.outside import secrets
+from sessions.tools import masking
 from sessions.tools.http.described import Auth, BadTool, Graver
-from sessions.tools.registry import Effect, Masked, Retry
+from sessions.tools.registry import Effect, Retry
 
 SEPARATOR = "__"  # between a server's name and its tool's
 _NAME = re.compile(r"[a-z][a-z0-9]{0,19}")
@@ -45,7 +46,7 @@ class Known(_Form, frozen=True):
     compensation: str = ""
     preview: str = ""
     risk: tuple[Graver, ...] = ()
-    masked: Masked = Masked()
+    masked: tuple[str, ...] = ()
     result: dict[str, Any] | None = None
     retry: Retry = Retry()
 
@@ -113,6 +114,7 @@ def _check(found: Server) -> None:
 
 
 def _check_known(name: str, known: Known) -> None:
+    _must(all(masking.is_path(path) for path in known.masked), f"tools.{name}.masked", "want paths")
     try:
         for each in known.risk:
             guards.compiled(each.when)
