@@ -1,6 +1,6 @@
 """Whether a webhook is genuine: Standard Webhooks 1.0 (https://www.standardwebhooks.com), symmetric signatures `v1`.
 
-The time is an argument, which the published library's is not (docs/decisions/0026).
+The time is an argument, which the published library's is not (docs/decisions/0024).
 """
 
 from __future__ import annotations
