@@ -276,6 +276,8 @@ LOGGING = {
     "loggers": {
         "axes": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        "mcp": {"level": "CRITICAL"},  # its errors quote what a server said
         "celery.app.trace": {"level": "WARNING"},  # a line for each sweep would bury the rest
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
