@@ -61,7 +61,6 @@ class Request(_Form, frozen=True):
     body: Any = msgspec.UNSET
     auth: Auth | None = None
     idempotency: str = ""  # the header that carries the key which stays the same over every attempt
-    hosts: tuple[str, ...] = ()  # beside the one of `url`
 
 
 class Answer(_Form, frozen=True):

@@ -168,7 +168,7 @@ def _credentials(auth: Auth, secret: Secret) -> tuple[str, str]:
 
 
 def _reach(found: Described) -> door.Reach:
-    return door.reach_of((found.host, *found.request.hosts))
+    return door.reach_of((found.host,))
 
 
 def _bounds(found: Described) -> door.Bounds:
