@@ -42,6 +42,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     ended_at: datetime | None
     decided_by: str
     may_decide: bool
+    may_object: bool  # while it is held
     name: str = ""
     preview: str = ""
     arguments: dict[str, Any] = {}
@@ -134,13 +135,14 @@ def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **f
     keys.warm({row.kid or row.session.kid for row in found})
     in_time = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
     mine = set(_open_to(user).filter(in_time, pk__in=[row.pk for row in found]).values_list("pk", flat=True))
-    return [_request_line(row, row.pk in mine) for row in found]
+    deciding = set(teams_with(user, Permission.DECIDE))
+    return [_request_line(row, row.pk in mine, row.team_id in deciding) for row in found]
 
 
 _CLAIMED = Case(When(claimed_until__gt=Now(), then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
-def _request_line(row: Any, may_decide: bool) -> RequestLine:
+def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
     plain = RequestLine(
         id=row.pk,
         session=row.session_id,
@@ -156,6 +158,7 @@ def _request_line(row: Any, may_decide: bool) -> RequestLine:
         ended_at=row.ended_at,
         decided_by=row.decided_by,
         may_decide=may_decide,
+        may_object=may_object and row.held_until is not None,
         held_until=row.held_until,
         escalates_at=row.escalates_at,
         reviewers=row.reviewers,

@@ -7,17 +7,17 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from agentstate.engine.decide import AlreadyDecided
+from agentstate.engine.decide import AlreadyDecided, Outdated
 from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import access, commands, forms, money, queries, transcript, words
+from sessions import access, commands, forms, money, queries, retyping, transcript, words
 from sessions.tools import registry as tools
 from sessions.views.frame import as_id, console
 
@@ -42,11 +42,45 @@ class Card:
     reason_error: str = ""
     refusal: str = ""
     evidence: list[tuple[str, Any]] = field(default_factory=list)
+    retype: list[retyping.Retyped] = field(default_factory=list)
+    code: str = ""
+    code_error: str = ""
+    me: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody may decide it: it is pending, and not approved and held already."""
+        return self.line.state == "pending" and not (self.line.held_until and self.held.terms.gate != "hold")
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether this person may object before it is done by itself."""
+        return bool(self.line.held_until) and self.line.state == "pending" and self.line.may_object
+
+    @property
+    def may_pass_on(self) -> bool:
+        """Whether there is somebody left in its chain."""
+        return self.held.step < len(self.held.terms.chain)
+
+    @property
+    def next_reviewers(self) -> str:
+        """Whom it goes to next, in words."""
+        return _groups(self.held.terms.chain[self.held.step].reviewers) if self.may_pass_on else ""
+
+    @property
+    def reviewers(self) -> str:
+        """Whom it is for, in words; empty: whoever has the permission."""
+        return _groups(self.held.reviewers)
+
+    @property
+    def lost_to(self) -> str:
+        """Who took it from this person, if somebody did; empty otherwise."""
+        return self.line.claimed_by if self.held.claimed_from == self.me else ""
 
     @property
     def open(self) -> bool:
         """Whether the form is shown: it waits, and this person may decide it."""
-        return self.line.state == "pending" and self.line.may_decide
+        return self.waits and self.line.may_decide
 
     @property
     def since(self) -> int:
@@ -134,7 +168,7 @@ def _queue(request: HttpRequest, view: str) -> dict[str, Any]:
         lines = queries.requests(request.user, state="expired")
     else:
         view, lines = "open", queries.requests(request.user)
-    names = display_names({line.decided_by for line in lines})
+    names = display_names({line.decided_by or line.claimed_by for line in lines})
     groups: dict[str, list[queries.RequestLine]] = {}
     for line in lines:
         groups.setdefault(_group(line, view), []).append(line)
@@ -145,6 +179,8 @@ def _queue(request: HttpRequest, view: str) -> dict[str, Any]:
 def _group(line: queries.RequestLine, view: str) -> str:
     if view != "open":
         return ""
+    if line.held_until:
+        return "held"
     return str(line.tier) if line.may_decide else "others"
 
 
@@ -155,10 +191,12 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     evidence = [(item.path, item.value) for item in asked.basis]
     accounts = [value for _, value in evidence]
     typed = typed if line.state == "pending" and line.may_decide else None
+    retype = retyping.retyped(held.terms.retype, held.arguments, typed or {}) if line.may_decide else []
     start = max(0, held.seq - BEFORE)
     around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
     story = _story(around, line, held)
-    names = display_names({entry["actor"] for entry in story} | {held.decided_by, *held.approvals})
+    others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from}
+    names = display_names({entry["actor"] for entry in story} | others)
     return Card(
         line=line,
         held=held,
@@ -168,7 +206,14 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
         names=names,
         key=str(new_id()),
         evidence=evidence,
+        retype=retype,
+        me=getattr(request.user, "actor", ""),
     )
+
+
+def _groups(groups: tuple[tuple[str, ...], ...]) -> str:
+    """`supervisor or Sue, and team retail` of groups of names."""
+    return ", and ".join(" or ".join(name.replace(":", " ").removeprefix("role ") for name in one) for one in groups)
 
 
 def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
@@ -202,9 +247,9 @@ def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Req
 
 def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
     post = request.POST
-    typed = {name: post[name] for name in post if name.startswith(forms.PREFIX)}
+    typed = {name: post[name] for name in post if name.startswith((forms.PREFIX, retyping.PREFIX))}
     card = _card(request, request_id, typed)
-    card.reason = post.get("reason", "")
+    card.reason, card.code = post.get("reason", ""), post.get("code", "")
     try:
         done = _given(request, card, post.get("decision", ""))
     except Refused as refusal:
@@ -220,29 +265,40 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     note = card.reason.strip()
     if len(note) > MAX_NOTE:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
-    key, seen = request.POST.get("key", ""), request.POST.get("seen", "")
-    if chosen == "reject":
-        commands.decide(request.user, card.line.id, "reject", reason=note, key=key, seen=seen)
-    elif chosen == "respond":
-        told = f"{ASK_AGAIN} {note}".strip()
-        commands.decide(request.user, card.line.id, "respond", response=told, key=key, seen=seen)
-    elif chosen == "approve":
-        arguments = forms.read(card.fields)
-        if arguments is None:
-            return False
-        if arguments == card.held.arguments:
-            commands.decide(request.user, card.line.id, "approve", reason=note, key=key, seen=seen)
-        else:
-            commands.decide(request.user, card.line.id, "edit", reason=note, arguments=arguments, key=key, seen=seen)
-    else:
+    if not request.POST.get("seen"):
+        raise Outdated("the page did not say what it showed: look at it again")
+    sent: dict[str, Any] = {name: request.POST.get(name, "") for name in ("key", "seen")}
+    if chosen == "respond":
+        commands.decide(request.user, card.line.id, "respond", response=f"{ASK_AGAIN} {note}".strip(), **sent)
+        return True
+    sent |= {"reason": note, "code": card.code}
+    if chosen in ("reject", "ignore", "escalate"):
+        commands.decide(request.user, card.line.id, chosen, **sent)  # type: ignore[arg-type]  # one of three
+        return True
+    if chosen != "approve":
         raise Invalid("choose Approve, Reject or Ask again", field="decision")
+    arguments, again = forms.read(card.fields), retyping.read(card.retype)
+    if arguments is None or again is None:
+        return False
+    sent["retyped"] = again
+    if arguments == card.held.arguments:
+        commands.decide(request.user, card.line.id, "approve", **sent)
+    else:
+        commands.decide(request.user, card.line.id, "edit", arguments=arguments, **sent)
     return True
 
 
 def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
     """The card again, with what was refused: beside its field, or above, and read-only when it is decided already."""
     path = str(refusal.facts.get("field", ""))
-    if path == "reason":
+    again = next((each for each in card.retype if path == f"retyped.{each.path}"), None)
+    if again is not None:
+        again.error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+        card.refusal = "Nothing was decided yet: see what you are to type yourself."
+    elif path == "code":
+        card.code_error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+        card.refusal = "Nothing was decided yet: choose a reason."
+    elif path == "reason":
         card.reason_error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
         card.refusal = "Nothing was decided yet: see the reason."
     elif forms.blame(card.fields, path, refusal.detail):
@@ -267,9 +323,43 @@ def _onward(request: HttpRequest, card: Card) -> HttpResponse:
     """To the next request that waits for this person, or back to the one just decided."""
     line = queries.request_line(request.user, card.line.id)
     counted = f"Your approval counts, {line.approvals} of {line.quorum}"
+    if line.held_until:
+        counted = f"Approved and held until {line.held_until:%H:%M:%S}"
+    elif request.POST.get("decision") == "escalate":
+        counted = "Passed on"
     word = counted if line.state == "pending" else words.OUTCOMES[line.state][1]
     text = f"{word}: {words.plain(line.tool)}"  # kept in clear until it is shown, so without the call's own words
     messages.success(request, text, extra_tags=reverse("decision", args=[line.id]))
     following = [other.id for other in queries.requests(request.user, mine=True, limit=2) if other.id != line.id]
     target = following[0] if following else line.id
     return redirect(f"{reverse('decision', args=[target])}#ask")
+
+
+@console
+@require_POST
+def decision_act(request: HttpRequest, request_id: UUID, act: str) -> HttpResponse:
+    """Claim, take, keep or release a request, or undo one that is held. A script asks for JSON; a form goes back."""
+    scripted = request.headers.get("Accept", "") == "application/json"
+    try:
+        _act(request, request_id, act)
+    except Refused as refusal:
+        if scripted:
+            return JsonResponse({"code": refusal.code, "detail": str(refusal)}, status=refusal.status)
+        card = _card(request, request_id)
+        card.refusal = str(refusal)
+        return _card_page(request, card, "open", status=refusal.status)
+    return JsonResponse({}) if scripted else redirect(f"{reverse('decision', args=[request_id])}#ask")
+
+
+def _act(request: HttpRequest, request_id: UUID, act: str) -> None:
+    key = request.POST.get("key", "")
+    if act in ("claim", "take"):
+        commands.claim(request.user, request_id, take=act == "take", key=key)
+    elif act == "keep":
+        commands.keep(request.user, request_id)
+    elif act == "release":
+        commands.release(request.user, request_id, key=key)
+    elif act == "undo":
+        commands.undo(request.user, request_id, reason=request.POST.get("reason", "")[:MAX_NOTE], key=key)
+    else:
+        raise Invalid("choose Claim, Take, Release or Undo", field="act")

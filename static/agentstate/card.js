@@ -43,7 +43,36 @@ function edited() {
   if (label) label.textContent = figures.length === 1 && figures[0] ? `Approve ${figures[0]}` : "Approve";
 }
 
+// Who is on it: the first edit claims what nobody has, and the claim is kept while somebody works on the page.
+const KEEP = 30_000; // ms
+let active = performance.now();
+
+function tell(which) {
+  const [keep, claim] = ($("claimed")?.dataset.acts || "").split(" ");
+  const token = document.querySelector("#decide [name=csrfmiddlewaretoken]");
+  if (!keep || !token) return;
+  fetch(which === "keep" ? keep : claim, {
+    method: "POST", headers: { Accept: "application/json", "X-CSRFToken": token.value }, redirect: "error",
+  }).catch(() => {}); // the lease runs out by itself, and the page says so when it is told
+}
+
+function keepClaim() {
+  if ($("claimed")?.dataset.claim === "mine" && performance.now() - active < 4 * KEEP) tell("keep");
+}
+
+function claimIfFree(event) {
+  active = performance.now();
+  const claimed = $("claimed");
+  if (!event.target.closest("#decide") || !claimed || claimed.dataset.claim || !$("acts")) return;
+  claimed.dataset.claim = "asked"; // once
+  tell("claim");
+}
+
 export function begin() {
+  setInterval(keepClaim, KEEP);
+  addEventListener("input", claimIfFree);
+  addEventListener("keydown", () => { active = performance.now(); });
+  addEventListener("pointerdown", () => { active = performance.now(); });
   page.place = (fresh) => {
     const card = $("card"), other = fresh.getElementById("card");
     morph($("queue"), fresh.getElementById("queue"));

@@ -15,6 +15,8 @@ function move(step) {
 const plain = {
   j: () => move(1),
   k: () => move(-1),
+  c: () => $("claim")?.click(),
+  z: () => $("undo")?.click(),
   e: () => document.querySelector("#fields .in")?.focus(),
   "/": () => document.querySelector(".find input")?.focus(),
   w: () => take("mode-whisper", "whisper-text"),

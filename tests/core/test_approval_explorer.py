@@ -1,5 +1,5 @@
-"""The life of a request, in every order of what can happen to it: people decide, claim, take, edit, lend, object, pass it
-on; clocks run out; policy changes; the session is taken over, put back or ended; the call runs and its worker dies.
+"""The life of a request, in every order of what can happen to it: people decide, claim, take, edit, lend, object, pass
+it on; clocks run out; policy changes; the session is taken over, put back or ended; the call runs and its worker dies.
 
 The real `decide` and `evolve` go through all interleavings up to a depth; `approval_laws.py` judges each history, and a
 guard taken away makes it fail.

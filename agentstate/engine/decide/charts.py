@@ -32,7 +32,7 @@ HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
     *("session.failed", "session.ended", "run.rested", "model.failed", "customer.said", "agent.said", "staff.said"),
     *(f"call.{what}.*" for what in _CALLS),
     *(f"decision.{what}.*" for what in get_args(ev.DecisionKind)),
-    *(f"request.{what}.*" for what in get_args(ev.Outcome)),
+    *(f"request.{what}.*" for what in get_args(ev.Outcome) if what != "unopposed"),  # told as approved: it may go on
 )
 PLANNERS = frozenset({PLAN, GOALS, "batch"})  # by these nothing is done yet: no state forbids them
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
@@ -209,7 +209,8 @@ def happening(event: ev.AnyEvent, state: SessionState) -> Happening | None:
         case ev.DecisionMade(request=request, decision=decision):
             return _of_request(state, request, f"decision.{decision}", {"tier": event.tier})
         case ev.RequestEnded(request=request, outcome=outcome):
-            return _of_request(state, request, f"request.{outcome}", {})
+            heard = "approved" if outcome == "unopposed" else outcome
+            return _of_request(state, request, f"request.{heard}", {})
     return _of_call(event, state)
 
 

@@ -1,0 +1,91 @@
+"""What a reviewer types themselves before they may approve: a field for each path that the terms name.
+
+The figure stands nowhere in the field; what is typed is compared, in the command, with what would execute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from agentstate.engine.policy.terms import argument_at
+from sessions import money, words
+from sessions.forms import NotTyped
+
+PREFIX = "retype."
+
+
+@dataclass
+class Retyped:
+    """One value to be typed. `path` is as the terms name it: `arguments.amount.minor`."""
+
+    path: str
+    currency: str  # where it is an amount of money; empty: it is none
+    whole: bool  # whether it is the amount itself, and not its minor units
+    sample: Any  # a value of the type that is wanted
+    text: str = ""
+    error: str = ""
+
+    @property
+    def id(self) -> str:
+        """The input's id and name."""
+        return f"{PREFIX}{self.path}"
+
+    @property
+    def label(self) -> str:
+        """The argument's name in words."""
+        parts = self.path.split(".")[1:]
+        return words.plain(parts[-2] if self.currency and not self.whole else parts[-1])
+
+    @property
+    def symbol(self) -> str:
+        """The currency's sign, where it is money."""
+        return money.symbol(self.currency) if self.currency else ""
+
+    def value(self) -> Any:
+        """What was typed, as a value of its type. Raises NotTyped, money.NotAnAmount."""
+        if self.currency:
+            amount = money.parse(self.text, self.currency)
+            return amount if self.whole else amount["minor"]
+        if isinstance(self.sample, bool):
+            return self.text.strip().lower() == "yes"
+        if isinstance(self.sample, int | Decimal):
+            return _number(self.text, self.sample)
+        return self.text.strip()
+
+
+def _number(text: str, sample: int | Decimal) -> int | Decimal:
+    try:
+        return int(text) if isinstance(sample, int) else Decimal(text.strip())
+    except (ValueError, InvalidOperation):
+        raise NotTyped("a number") from None
+
+
+def retyped(paths: tuple[str, ...], arguments: Mapping[str, Any], typed: Mapping[str, str]) -> list[Retyped]:
+    """The fields for `paths`, with what was typed into them. A call without such an argument has none."""
+    return [made for path in paths if (made := _field(path, arguments, typed)) is not None]
+
+
+def _field(path: str, arguments: Mapping[str, Any], typed: Mapping[str, str]) -> Retyped | None:
+    try:
+        value = argument_at(arguments, path)
+        above = argument_at(arguments, path.rpartition(".")[0]) if path.count(".") > 1 else None
+    except LookupError:
+        return None
+    whole = money.is_money(value)
+    amount = value if whole else above if path.endswith(".minor") and money.is_money(above) else None
+    currency = amount["currency"] if isinstance(amount, dict) else ""
+    return Retyped(path, currency, whole, value, typed.get(f"{PREFIX}{path}", ""))
+
+
+def read(fields: list[Retyped]) -> dict[str, Any] | None:
+    """The values by path; None when one cannot be read, which then bears its error."""
+    values: dict[str, Any] = {}
+    for each in fields:
+        try:
+            values[each.path] = each.value()
+        except (NotTyped, money.NotAnAmount) as wanted:
+            each.error = f"This needs {wanted}."
+    return None if any(each.error for each in fields) else values
