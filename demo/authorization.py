@@ -37,6 +37,7 @@ OUTAGE_SECONDS = 14.0  # how long the check is away for an unsteady customer ...
 OUTAGE_AGAIN_SECONDS = 600.0  # ... and how much later it will be again
 LARGEST_BODY = 16_384
 REFILL_SECONDS = 600.0
+PATIENCE = 60.0  # seconds in which its database may come back, when it starts while that is away
 
 RECORD = """
 create schema if not exists fraud;
@@ -296,6 +297,18 @@ def keep_filled(dsn: str) -> None:
         time.sleep(REFILL_SECONDS)
 
 
+def opened(dsn: str, timetable: Timetable) -> Desk:
+    """A desk, once its database is there. Raises psycopg.Error when it is not within PATIENCE."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return Desk(dsn, timetable)
+        except psycopg.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
 def main() -> int:
     """Serve until stopped. 2 and one line on standard error when token or database is missing."""
     env = os.environ.get
@@ -309,7 +322,7 @@ def main() -> int:
         token = Path(given.token_file).read_text().strip()
         if not token:
             raise OSError(f"{given.token_file} is empty")
-        server = Server(given.port, token, Desk(given.dsn, Timetable(away=given.away)))
+        server = Server(given.port, token, opened(given.dsn, Timetable(away=given.away)))
     except (OSError, psycopg.Error) as error:
         print(f"demo.authorization: {error}".strip(), file=sys.stderr)
         return 2

@@ -136,3 +136,19 @@ def test_without_a_token_file_it_says_so_in_one_line(bank: str, tmp_path: Path) 
     command = [sys.executable, "-m", "demo.authorization", "--token-file", str(tmp_path / "none"), "--dsn", bank]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+
+
+def test_it_waits_for_a_database_that_is_away_when_it_starts(bank: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries, connect = [], service.psycopg.connect
+
+    def away_twice(*words: Any, **more: Any) -> Any:
+        tries.append(1)
+        return connect("host=/nowhere" if len(tries) <= 2 else words[0], **more)
+
+    monkeypatch.setattr(service.psycopg, "connect", away_twice)
+    desk = service.opened(bank, ALWAYS)
+    assert len(tries) == 3
+    assert desk.answer("k", service.Question(CLEAR, "transfer", 4300))[0] == 200
+    monkeypatch.setattr(service, "PATIENCE", 0.0)
+    with pytest.raises(psycopg.OperationalError):
+        service.opened("host=/nowhere", ALWAYS)
