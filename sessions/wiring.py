@@ -12,7 +12,9 @@ def connect() -> None:
     source.connect()
     import sessions.agents.bank
     import sessions.tools.bank
-    import sessions.tools.proofs  # noqa: F401
+    import sessions.tools.people
+    import sessions.tools.proofs
+    import sessions.tools.timers  # noqa: F401
     from audit.export import report as reports
     from sessions import report
     from sessions.agents import choice
