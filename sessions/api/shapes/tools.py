@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.fields import ExactText, Strict
+from sessions.api.shapes.fields import ExactFlag, ExactText, Strict
 
 
 class ToolSecret(serializers.Serializer[Any]):
@@ -67,8 +67,12 @@ class ToolServerList(serializers.Serializer[Any]):
     servers = ToolServer(many=True)
 
 
+class LookAtServer(Strict):
+    """Nothing is asked: what the server says is the answer."""
+
+
 class AnswerOffer(Strict):
     """Accept or refuse a version, as it was shown."""
 
-    accept = serializers.BooleanField()
+    accept = ExactFlag()
     digest = ExactText(max_length=64, help_text="of what was shown")

@@ -61,10 +61,11 @@ class ToolServerLook(APIView):
         operation_id="look_at_tool_server",
         description="Ask the server what it offers now; `problem` of the answer says what is wrong with it.",
         parameters=[_NAME],
-        request=None,
+        request=forms.LookAtServer,
         responses=answers(200, forms.ToolServer, *WRITING),
     )
     def post(self, request: Request, name: str) -> Response:
+        valid(forms.LookAtServer, request)
         commands.look(request.user, name)
         return Response(_server(queries.server_line(request.user, name)))
 
