@@ -171,6 +171,7 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     plan(people, session)
     disagree(people, session)
     child = go_back_and_fork(people, session)
+    supervise(people, held)
     stop_and_go_on(people, held)
     people.ask("cleo", "end_session", {"reason": "hung up"}, session=child)
     people.ask("alice", "seal_session", {}, session=child)
@@ -178,6 +179,19 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     assert decided >= set(vocabulary.OPERATIONS)
     for each in (session, held, child):
         opens_its_pages(each)
+
+
+def supervise(people: People, session: str) -> None:
+    """The customer asks for a person, somebody is to see to it, takes over, guides, passes on and hands back."""
+    for why in ("pressed the button", "pressed it again"):
+        people.ask("cleo", "ask_for_person", {"why": why}, session=session)
+        people.ask("alice", "no_person_needed", {"why": "called back"}, session=session)
+    people.ask("alice", "assign_work", {"to": "bob"}, session=session)
+    people.ask("alice", "take_over", {"reason": "she asks twice"}, session=session)
+    people.ask("alice", "speak", {"text": "This is Alice."}, session=session)
+    people.ask("alice", "pass_on", {"to": "bob", "reason": "end of shift"}, session=session)
+    people.ask("bob", "whisper", {"text": "Be brief."}, session=session)
+    people.ask("bob", "hand_back", {"speaks": False}, session=session)
 
 
 def stop_and_go_on(people: People, session: str) -> None:

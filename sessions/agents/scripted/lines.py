@@ -122,6 +122,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "failed_account": ("I am sorry, the bank does not know that account. Nothing has been moved.",),
     "stopped": ("Of course, I leave everything as it is. Nothing has been moved.",),
     # The end
+    "back": ("I am back with you.",),
     "ask_else": ("Is there anything else I can do for you?", "May I help you with anything else?"),
     "bye_unknown": ("Thank you for calling. Goodbye.",),
     "bye": (

@@ -286,6 +286,11 @@ def _digits(talk: Talk, pad: Pad, variant: int) -> Move:
     return Move(say("ask_digits")) if talk.wants else Move()
 
 
+def _back(talk: Talk, pad: Pad, variant: int) -> Move:
+    """A colleague has handed the conversation back: no greeting, and what was asked before is asked again."""
+    return _prefixed(say("back"), _repeated(talk, pad, variant))
+
+
 def _silent(talk: Talk, pad: Pad, variant: int) -> Move:
     """Guidance that the script does not understand: nothing to say to the customer about it."""
     return Move()
@@ -301,6 +306,7 @@ _CUES: dict[str, Callable[[Talk, Pad, int], Move]] = {
     "need": _need,
     "change": _change,
     "digits": _digits,
+    "back": _back,
     "note": _silent,
 }
 

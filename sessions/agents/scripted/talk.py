@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from agentstate.engine.state.supervision import BACK
 from sessions.agents.model import ContextMessage, ProposedCall
 from sessions.agents.scripted.amounts import amounts_in
 from sessions.agents.scripted.hearing import Account, Said, hear
@@ -297,8 +298,12 @@ def _note(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     """Guidance that the customer does not hear. Understood where it is about saying the amount again."""
     if message.call_id:
         return _tool(talk, message, pad)  # what became of a call after somebody had spoken again
+    if message.text.startswith(BACK):
+        return replace(talk, cue="back", asked="")
     words = message.text.lower()
-    return replace(talk, cue="digits" if "digit" in words or "amount" in words else "note")
+    if "digit" in words or "amount" in words:
+        return replace(talk, cue="digits")
+    return replace(talk, cue=talk.cue or "note")  # what the customer said just before is answered all the same
 
 
 _RESULTS = {"load_customer": _loaded, "authorize": _authorized, "transfer": _transferred}
