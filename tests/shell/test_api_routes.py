@@ -156,6 +156,9 @@ OPERATIONS = [
     ("DELETE", "/sessions/{session}/disclosures/{disclosure}"),
     ("GET", "/proofs/log-consistency"),
     ("POST", "/proofs/check"),
+    ("GET", "/delegations"),
+    ("POST", "/delegations"),
+    ("DELETE", "/delegations/{delegation}"),
     ("GET", "/requests"),
     ("GET", "/requests/{request_id}"),
     ("POST", "/requests/{request_id}/claim"),
@@ -207,6 +210,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "exports": {"agent": "bank"},
     "erasures": {"customer": "C-1001", "basis": "objection", "reason": "asked by letter"},
     "{erasure}": {"state": "approved"},
+    "delegations": {
+        "receiver": UNKNOWN,
+        "team": UNKNOWN,
+        "permissions": ["decide"],
+        "until": "2031-01-01T00:00:00Z",
+        "reason": "so",
+    },
     "claim": {},
     "undo": {},
     "holds": {"customer": "C-1001", "reason": "a case at court"},
@@ -252,6 +262,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 NAMED = {
     "agent": "bank",
+    "delegation": UNKNOWN,
     "grant": UNKNOWN,
     "name": "bank",
     "session": UNKNOWN,

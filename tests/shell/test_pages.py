@@ -16,7 +16,7 @@ from tests.shell.pages import read
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
-    "grant_revoke",
+    "grant_revoke", "decision_act", "delegation_revoke",
     "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
     "audit_exports", "audit_export_new", "audit_export_cancel", "audit_export_download", "audit_export_vkey",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
@@ -56,6 +56,7 @@ def addresses(session, request) -> list[str]:
         reverse("decisions") + "?view=expired",
         reverse("decision_changes") + f"?r={request.id}",
         reverse("decision", args=two),
+        reverse("delegations"),
         reverse("sessions"),
         reverse("sessions") + "?status=idle&q=A1B2C3",
         reverse("session", args=one),
