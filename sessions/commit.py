@@ -26,7 +26,7 @@ from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
-from sessions import live, plans, projections, states, stops
+from sessions import granted, live, plans, projections, states, stops
 from sessions.agents.registry import given_for
 from sessions.authority import standing
 from sessions.states import Loaded
@@ -186,9 +186,11 @@ def person_command(
     guard: ledger.Fragment | None = None,
     refused: Refused | None = None,
     still: Callable[[], None] | None = None,
+    also: Sequence[ledger.Fragment] = (),
 ) -> Committed:
     """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing; `still` is called
     once nobody else can append, and raises what its author may no longer do: waiting for the session may take long.
+    `also` is written with the entries.
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
@@ -199,7 +201,7 @@ def person_command(
         command = _made(wish, loaded)
         if author.key and (earlier := _answered_before(loaded, command, author)):
             return earlier
-        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded, command))
+        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded, command), also=also)
         if committed is None:
             raise refused or Broken(f"session {session}: the head moved although it was locked")
         transaction.on_commit(lambda: live.announce(committed, wake=True))
@@ -286,6 +288,7 @@ def _append(
     digest: bytes = b"",
     lease: float | None = None,
     command: UUID | None = None,
+    also: Sequence[ledger.Fragment] = (),
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
     given = msgspec.structs.replace(given, halt=stops.halt_for(loaded.place, loaded.state))
@@ -303,8 +306,8 @@ def _append(
         epoch=state.epoch,
         key=key,
         digest=digest,
-        guard=stops.guarded(guard, loaded.place, state, events),
-        also=projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
+        guard=granted.in_time(stops.guarded(guard, loaded.place, state, events), state, events),
+        also=(*projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease), *also),
         seals=isinstance(events[-1], ev.SessionSealed),
     )
     head = ledger.append(loaded.head, batch)

@@ -65,6 +65,7 @@ def _run(
             supervisor.start_all(programs_of_ours)
         _migrate(stack)
         _check_keys(say)
+        _check_policies()
         held.open()
         if not first:
             supervisor.start_all(programs_of_ours)
@@ -122,6 +123,14 @@ def _check_keys(say: Callable[[str], None]) -> None:
         raise KeysUnusable(str(error)) from None
     if told:
         say(told)
+
+
+def _check_policies() -> None:
+    """Before anything is served: every policy can be read, and which are in force is on record. Raises DidNotStart."""
+    try:
+        _printed("check_policy", "--record")
+    except CommandError as error:
+        raise DidNotStart(f"policies: {error}") from None
 
 
 def _bank_env(stack: Endpoints) -> dict[str, str]:

@@ -112,8 +112,10 @@ def ran(
     rows = sessions.filter(last_at__gte=since, opened_at__lt=until).order_by("-last_at", "id")
     if agent:
         rows = rows.filter(agent=agent)
-    for row in rows.values("id", "team_id", "agent", "seq")[: MOST_SESSIONS + 1].iterator():
+    for row in rows.values("id", "team_id", "agent", "seq")[:MOST_SESSIONS].iterator():
         going.take(row)
+    if (beyond := rows.count() - MOST_SESSIONS) > 0:
+        going.left[f"more than {MOST_SESSIONS} sessions"] = beyond
     return going.told(since, until), going.seen
 
 
@@ -146,8 +148,6 @@ class _Going:
             self.seen.append(access.Seen(row["id"], row["team_id"]))
 
     def _why_not(self, row: dict[str, Any]) -> str:
-        if len(self.seen) >= MOST_SESSIONS:
-            return f"more than {MOST_SESSIONS} sessions"
         if self.entries + row["seq"] > MOST_ENTRIES:
             return f"more than {MOST_ENTRIES} entries"
         if time.monotonic() > self.stop:
