@@ -19,16 +19,22 @@ KEY = "sk-wire-1a2b3c4d5e6f7a8b"
 
 @contextmanager
 def agent(settings: Any, replies: list[Reply] | Callable[[Json], Reply], **changes: Any) -> Iterator[ChatServer]:
-    """The bank's agent with other settings, under the same name; `loop` is given as keywords of Looping in a dict."""
-    bounds = changes.pop("loop", {})
-    other = msgspec.structs.replace(BANK, loop=msgspec.convert(bounds, Looping), script=None, chart="", **changes)
+    """The bank's agent with other settings, asked at a server that gives `replies`."""
+    with ChatServer(replies) as server, at_endpoint(settings, server.url, **changes):
+        yield server
+
+
+@contextmanager
+def at_endpoint(settings: Any, url: str, **changes: Any) -> Iterator[None]:
+    """The bank's agent with other settings, under the same name; `loop` is given as the fields of Looping in a dict."""
+    bounds = msgspec.convert(changes.pop("loop", {}), Looping)
+    other = msgspec.structs.replace(BANK, **{"loop": bounds, "script": None, "chart": "", **changes})
     held = registry._registry.pop("bank")
+    settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", url, KEY
     try:
         registry.register(other)
         _forget()
-        with ChatServer(replies) as server:
-            settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", server.url, KEY
-            yield server
+        yield
     finally:
         registry._registry["bank"] = held
         _forget()
