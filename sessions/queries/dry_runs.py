@@ -59,7 +59,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class DryRun(msgspec.Struct, frozen=True):
-    """All of it. `counts` is over every call that was judged, by what would be otherwise; `rules` over those that stop."""
+    """All of it. `counts` is over all calls judged, by what would be otherwise; `rules` over those that would stop."""
 
     policy: str
     since: datetime
