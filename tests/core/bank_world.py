@@ -11,6 +11,7 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
+from django.conf import settings
 
 import sessions.agents.bank  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
@@ -39,6 +40,9 @@ from demo.authorization import verdict
 from demo.bank.people import Person, everybody
 from sessions.agents import context, registry
 from sessions.agents.scripted import ScriptedModel
+
+if not settings.configured:  # of the wiring, an agent reads only what its models cost
+    settings.configure(MODEL_PRICES="")
 
 Supervisor = Callable[["World", Request], object]
 AGENT = registry.find("bank")
