@@ -106,7 +106,7 @@ class SessionGrants(APIView):
     """What approvers let through for what follows."""
 
     @extend_schema(
-        operation_id="list_grants",
+        operation_id="list_session_grants",
         parameters=[SESSION],
         responses=answers(200, forms.SessionGrants, *READING),
     )
@@ -136,7 +136,7 @@ class RevokeGrant(APIView):
     """Ask again from now on."""
 
     @extend_schema(
-        operation_id="revoke_grant",
+        operation_id="revoke_session_grant",
         parameters=[SESSION, GRANT],
         request=forms.RevokeGrant,
         responses=answers(201, shapes.Receipt, *WRITING),
