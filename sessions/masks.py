@@ -109,6 +109,7 @@ SHOWN: Mapping[str, Forms] = {
     "tool.returned": _ids("call") | _numbers("attempt", "outcome") | _money("result") | {"/answered/model": WORD},
     "call.doubted": _ids("call") | _numbers("attempt"),
     "call.intervened": _words("how", "by") | _ids("call") | _money("result"),
+    "compensation.ordered": _words("by") | _numbers("rollback"),
     "session.retried": _words("by"),
     "tool.failed": _words("code") | _ids("call") | _numbers("attempt") | {"/transient": BOOLEAN, "/retry_at": TIME},
     "item.pinned": _words("how", "by") | _numbers("seq"),

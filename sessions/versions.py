@@ -30,7 +30,7 @@ def declared_tools() -> Mapping[str, effects.Declared]:
     """What every registered tool declares; the registry never changes once it is filled."""
     found = {name: registry.find(name) for name in registry.names()}
     return {
-        name: effects.Declared(tool.effect, tool.preview, _compensation(tool.compensation))
+        name: effects.Declared(tool.effect, tool.preview, _compensation(tool.compensation), tool.undone_by, tool.undo)
         for name, tool in found.items()
         if tool is not None
     }
@@ -45,6 +45,14 @@ def since(session: UUID, older: SessionState, size: int) -> effects.Since:
     """What the session did after `older` outside of itself, up to `size` entries."""
     found = effects.since(subjects.own(older), states.events_since(session, older.seq, size), declared_tools())
     return msgspec.structs.replace(found, more=found.more + _of_others(session, older.seq, size))
+
+
+def lasting_at(session: UUID, rollback: int) -> tuple[ev.Lasting, ...]:
+    """What the rollback in that entry left standing outside; nothing for an entry that is none."""
+    for _, event in states.events_since(session, rollback, rollback + 1):
+        if isinstance(event, ev.SessionRolledBack):
+            return event.lasting
+    return ()
 
 
 def _of_others(session: UUID, start: int, stop: int) -> int:

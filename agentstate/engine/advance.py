@@ -14,6 +14,7 @@ import msgspec
 
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in, may_begin, pending
+from agentstate.engine.state.compensation import has_its_turn
 from agentstate.engine.state.session import expires_at
 from agentstate.engine.timers import next_due
 
@@ -80,7 +81,7 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
         yield from (RunCall(call.id, again=True) for call in lost)
         return
     for call in calls_in(state, CallStatus.READY):
-        if call.retry_at <= at and may_begin(state, call):
+        if call.retry_at <= at and may_begin(state, call) and has_its_turn(state, call):
             yield RunCall(call.id, again=False)
     for key in state.plans.ready if not state.taken_by else ():
         yield RunCall(key, again=False)
@@ -98,7 +99,7 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
     timed = next_due(state.timers)
     if timed and timed <= at:
         return RingTimer()
-    ready = calls_in(state, CallStatus.READY)
+    ready = [call for call in calls_in(state, CallStatus.READY) if has_its_turn(state, call)]
     if ready:
         return Nothing("retry", _first(state, min(call.retry_at for call in ready)))
     if state.asking or state.memory.wanted is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
 from sessions.commands.claims import claim, keep, release
+from sessions.commands.compensation import compensate
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import HoldIsOver, RequestExpired, decide, undo
@@ -44,6 +45,7 @@ __all__ = [
     "change_goals",
     "change_state",
     "claim",
+    "compensate",
     "decide",
     "edit_plan",
     "end",

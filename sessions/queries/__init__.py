@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sessions.queries.changes import ConflictLine, StateLine, conflicts, state_line
+from sessions.queries.compensation import Undoable, UndoableLine, undoable_of
 from sessions.queries.counts import WallCounts, wall_counts
 from sessions.queries.data import DataLine, DataLines, data_of
 from sessions.queries.entry_lines import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
@@ -59,6 +60,8 @@ __all__ = [
     "StateDifference",
     "StateLine",
     "StuckCall",
+    "Undoable",
+    "UndoableLine",
     "VersionsLine",
     "WallCounts",
     "check_plan",
@@ -91,6 +94,7 @@ __all__ = [
     "stuck_calls",
     "stuck_sessions",
     "teams_to_open_in",
+    "undoable_of",
     "versions_of",
     "visible_requests",
     "visible_sessions",

@@ -72,6 +72,48 @@ def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     }
 
 
+_BALANCE = _object({"minor": {"type": "integer"}, "currency": {"type": "string"}})
+_PERSON = _object(
+    {
+        "name": {"type": "string"},
+        "number": {"type": "string"},
+        "accounts": {
+            "type": "array",
+            "items": _object(
+                {
+                    "id": _ACCOUNT,
+                    "kind": {"type": "string"},
+                    "last4": {"type": "string"},
+                    "balance": _BALANCE,
+                }
+            ),
+        },
+        "interactions": {
+            "type": "array",
+            "items": _object({"at": {"type": "string"}, "summary": {"type": "string"}}),
+        },
+    }
+)
+_BOOKED = _object(
+    {
+        "receipt": {"type": "string"},
+        "from_account": _ACCOUNT,
+        "to_account": _ACCOUNT,
+        "amount": _MONEY,
+        "from_balance": _BALANCE,
+        "to_balance": _BALANCE,
+    }
+)
+_CLEARED = _object(
+    {
+        "allowed": {"type": "boolean"},
+        "reason": {"type": "string"},
+        "reference": {"type": "string"},
+        "amount": {"anyOf": [_MONEY, {"type": "null"}]},
+    }
+)
+
+
 def preview_load(arguments: Arguments, state: dict[str, Any]) -> str:
     """What load_customer will do, in plain words."""
     return f"Read the accounts and the last {CONTACTS} contacts of customer {arguments['customer']}"
@@ -97,6 +139,7 @@ def preview_transfer(arguments: Arguments, state: dict[str, Any]) -> str:
     description="Read the customer's name, number, accounts with balances, and the last five contacts.",
     effect="pure",
     arguments=_object({"customer": _CUSTOMER}),
+    result=_PERSON,
     preview=preview_load,
     entities=(_ACCOUNTS, _CONTACTS),
 )
@@ -164,6 +207,7 @@ answered_by_model(
     arguments=_object(
         {"customer": _CUSTOMER, "purpose": {"type": "string", "minLength": 1, "maxLength": 200}}, amount=_MONEY
     ),
+    result=_CLEARED,
     preview=preview_authorize,
     entities=(_CHECKED,),
     compensation="Nothing to undo: the service was only asked.",
@@ -195,6 +239,7 @@ def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
     arguments=_object(
         {"from_account": _ACCOUNT, "to_account": _ACCOUNT, "amount": _MONEY}, new_payee={"type": "boolean"}
     ),
+    result=_BOOKED,
     preview=preview_transfer,
     entities=(_TRANSFERRED,),
     compensation="Move the same amount back with a new transfer, if the customer wants it.",

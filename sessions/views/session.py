@@ -37,6 +37,7 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "call.doubted",
     "call.intervened",
     "session.retried",
+    "compensation.ordered",
     "session.expired",
     "session.reopened",
     "checkpoint.named",

@@ -36,6 +36,7 @@ OUTCOMES = {"done": "Done", "failed": "Failed", "unknown": "Begun, result not kn
 DONE = {
     "name": "The point has its name.",
     "rollback": "It was put back. The agent goes on from there.",
+    "compensate": "It is being undone, the newest first. What policy asks for waits for a decision.",
     "fork": "This is the fork. The customer notices nothing.",
     "promote": "It speaks to the customer now.",
     "vote": "Your vote counts.",
@@ -84,6 +85,7 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
         "versions": found,
         "points": [(point, WHY[point.why]) for point in found.checkpoints],
         "contested": [_contest(each) for each in contested],
+        "undoable": queries.undoable_of(request.user, session_id),
         "names": display_names(actors | {each.by for each in contested}),
         "key": str(new_id()),
         **_asked(request, session_id, found),
@@ -141,6 +143,15 @@ def _roll_back(request: HttpRequest, session: UUID, post: QueryDict) -> Committe
     return commands.roll_back(request.user, session, to, seen=seen, reason=reason, key=post.get("key", ""))
 
 
+def _compensate(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
+    rollback, calls = _number(post.get("rollback", "")), post.getlist("call")
+    if not calls:
+        raise Invalid("choose what to undo", field="call")
+    return commands.compensate(
+        request.user, session, rollback, calls, reason=post.get("reason", ""), key=post.get("key", "")
+    )
+
+
 def _fork(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
     seq = _number(post.get("seq", "")) or _after(post) or -1
     return commands.fork(request.user, session, seq=seq, reason=post.get("reason", ""), key=post.get("key", ""))
@@ -170,6 +181,7 @@ def _settle(request: HttpRequest, session: UUID, post: QueryDict) -> Committed:
 _CHANGES: Mapping[str, Callable[[HttpRequest, UUID, QueryDict], Committed]] = {
     "name": _name,
     "rollback": _roll_back,
+    "compensate": _compensate,
     "fork": _fork,
     "promote": _promote,
     "vote": _vote,

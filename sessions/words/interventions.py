@@ -24,7 +24,13 @@ def _intervened(data: Data, tool: str) -> Sentence:
     return Sentence(f"{tool} {SETTLED[data['how']]}, a person says", about, "p")
 
 
+def _ordered(data: Data, tool: str) -> Sentence:
+    number = len(data["calls"])
+    return Sentence(f"{number} effect{'s' if number != 1 else ''} to be undone, the newest first", data["reason"], "p")
+
+
 TELL: dict[str, Tell] = {
+    "compensation.ordered": _ordered,
     "call.doubted": lambda data, tool: Sentence(f"{tool}: nobody knows whether it happened", data["reason"], "r"),
     "call.intervened": _intervened,
     "session.retried": lambda data, tool: Sentence("A person had it tried again", data["reason"], "p"),

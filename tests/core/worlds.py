@@ -108,6 +108,10 @@ class World:
         """The world after `call` was begun and returned `result`."""
         return self.after(core.Begin(call.id), core.Return(call.id, call.attempt + 1, result))
 
+    def ran_last(self, result: Any) -> World:
+        """The world after the call that was proposed last was begun and returned `result`."""
+        return self.ran(list(self.state.calls.values())[-1], result)
+
     def with_rules(self, *rules: pol.Rule) -> World:
         """The same session under another policy."""
         return replace(self, policy=pol.Policy("other", 2, rules))

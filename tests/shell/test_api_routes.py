@@ -30,6 +30,8 @@ OPERATIONS = [
     ("POST", "/audit/grants"),
     ("DELETE", "/audit/grants/{grant}"),
     ("GET", "/stuck"),
+    ("GET", "/sessions/{session}/compensation"),
+    ("POST", "/sessions/{session}/compensation"),
     ("GET", "/sessions/{session}/interventions"),
     ("POST", "/sessions/{session}/interventions"),
     ("POST", "/sessions/{session}/retry"),

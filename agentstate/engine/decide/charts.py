@@ -51,9 +51,11 @@ class UnknownSignal(Invalid):
 
 
 def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
-    """The refusal of a call whose tool may not be called where the chart stands."""
+    """The refusal of a call whose tool may not be called where the chart stands. What a person orders to be undone is no
+    step of the chart.
+    """
     tools = state.chart.tools
-    if tools is None or not state.chart.moves or call.tool in tools or call.tool in PLANNERS:
+    if call.undoes >= 0 or tools is None or not state.chart.moves or call.tool in tools or call.tool in PLANNERS:
         return None
     assert state.chart.inside is not None
     here = ", ".join(state.chart.inside.configuration)

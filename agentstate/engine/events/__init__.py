@@ -37,6 +37,7 @@ from agentstate.engine.events.changes import (
     Write,
 )
 from agentstate.engine.events.charts import ChartMoved, Shift
+from agentstate.engine.events.compensation import CompensationOrdered, Undoing
 from agentstate.engine.events.data import DataAdded
 from agentstate.engine.events.goals import GoalSource, GoalsSet
 from agentstate.engine.events.grants import GrantGiven, GrantRevoked
@@ -87,6 +88,7 @@ from agentstate.engine.events.session import (
     SessionReopened,
     SessionResumed,
     SessionSealed,
+    SnapshotRecorded,
     Span,
 )
 from agentstate.engine.events.supervision import Asked as PersonAsked
@@ -156,6 +158,7 @@ AnyEvent = (
     | CallDoubted
     | CallIntervened
     | SessionRetried
+    | CompensationOrdered
     | ItemPinned
     | ItemUnpinned
     | ItemRated
@@ -181,6 +184,7 @@ AnyEvent = (
     | SessionReopened
     | PayloadPruned
     | SessionSealed
+    | SnapshotRecorded
     | TalkDeclared
     | TopicOpened
     | TopicSwitched
@@ -254,6 +258,7 @@ __all__ = [
     "ChartMoved",
     "CheckpointNamed",
     "CircleNoticed",
+    "CompensationOrdered",
     "ConflictEnded",
     "ConflictOpened",
     "DataAdded",
@@ -325,6 +330,7 @@ __all__ = [
     "SessionTakenOver",
     "Shift",
     "Shown",
+    "SnapshotRecorded",
     "Span",
     "StateChanged",
     "StateMigrated",
@@ -347,6 +353,7 @@ __all__ = [
     "TopicResumed",
     "TopicSwitched",
     "TriggerFired",
+    "Undoing",
     "UserAdapted",
     "ValueProposed",
     "ValueProved",

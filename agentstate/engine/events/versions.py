@@ -36,6 +36,8 @@ class Lasting(msgspec.Struct, frozen=True):
     arguments: Arguments
     what: str = ""
     compensation: str = ""
+    undo_tool: str = ""  # whose call with the arguments `undo` undoes it; empty: no call does
+    undo: Arguments | None = None
 
 
 class SessionRolledBack(Event, frozen=True, tag="session.rolled_back"):

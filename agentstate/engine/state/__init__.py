@@ -18,6 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.state import (
     calls,
+    compensation,
     conversation,
     goals,
     grants,
@@ -85,6 +86,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.SessionExpired: conversation.session_expired,
     ev.SessionReopened: conversation.session_reopened,
     ev.PayloadPruned: conversation.payload_pruned,
+    ev.SnapshotRecorded: conversation.snapshot_recorded,
     ev.SessionSealed: conversation.session_sealed,
     ev.TalkDeclared: talks.talk_declared,
     ev.TopicOpened: talks.topic_opened,
@@ -137,6 +139,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ToolFailed: calls.tool_failed,
     ev.CallDoubted: interventions.call_doubted,
     ev.CallIntervened: interventions.call_intervened,
+    ev.CompensationOrdered: compensation.compensation_ordered,
     ev.SessionRetried: interventions.session_retried,
     ev.ApprovalRequested: requests.approval_requested,
     ev.DecisionMade: requests.decision_made,

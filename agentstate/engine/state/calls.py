@@ -120,8 +120,12 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
     """The model learns what became of its call, and owes an answer."""
     if is_told_later(state.plans, call_id):
         return state
-    text = _json.encode(answer).decode()
     call = state.calls[call_id]
+    if call.undoes >= 0:  # no model proposed it
+        text = _json.encode({"undone" if answer["status"] == "ok" else "not_undone": call.tool, **answer}).decode()
+        item = Item(seq=state.seq, role="note", text=text, by=call.tool)
+        return replace(state, items=added(state.items, item), owes=not state.ended)
+    text = _json.encode(answer).decode()
     item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id)
     loop = marked(state.loop, mark_of(call.tool, call.arguments, text))
     return replace(state, items=added(state.items, item), owes=not state.ended, loop=loop)

@@ -48,6 +48,8 @@ class Call(msgspec.Struct, frozen=True):
     delegate: str = ""  # the session that does it
     kid: str = ""  # key of its data subject; empty: the session's customer
     activity: str = ""  # the function that executes it, when not the tool's own
+    undoes: int = -1  # the entry of the effect that it undoes
+    behind: str = ""  # the call that must have ended before it begins
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
 
 

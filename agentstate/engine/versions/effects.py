@@ -25,6 +25,8 @@ class Declared(msgspec.Struct, frozen=True):
     effect: str
     preview: Callable[[dict[str, Any], dict[str, Any]], str]
     compensation: str = ""
+    undone_by: str = ""  # the tool whose call undoes it, where one does
+    undo: Callable[[dict[str, Any], Any], dict[str, Any] | None] | None = None  # its arguments
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -46,7 +48,7 @@ def since(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]], tools:
         elif isinstance(event, ev.ToolIntended):
             found[event.call] = ev.Lasting(seq, event.call, event.tool, "unknown", event.arguments)
         elif isinstance(event, ev.ToolReturned | ev.ToolFailed) and event.call in found:
-            found[event.call] = _ended(found[event.call], event)
+            found[event.call] = _undoable(_ended(found[event.call], event), event, tools)
         elif isinstance(event, ev.CallIntervened) and event.call in found and event.how in _SAID:
             found[event.call] = msgspec.structs.replace(found[event.call], outcome=_SAID[event.how])
     effects = [_told(each, older, said, tools) for each in found.values() if _lasts(each, tools)]
@@ -55,6 +57,20 @@ def since(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]], tools:
 
 def _ended(effect: ev.Lasting, event: ev.ToolReturned | ev.ToolFailed) -> ev.Lasting:
     return msgspec.structs.replace(effect, outcome="done" if isinstance(event, ev.ToolReturned) else "failed")
+
+
+def _undoable(effect: ev.Lasting, event: ev.ToolReturned | ev.ToolFailed, tools: Mapping[str, Declared]) -> ev.Lasting:
+    """With the call that would undo it, where its tool declares one and can say which."""
+    tool = tools.get(effect.tool)
+    if tool is None or tool.undo is None or not isinstance(event, ev.ToolReturned):
+        return effect
+    try:
+        arguments = tool.undo(effect.arguments, event.result)
+    except Exception:  # what cannot say how it is undone is not undone by a call
+        arguments = None
+    if arguments is None:
+        return effect
+    return msgspec.structs.replace(effect, undo_tool=tool.undone_by, undo=arguments)
 
 
 def _lasts(effect: ev.Lasting, tools: Mapping[str, Declared]) -> bool:

@@ -16,6 +16,7 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.commands.compensation import Compensate
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
@@ -33,7 +34,7 @@ from agentstate.engine.decide.commands.plans import (
 from agentstate.engine.decide.commands.proving import Prove
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.commands.schema import Migrate, Prune
-from agentstate.engine.decide.commands.sealing import EraseCustomer, PrunePayloads, Seal
+from agentstate.engine.decide.commands.sealing import EraseCustomer, PruneHistory, PrunePayloads, Seal
 from agentstate.engine.decide.commands.session import Cancel, End, ExpireSession, Open, Pause, Resume, Say
 from agentstate.engine.decide.commands.supervision import (
     AskForPerson,
@@ -67,6 +68,7 @@ __all__ = [
     "ChangeState",
     "Claim",
     "Command",
+    "Compensate",
     "CorrectReference",
     "Decide",
     "Delegated",
@@ -101,6 +103,7 @@ __all__ = [
     "ProposePlan",
     "Prove",
     "Prune",
+    "PruneHistory",
     "PrunePayloads",
     "Rate",
     "Release",

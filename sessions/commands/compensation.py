@@ -1,0 +1,26 @@
+"""Undoing what a rollback left standing outside, by calls that are judged as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from agentstate.engine import decide as core
+from agentstate.people.permissions import Permission
+from sessions import versions
+from sessions.commands.person import Person, author_of, must_may
+from sessions.commit import Committed, person_command
+
+
+def compensate(
+    user: Person, session: UUID, rollback: int, calls: Sequence[str] = (), *, reason: str, key: str = ""
+) -> Committed:
+    """Order that the effects of `calls` (none: of all that can be) be undone, which the rollback in entry `rollback`
+    had left standing. Raises UnknownSession, PermissionDenied, SessionOver, NotFound, NothingToUndo, TooMuchToUndo,
+    Invalid.
+    """
+    must_may(user, session, Permission.CHANGE_STATE)
+    author = author_of(user, key)
+    lasting = versions.lasting_at(session, rollback)
+    command = core.Compensate(rollback, tuple(calls), author.actor, reason, lasting)
+    return person_command(session, command, author, still=lambda: must_may(user, session, Permission.CHANGE_STATE))
