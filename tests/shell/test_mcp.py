@@ -13,9 +13,12 @@ import httpx
 import pytest
 
 from agentstate.clock import now
+from agentstate.errors import Refused
 from agentstate.people.permissions import PermissionDenied
 from agentstate.stack.ports import any_free
 from audit import ledger, staff
+from sessions import commands as session_commands
+from sessions import queries
 from sessions.agents import registry as agents
 from sessions.agents.model import ProposedCall
 from sessions.agents.registry import Agent
@@ -27,7 +30,7 @@ from sessions.tools.registry import ToolContext, ToolFailed
 from sessions.tools.tables import OfferedTool
 from tests import cast
 from tests.shell import side_by_side_world
-from tests.shell.bank_world import events, kinds, opened, say, state
+from tests.shell.bank_world import events, kinds, opened, say, state, work
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 CONTEXT = ToolContext("s-1", "c-1", "c-1.0", "C-1001", 1)
@@ -63,7 +66,7 @@ class Crm:
             "name": "crm",
             "command": [sys.executable, str(SERVER)],
             "environment": {"MODE": str(self.mode), "SEEN": str(self.seen)},
-            "timeout": 6.0,
+            "timeout": 30.0,
             "tools": known,
             **changed,
         }
@@ -171,9 +174,9 @@ CONTAINED = {"huge": "too_large", "slow": "too_slow", "dies": "no_connection", "
 
 @pytest.mark.django_db(transaction=True)
 def test_a_hostile_server_fails_its_call_by_name(crm):
-    crm.describe(timeout=3.0)
     crm.accept("lookup")
     for mode, code in CONTAINED.items():
+        crm.describe(timeout=5.0 if mode == "slow" else 30.0)
         crm.mode.write_text(mode)
         assert failure().code == code, mode
 
@@ -217,7 +220,7 @@ def test_no_process_is_left_whatever_became_of_the_call(crm):
     crm.describe()
     for mode in ("plain", "slow", "dies", "huge"):
         try:
-            talked(crm, mode, timeout=2.0)
+            talked(crm, mode, timeout=10.0 if mode == "slow" else 30.0)
         except refusals.NotReached:
             assert mode != "plain"
     pids = {each["pid"] for each in crm.calls}
@@ -310,3 +313,50 @@ def test_what_was_accepted_and_by_whom_is_in_the_staff_log(crm):
     log = staff.log_of(cast.adam().tenant_id, now())
     kinds_there = [ledger.parse_envelope(row.envelope).kind for row in ledger.read_rows(log)]
     assert kinds_there.count("tool.accepted") == 1
+
+
+def waiting_call(crm) -> tuple:
+    """A session whose call of `remove` waits for a person: its id and that of the request."""
+    crm.accept("remove")
+    session = opened(agent="curious")
+    side_by_side_world.model.answers = [(ProposedCall("a", "crm__remove", {"number": "7"}),)]
+    say(session, "Remove me.")
+    (request,) = [line.id for line in queries.requests(cast.alice()) if line.session == session]
+    return session, request
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_of_a_server_is_open_while_a_person_thinks(crm):
+    """So its time limit cannot count theirs."""
+    session, request = waiting_call(crm)
+    assert crm.calls == []
+    assert not [each for each in Path("/proc/self/task").glob("*/children") if _speaks_mcp(each)]
+    approve(request)
+    assert [each["tool"] for each in crm.calls] == ["remove"]
+    assert events(session, "tool.returned")[0]["result"]["text"] == "remove of 7"
+
+
+def _speaks_mcp(children: Path) -> bool:
+    lines = [Path(f"/proc/{pid}/cmdline") for pid in children.read_text().split()]
+    return any(SERVER.name in line.read_text() for line in lines if line.exists())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_approval_of_one_version_lets_no_other_run(crm):
+    """The server changes the tool while a person thinks: their yes is refused, and once an admin has accepted the new
+    version it leads to another question, not to a call.
+    """
+    session, request = waiting_call(crm)
+    crm.mode.write_text("changed-remove")
+    commands.look(cast.adam(), "crm")
+    with pytest.raises(Refused, match="is not registered any more"):
+        approve(request)
+    crm.accept("remove")
+    approve(request)
+    assert crm.calls == []
+    assert [each["tool_version"] for each in events(session, "approval.requested")] == [1, 2]
+
+
+def approve(request) -> None:
+    session_commands.decide(cast.alice(), request, "approve")
+    work()
