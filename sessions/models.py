@@ -299,6 +299,19 @@ class SnapshotPart(models.Model):
         constraints: ClassVar = [models.UniqueConstraint(fields=["session", "number"], name="snapshot_part_number")]
 
 
+class RecordedState(models.Model):
+    """A folded state that stands for the entries before it, whose payloads are deleted. No cache: the session's entry
+    `snapshot.recorded` holds the digest of `sealed`. `sessions.pruning` writes it.
+    """
+
+    pk = models.CompositePrimaryKey("session", "upto")
+    session = models.UUIDField()
+    upto = models.BigIntegerField()  # so many entries
+    entry = models.BigIntegerField()  # the seq of the entry that says so
+    form = models.CharField(max_length=16)  # of the state when it was recorded
+    sealed = models.BinaryField()
+
+
 class Outbox(models.Model):
     """One commit that must be announced. The sweeper announces what the committing process could not, then deletes."""
 

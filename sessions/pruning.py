@@ -1,7 +1,11 @@
-"""Pruning: deleting the payloads of closed sessions whose retention term is over, with a tombstone in the log.
+"""Pruning: deleting payloads whose retention term is over, with a tombstone in the log.
 
-The entry comes first, the deletion after it, and the row's card goes last: a session that still has its card is not
-finished, so whoever was killed anywhere is followed by the next run. What is under a legal hold waits.
+A closed session loses all of them. The entry comes first, the deletion after it, and the row's card goes last: a
+session that still has its card is not finished, so whoever was killed anywhere is followed by the next run.
+
+A session that goes on loses the oldest, once a day at most: the state after them is recorded (`sessions.recorded`), in
+the same commit as the tombstone, and stands for them. Whoever was killed is followed by a run that finds the oldest
+payload still there. What is under a legal hold waits, and a session that holds data of others is left out.
 """
 
 from __future__ import annotations
@@ -10,22 +14,24 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import islice
 from uuid import UUID
 
 import msgspec
 
 from agentstate.clock import now
-from agentstate.engine.decide import PrunePayloads
+from agentstate.engine.decide import PruneHistory, PrunePayloads
 from agentstate.engine.instants import stamp
 from agentstate.errors import Refused
 from audit import erasure, keys, ledger, retention, staff
-from sessions import states
+from sessions import recorded, states
 from sessions.commit import Author, person_command
-from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
+from sessions.models import AgentSession, ApprovalRequest, RecordedState, Snapshot, SnapshotPart
 from sessions.runtime import crash
 
 log = logging.getLogger(__name__)
 PRUNED = "payload.pruned"
+PAGE = 500  # sessions that are looked at together
 
 
 class Held(Refused):
@@ -35,7 +41,9 @@ class Held(Refused):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """A closed session whose term is over. `held`: a legal hold keeps it."""
+    """A session with a term that is over: of all its payloads when it is closed, else of those of its first `upto`
+    entries. `held`: a legal hold keeps it; `others`: that it holds data of other data subjects does.
+    """
 
     session: UUID
     tenant: UUID
@@ -43,18 +51,28 @@ class Due(msgspec.Struct, frozen=True):
     agent: str
     channel: str
     retention: str
-    ended_at: datetime
+    ended_at: datetime | None
     due_at: datetime
     payloads: int
     held: bool
+    upto: int = 0
+    others: bool = False
+
+    @property
+    def goes(self) -> bool:
+        """Whether the next run prunes it."""
+        return not self.held and not self.others
 
 
 def due(tenant: UUID, limit: int = 1_000) -> list[Due]:
-    """The closed sessions whose payloads the rules would have deleted by now, those that ended first in front."""
-    return list(_due(tenant, limit))
+    """The sessions with payloads that the rules would have deleted by now: the closed ones, those that ended first in
+    front, then those that go on.
+    """
+    closed = list(_closed_due(tenant, limit))
+    return closed + list(islice(_live_due(tenant), limit - len(closed)))
 
 
-def _due(tenant: UUID, limit: int) -> Iterator[Due]:
+def _closed_due(tenant: UUID, limit: int) -> Iterator[Due]:
     in_force = retention.schedule(tenant)
     if not in_force.rules:
         return
@@ -73,6 +91,61 @@ def _due(tenant: UUID, limit: int) -> Iterator[Due]:
             return
 
 
+# The sessions that go on, each with the envelope of its oldest entry that has a payload; the two that pruning itself
+# wrote do not count, or a session at rest would be pruned of them again and again.
+_LIVE = """SELECT s.id, s.team_id, s.agent, s.channel, oldest.seq, oldest.envelope, h.size,
+  (SELECT count(*) FROM audit_keyedlog k WHERE k.log = s.id) > 1
+  FROM agent_sessions_agentsession s JOIN audit_head h ON h.log = s.id AND NOT h.sealed,
+  LATERAL (SELECT e.seq, e.envelope FROM audit_payload p JOIN audit_entry e USING (log, seq)
+    WHERE p.log = s.id AND NOT position(%(recorded)s IN e.envelope) > 0 AND NOT position(%(pruned)s IN e.envelope) > 0
+    ORDER BY p.seq LIMIT 1) AS oldest
+  WHERE s.tenant_id = %(tenant)s AND s.ended_at IS NULL AND s.opened_at < %(before)s AND s.id > %(after)s
+  ORDER BY s.id LIMIT %(page)s"""
+
+
+def _live_due(tenant: UUID) -> Iterator[Due]:
+    in_force = retention.schedule(tenant)
+    if not in_force.rules:
+        return
+    before, after = _cutoff(min((each.days for each in in_force.classes), default=0)), UUID(int=0)
+    own = {"recorded": _said(recorded.KIND), "pruned": _said(PRUNED)}
+    while rows := ledger.run(_LIVE, {**own, "tenant": tenant, "before": before, "after": after, "page": PAGE}):
+        for session, team, agent, channel, oldest, envelope, size, others in rows:
+            after = session
+            term = in_force.of(team, agent, channel)
+            if term is None or _at(bytes(envelope)) >= stamp(_cutoff(term.days)):
+                continue
+            upto = _older(session, stamp(_cutoff(term.days)), oldest, size)
+            due_at = datetime.fromisoformat(_at(bytes(envelope))) + timedelta(days=term.days)
+            _, held = _facts(session)
+            yield Due(session, tenant, team, agent, channel, term.name, None, due_at, upto - oldest, held, upto, others)
+
+
+def _said(kind: str) -> bytes:
+    return f'"kind":"{kind}"'.encode()
+
+
+def _cutoff(days: int) -> datetime:
+    """What was written before this midnight (UTC) is over its term: so one session is due once a day at most."""
+    return (now() - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _at(envelope: bytes) -> str:
+    return ledger.parse_envelope(envelope).at
+
+
+def _older(session: UUID, cutoff: str, known: int, size: int) -> int:
+    """How many entries were written before `cutoff`; entry `known` was. Times only grow along a log, but for a clock
+    that was set back: then some stay a day longer.
+    """
+    low, high = known + 1, size
+    while low < high:
+        middle = (low + high) // 2
+        (row,) = ledger.read_rows(session, middle, middle + 1)
+        low, high = (middle + 1, high) if _at(row.envelope) < cutoff else (low, middle)
+    return low
+
+
 # The kids of a session's entries: its customer's, and those of instances with a data subject of their own.
 _HELD = """SELECT 1 FROM audit_legalhold h WHERE h.lifted_at IS NULL AND (h.until IS NULL OR h.until > now())
   AND (h.log = %(h_log)s OR h.log IS NULL AND h.kid IN
@@ -88,7 +161,7 @@ def prune_due(tenant: UUID) -> int:
     """Prune what is due and not held. Gives how many sessions; one that is broken does not hold up the others."""
     done: dict[str, int] = {}
     for each in due(tenant):
-        if not each.held and _went_well(each):
+        if each.goes and _went_well(each):
             done[each.retention] = done.get(each.retention, 0) + 1
     if done:
         staff.record(tenant, now(), "retention.pruned", ledger.SYSTEM, "", {"sessions": done})
@@ -97,7 +170,7 @@ def prune_due(tenant: UUID) -> int:
 
 def _went_well(each: Due) -> bool:
     try:
-        pruned(each)
+        pruned_history(each) if each.upto else pruned(each)
     except Held:
         return False
     except Exception as error:
@@ -120,6 +193,32 @@ def pruned(each: Due) -> None:
         _forget(each.session)
 
 
+def pruned_history(each: Due) -> None:
+    """Prune the oldest entries of a session that goes on. Raises Held, and what `states.as_of` and `decide` refuse."""
+    session = each.session
+    if recorded.upto(session) < each.upto:
+        state = states.as_of(session, each.upto)
+        kept = recorded.sealed(session, states.load(session).place.kid, state)
+        command = PruneHistory(each.upto, kept.digest, kept.form, each.retention, stamp(each.due_at))
+        guard = ledger.Fragment(f"SELECT 1 WHERE NOT EXISTS ({_HELD})", {"h_log": session})
+        person_command(session, command, Author(ledger.SYSTEM), guard=guard, refused=Held(), also=[kept.row()])
+    crash.point("after_pruning_entry")
+    _history_gone(session, recorded.upto(session))
+
+
+def _history_gone(session: UUID, upto: int) -> None:
+    """What stands for the first `upto` entries is on record: they go, and what was derived from them alone."""
+    kept = recorded.newest(session, states.load(session).place.kid, upto)
+    if kept is None:
+        raise recorded.Lost(str(session))
+    over = ApprovalRequest.objects.filter(session=session, asked_seq__lt=upto)
+    over.exclude(pk__in=[UUID(key) for key in kept.requests]).update(card=b"")
+    Snapshot.objects.filter(pk=session, seq__lt=upto).delete()
+    erasure.delete_range(session, 0, upto - 1)
+    crash.point("after_pruning")
+    recorded.forget_before(session, upto)
+
+
 def _tombstone_of(session: UUID) -> int | None:
     """The seq of the session's first `payload.pruned`."""
     rows = ledger.run(
@@ -132,6 +231,7 @@ def _tombstone_of(session: UUID) -> int | None:
 
 def _forget(session: UUID) -> None:
     Snapshot.objects.filter(pk=session).delete()
+    RecordedState.objects.filter(session=session).delete()
     SnapshotPart.objects.filter(session=session).delete()
     ApprovalRequest.objects.filter(session=session).update(card=b"")
     AgentSession.objects.filter(pk=session).update(card=b"", ready_at=None, lease_until=None)

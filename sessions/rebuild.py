@@ -1,7 +1,7 @@
 """Proving that projections and snapshots are the fold of the ledger, and making them so again.
 
-Everything is folded from the first entry, with no cache in between. What an erased subject leaves behind cannot be
-folded and is counted.
+Everything is folded from the first entry, with no cache in between; where a history was pruned, from the state that was
+recorded to stand for it. What an erased subject leaves behind cannot be folded and is counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.state import Request, SessionState, to_snapshot
 from agentstate.engine.state.snapshot import form
 from audit import keys, ledger
-from sessions import projections, states
+from sessions import projections, recorded, states
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
 from sessions.projections import Place
 
@@ -37,13 +37,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 class Folded(msgspec.Struct, frozen=True):
     """A session folded anew: its place, its state, its requests as of their last change, the snapshot bytes at one
-    seq.
+    seq. `begun`: from how many entries on; a request that changed before that has no card here.
     """
 
     place: Place
     state: SessionState
-    requests: dict[str, tuple[Request, projections.RequestCard]]
+    requests: dict[str, tuple[Request, projections.RequestCard | None]]
     at_snapshot: bytes | None
+    begun: int = 0
 
 
 class Unfoldable(Exception):
@@ -65,12 +66,15 @@ _OPENED = ev.SessionOpened.__struct_config__.tag
 
 def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     """Fold one session from its first entry. Raises Unfoldable naming the entry, or keys.Erased."""
-    state, kid = SessionState(), _own_key(head)
-    requests: dict[str, tuple[Request, projections.RequestCard]] = {}
-    at_snapshot = None
+    kid = _own_key(head)
+    state = start = _beginning(head, kid)
+    requests: dict[str, tuple[Request, projections.RequestCard | None]] = {
+        key: (request, None) for key, request in start.requests.items()
+    }
+    at_snapshot = to_snapshot(start) if start.seq == snapshot_seq else None
     commit: list[ev.AnyEvent] = []  # the events of one command so far: its rows are made of the state after all of them
     command = ""
-    for envelope, event, state in _folding(head, kid):
+    for envelope, event, state in _folding(head, kid, start):
         commit = [*commit, *event] if envelope.cmd == command else [*event]
         command = envelope.cmd
         for request in projections.changed_requests(state, commit):
@@ -81,7 +85,19 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
         raise Unfoldable(f"the head says {head.size} entries, {state.seq} were found")
     place = Place(head.log, head.tenant, UUID(state.opened.team), kid)
     requests = {key: found for key, found in requests.items() if found[0].kid not in state.plans.erased}
-    return Folded(place, state, requests, at_snapshot)
+    return Folded(place, state, requests, at_snapshot, start.seq)
+
+
+def _beginning(head: ledger.Head, kid: UUID) -> SessionState:
+    """The recorded state, where payloads before it are gone; else the state before the first entry. Raises Unfoldable,
+    keys.Erased.
+    """
+    try:
+        kept = recorded.newest(head.log, kid, head.size)
+    except recorded.Lost as error:
+        raise Unfoldable(str(error)) from error
+    whole = kept is None or all(row.ciphertext is not None for row in ledger.read_rows(head.log, 0, kept.seq))
+    return SessionState() if kept is None or whole else kept
 
 
 def _own_key(head: ledger.Head) -> UUID:
@@ -91,9 +107,13 @@ def _own_key(head: ledger.Head) -> UUID:
     raise Unfoldable(f"the head says {head.size} entries, 0 were found")
 
 
-def _folding(head: ledger.Head, own: UUID) -> Iterator[tuple[ledger.Envelope, tuple[ev.AnyEvent, ...], SessionState]]:
-    """Each entry with its event, if its data subject was not erased, and the state after it. Raises as `fold`."""
-    state, rows = SessionState(), ledger.open_living(ledger.read_rows(head.log, 0, head.size), own)
+def _folding(
+    head: ledger.Head, own: UUID, state: SessionState
+) -> Iterator[tuple[ledger.Envelope, tuple[ev.AnyEvent, ...], SessionState]]:
+    """Each entry behind `state` with its event, if its data subject was not erased, and the state after it. Raises as
+    `fold`.
+    """
+    rows = ledger.open_living(ledger.read_rows(head.log, state.seq, head.size), own)
     while True:
         try:
             found = next(rows, None)
@@ -151,6 +171,7 @@ def _differences(session: UUID) -> Iterator[Difference]:
         yield from _compare(session, "session", _columns(row, want))
         yield from _compare_card(row, folded)
     yield from _compare_requests(folded)
+    yield from _compare_recorded(folded)
     if snapshot is not None:
         yield from _compare_snapshot(snapshot, folded)
 
@@ -203,13 +224,22 @@ def _compare_requests(folded: Folded) -> Iterator[Difference]:
     for missing in folded.requests.keys() - rows.keys():
         yield Difference(session, f"request {missing}", "no row", "a row")
     for surplus in rows.keys() - folded.requests.keys():
-        yield Difference(session, f"request {surplus}", "a row", "no row")
+        if rows[surplus].asked_seq >= folded.begun or rows[surplus].card:  # else its words went with its entries
+            yield Difference(session, f"request {surplus}", "a row", "no row")
     for key in folded.requests.keys() & rows.keys():
         request, card = folded.requests[key]
         columns = _columns(rows[key], _home(folded) | projections.request_row(request))
         yield from _compare(session, f"request {key}", columns)
-        if _opened(projections.open_request_card, rows[key].kid or folded.place.kid, rows[key]) != card:
+        if card and _opened(projections.open_request_card, rows[key].kid or folded.place.kid, rows[key]) != card:
             yield Difference(session, f"request {key}.card", "another text", "the fold's")
+
+
+def _compare_recorded(folded: Folded) -> Iterator[Difference]:
+    """While the entries are still there, the recorded state must be what they amount to."""
+    session = folded.place.id
+    kept = None if folded.begun else recorded.newest(session, folded.place.kid, folded.state.seq)
+    if kept is not None and to_snapshot(kept) != to_snapshot(states.fold_all(session, kept.seq)):
+        yield Difference(session, f"recorded state at {kept.seq}", "another state", "the fold's")
 
 
 def _compare_snapshot(snapshot: Snapshot, folded: Folded) -> Iterator[Difference]:
@@ -238,17 +268,25 @@ def rebuild(session: UUID) -> None:
         Snapshot.objects.filter(pk=session).delete()
         SnapshotPart.objects.filter(session=session).delete()
         erased = [UUID(kid) for kid in folded.state.plans.erased]
-        ApprovalRequest.objects.filter(session=session).exclude(kid__in=erased).delete()
+        stored = ApprovalRequest.objects.filter(session=session).exclude(kid__in=erased)
+        stored.exclude(asked_seq__lt=folded.begun, card=b"").delete()
         ApprovalRequest.objects.bulk_create(
             ApprovalRequest(
                 id=UUID(key),
                 session_id=session,
-                card=projections.sealed(UUID(request.kid) if request.kid else place.kid, UUID(key), request_card),
+                card=_request_card(folded, key),
                 **_home(folded),
                 **projections.request_row(request),
             )
-            for key, (request, request_card) in folded.requests.items()
+            for key, (request, _) in folded.requests.items()
         )
+
+
+def _request_card(folded: Folded, key: str) -> bytes:
+    """What the queue says of a request; where its entries are gone, in the words of the state that stands for them."""
+    request, card = folded.requests[key]
+    kid = UUID(request.kid) if request.kid else folded.place.kid
+    return projections.sealed(kid, UUID(key), card or projections.request_card(request, folded.state))
 
 
 def _fresh_fence() -> int:

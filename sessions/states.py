@@ -24,6 +24,7 @@ from agentstate.engine.state.subjects import kids
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
 from audit.blobs import Blobs
+from sessions import recorded
 from sessions.projections import Place
 
 SNAPSHOT = "agent_sessions/snapshot"
@@ -254,6 +255,19 @@ def _unsealed(
 
 
 def _caught_up(place: Place, state: SessionState, size: int) -> SessionState:
+    """The state after `size` entries, from `state`; where the entries behind that were pruned, from the recorded state
+    that stands for them. Raises keys.Erased, ledger.Pruned, recorded.Lost, Broken.
+    """
+    try:
+        return _folded(place, state, size)
+    except ledger.Pruned:
+        kept = recorded.newest(place.id, place.kid, size)
+        if kept is None or kept.seq <= state.seq:
+            raise
+        return _folded(place, kept, size)
+
+
+def _folded(place: Place, state: SessionState, size: int) -> SessionState:
     for envelope, payload in ledger.open_living(ledger.read_rows(place.id, state.seq, size), place.kid):
         state = after_entry(state, envelope, payload)
     if state.seq != size:
@@ -317,7 +331,7 @@ def events_since(session: UUID, start: int, stop: int) -> Iterator[tuple[int, ev
 
 
 def fold_all(session: UUID, size: int) -> SessionState:
-    """The state folded from the first entry, with no cache in between."""
+    """The state folded from the first entry, or of a pruned history from the recorded state; with no cache between."""
     return _caught_up(load(session).place, SessionState(), size)
 
 

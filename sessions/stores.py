@@ -23,6 +23,7 @@ from sessions.models import (
     ApprovalRequest,
     CustomerProfile,
     Disclosure,
+    RecordedState,
     Snapshot,
     SnapshotPart,
     Taught,
@@ -74,6 +75,10 @@ def _snapshots(kid: UUID) -> QuerySet[Snapshot]:
 
 def _parts(kid: UUID) -> QuerySet[SnapshotPart]:
     return SnapshotPart.objects.filter(Q(kid=kid) | Q(kid__isnull=True, session__in=own_sessions(kid)))
+
+
+def _recorded(kid: UUID) -> QuerySet[RecordedState]:
+    return RecordedState.objects.filter(session__in=own_sessions(kid))
 
 
 def _profiles(kid: UUID) -> QuerySet[CustomerProfile]:
@@ -134,6 +139,7 @@ STORES: tuple[Store, ...] = (
     Store("payloads", "Encrypted words of entries", erasure.count_payloads, erasure.delete_payloads),
     Store("snapshots", "Folded states", lambda kid: _snapshots(kid).count(), _deleted(_snapshots)),
     Store("snapshot_parts", "Folded states of instances", lambda kid: _parts(kid).count(), _deleted(_parts)),
+    Store("recorded", "States that stand for deleted entries", lambda kid: _recorded(kid).count(), _deleted(_recorded)),
     Store("sessions", "Rows of sessions with words", lambda kid: _sessions(kid).count(), _sweep_sessions),
     Store(
         "requests",

@@ -8,7 +8,7 @@ commit of the session, to bring it up again.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.profile import Declaration, Happening
 from agentstate.engine.profile.commands import Learn
 from audit import keys, ledger
-from sessions import versions
+from sessions import states, versions
 from sessions.commit import Author
 from sessions.profiles import declared as declarations
 from sessions.profiles import logs
@@ -93,11 +93,13 @@ def _happenings(
     heard = [
         row
         for row in ledger.read_rows(session, first, stop)
-        if (envelope := ledger.parse_envelope(row.envelope)).kind in wanted and envelope.kid == str(subject)
+        if row.ciphertext is not None  # what was pruned meanwhile teaches nothing
+        and (envelope := ledger.parse_envelope(row.envelope)).kind in wanted
+        and envelope.kid == str(subject)
     ]
     if heard:
-        topic = _only(ledger.open_rows(ledger.read_rows(session, 0, 1)))
-        facts = {**facts, "topic": topic.topic if isinstance(topic, ev.SessionOpened) else ""}
+        begun = states.load(session).state.opened
+        facts = {**facts, "topic": begun.topic if begun else ""}
     for envelope, payload in ledger.open_rows(heard):
         event = ev.decode(payload)
         data = msgspec.structs.asdict(event)
@@ -107,10 +109,8 @@ def _happenings(
 
 
 def _call_of(session: UUID, intent: int) -> ev.ToolIntended | None:
-    """The call that a result answers, from its intent."""
-    event = _only(ledger.open_rows(ledger.read_rows(session, intent, intent + 1))) if intent >= 0 else None
-    return event if isinstance(event, ev.ToolIntended) else None
-
-
-def _only(opened: Iterable[tuple[ledger.Envelope, bytes]]) -> ev.AnyEvent | None:
-    return next((ev.decode(payload) for _, payload in opened), None)
+    """The call that a result answers, from its intent; None where that was pruned."""
+    for row in ledger.read_rows(session, intent, intent + 1) if intent >= 0 else ():
+        if row.ciphertext is not None and isinstance(event := ev.decode(ledger.open_row(row)[1]), ev.ToolIntended):
+            return event
+    return None

@@ -18,7 +18,7 @@ from agentstate.engine.decide import Authority, UnknownRequest
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
-from sessions import access, authority, projections, states
+from sessions import access, authority, projections, recorded, states
 from sessions.access import Seen
 from sessions.models import ApprovalRequest
 from sessions.queries.paging import behind
@@ -190,10 +190,10 @@ def request_of(user: Person, request: UUID) -> tuple[RequestLine, Request, Sessi
 
 def _from_ledger(line: RequestLine) -> Request:
     """A request that the bounded state has let go of: folded again from its session's entries."""
-    state = SessionState()
-    last: Request | None = None
     own = states.load(line.session).place.kid
-    for envelope, payload in ledger.open_living(ledger.read_rows(line.session), own):
+    state = recorded.newest(line.session, own, 2**53) or SessionState()
+    last = state.requests.get(str(line.id))
+    for envelope, payload in ledger.open_living(ledger.read_rows(line.session, state.seq), own):
         state = states.after_entry(state, envelope, payload)
         last = state.requests.get(str(line.id), last)
     if last is None:

@@ -33,6 +33,9 @@ TELL: dict[str, Tell] = {
     "session.paused": lambda data, tool: Sentence("Paused", data["reason"], "p"),
     "session.resumed": lambda data, tool: Sentence("Goes on", "", "p"),
     "session.cancelled": lambda data, tool: Sentence("Stopped for good", data["reason"], "p"),
+    "snapshot.recorded": lambda data, tool: Sentence(
+        "State recorded", f"it stands for the first {data['upto']} entries"
+    ),
     "payload.pruned": lambda data, tool: Sentence("Words deleted", f"the term of {data['retention']} was over"),
     "session.sealed": lambda data, tool: Sentence("Sealed", SEALED[data["why"]], "p" if data["by"] else ""),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),

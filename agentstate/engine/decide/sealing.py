@@ -2,17 +2,20 @@
 
 The erasure of the session's customer closes a session that lives: what waits is withdrawn, what runs is given up, the
 conversation ends, and all of it is one commit with the seal.
+
+A session that never ends is pruned too: a state that was recorded stands for the entries whose payloads go.
 """
 
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PrunePayloads, Seal
-from agentstate.engine.decide.conversation import withdrawn
+from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PruneHistory, PrunePayloads, Seal
+from agentstate.engine.decide.conversation import must_live, withdrawn
 from agentstate.engine.decide.given import Given
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
-from agentstate.errors import NotFound, Refused
+from agentstate.engine.state.subjects import kids
+from agentstate.errors import Invalid, NotFound, Refused
 
 ERASED = "the data subject is erased"
 SEALED = "the session is sealed"
@@ -57,6 +60,27 @@ def payloads_pruned(command: PrunePayloads, state: SessionState, given: Given) -
     last = state.seq + len(given_up) - 1
     pruned = ev.PayloadPruned((ev.Span(0, last),), command.retention, command.due)
     return [*given_up, pruned, ev.SessionSealed("pruned", "")]
+
+
+class OthersInIt(Refused):
+    """The session holds data of other data subjects, which no state of its own may keep."""
+
+    code = "others_in_it"
+
+
+def history_pruned(command: PruneHistory, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The state that stands for the first entries, and the tombstone over them; the session goes on. Raises
+    SessionOver, OthersInIt, Invalid.
+    """
+    must_live(state)
+    if kids(state) or state.plans.erased:
+        raise OthersInIt()
+    if not 0 < command.upto <= state.seq:
+        raise Invalid(f"got {command.upto}, want 1 to {state.seq} entries", field="upto")
+    return [
+        ev.SnapshotRecorded(command.upto, command.digest, command.form),
+        ev.PayloadPruned((ev.Span(0, command.upto - 1),), command.retention, command.due),
+    ]
 
 
 def sealed_again(state: SessionState) -> list[ev.AnyEvent]:

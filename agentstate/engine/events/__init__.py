@@ -326,6 +326,7 @@ __all__ = [
     "SessionRetried",
     "SessionRolledBack",
     "SessionSealed",
+    "SnapshotRecorded",
     "SessionSuperseded",
     "SessionTakenOver",
     "Shift",

@@ -105,6 +105,17 @@ class PayloadPruned(Event, frozen=True, tag="payload.pruned"):
     v: int = 1
 
 
+class SnapshotRecorded(Event, frozen=True, tag="snapshot.recorded"):
+    """The state after the first `upto` entries is kept for good, in this `form`: `digest` is the SHA-256, in hex, of its
+    sealed bytes. It stands for those entries once their payloads are deleted.
+    """
+
+    upto: int
+    digest: str
+    form: str
+    v: int = 1
+
+
 class SessionSealed(Event, frozen=True, tag="session.sealed"):
     """Nothing follows any more. Only a tombstone may (`subject.erased`, `payload.pruned`), and seals again."""
 

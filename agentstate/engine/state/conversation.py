@@ -67,7 +67,11 @@ def session_resumed(state: SessionState, event: ev.SessionResumed, at: str) -> S
 
 
 def payload_pruned(state: SessionState, event: ev.PayloadPruned, at: str) -> SessionState:
-    return state  # who loads the session sees by its seal that its words are gone
+    return state  # who loads the session sees by its seal, or where a recorded state begins, that words are gone
+
+
+def snapshot_recorded(state: SessionState, event: ev.SnapshotRecorded, at: str) -> SessionState:
+    return state  # it says of the state what the state itself would be no better for knowing
 
 
 def session_sealed(state: SessionState, event: ev.SessionSealed, at: str) -> SessionState:

@@ -132,10 +132,12 @@ class PruningDue(serializers.Serializer[Any]):
 
     session = serializers.UUIDField()
     retention = serializers.CharField()
-    ended_at = serializers.DateTimeField()
+    ended_at = serializers.DateTimeField(allow_null=True, help_text="null: it goes on, and loses its oldest words")
+    upto = serializers.IntegerField(help_text="of so many entries, from the first; 0: of all")
     due_at = serializers.DateTimeField()
     payloads = serializers.IntegerField()
     held = serializers.BooleanField(help_text="a legal hold keeps it")
+    others = serializers.BooleanField(help_text="it goes on and holds data of other data subjects: it is left out")
 
 
 class PruningList(serializers.Serializer[Any]):

@@ -42,7 +42,7 @@ class State(APIView):
         " refused, or opens a conflict.",
         parameters=[SESSION],
         request=forms.ChangeState,
-        responses=answers(201, forms.Changed, *WRITING),
+        responses=answers(201, forms.Changed, *WRITING, 410),
     )
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.ChangeState, request)

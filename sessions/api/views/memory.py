@@ -95,7 +95,7 @@ class StepRequestOf(APIView):
         operation_id="read_step_request",
         description="The request of a step, made again from the ledger and compared with the digest recorded then.",
         parameters=[SESSION, _STEP],
-        responses=answers(200, forms.RequestOfStep, *READING, 409),
+        responses=answers(200, forms.RequestOfStep, *READING, 409, 410),
     )
     def get(self, request: Request, session: str, step: str) -> Response:
         return Response(_told(step_request(request.user, _session(session), step)))

@@ -63,7 +63,7 @@ class Rollback(APIView):
         description="Without `confirm`: what going back would do, and what it would not undo. With it: go back.",
         parameters=[SESSION],
         request=forms.Rollback,
-        responses={**answers(200, forms.Consequences, *WRITING), (201, "application/json"): shapes.Receipt},
+        responses={**answers(200, forms.Consequences, *WRITING, 410), (201, "application/json"): shapes.Receipt},
     )
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.Rollback, request)
@@ -103,7 +103,7 @@ class Fork(APIView):
         " it is promoted.",
         parameters=[SESSION],
         request=forms.ForkSession,
-        responses=answers(201, shapes.Session, *WRITING),
+        responses=answers(201, shapes.Session, *WRITING, 410),
     )
     def post(self, request: Request, session: str) -> Response:
         committed = commands.fork(request.user, _session(session), **valid(forms.ForkSession, request))
@@ -134,7 +134,7 @@ class Replay(APIView):
         description="Under another policy, or with other inputs. Nothing is run, asked or written.",
         parameters=[SESSION],
         request=forms.Replay,
-        responses=answers(200, forms.Replayed, *WRITING),
+        responses=answers(200, forms.Replayed, *WRITING, 410),
     )
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.Replay, request)
@@ -167,7 +167,7 @@ class Diff(APIView):
     @extend_schema(
         operation_id="compare_states",
         parameters=[SESSION, _FROM, _TO, _OTHER],
-        responses=answers(200, forms.Difference, *READING),
+        responses=answers(200, forms.Difference, *READING, 410),
     )
     def get(self, request: Request, session: str) -> Response:
         given = Parameters(request, "from", "to", "other")

@@ -45,9 +45,8 @@ class Command(PeopleCommand):
 
     def _dry_run(self, due: list[pruning.Due]) -> None:
         for each in due:
-            held = "  kept by a legal hold" if each.held else ""
-            self.stdout.write(
-                f"{each.session}  {each.retention}  ended {each.ended_at:%Y-%m-%d}  {each.payloads} payloads{held}"
-            )
-        going = [each for each in due if not each.held]
+            kept = "  kept by a legal hold" if each.held else "  left out: others' data in it" if each.others else ""
+            since = f"ended {each.ended_at:%Y-%m-%d}" if each.ended_at else f"goes on, its first {each.upto} entries"
+            self.stdout.write(f"{each.session}  {each.retention}  {since}  {each.payloads} payloads{kept}")
+        going = [each for each in due if each.goes]
         self.stdout.write(f"{sum(each.payloads for each in going)} payloads of {len(going)} sessions would go")

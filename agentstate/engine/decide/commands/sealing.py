@@ -1,4 +1,4 @@
-"""What brings a session to a close for good: sealing, the erasure of its customer, the pruning of its payloads."""
+"""What takes words away or lets nothing follow: sealing, the erasure of the customer, the pruning of payloads."""
 
 from __future__ import annotations
 
@@ -21,5 +21,17 @@ class EraseCustomer(Command, frozen=True):
 class PrunePayloads(Command, frozen=True):
     """The payloads of a session that has ended are about to be deleted: the term of their class was over at `due`."""
 
+    retention: str
+    due: str
+
+
+class PruneHistory(Command, frozen=True):
+    """The payloads of the first `upto` entries of a session that goes on are about to be deleted: their term was over
+    at `due`. The state after them stands for them, in its `form`, under the SHA-256 (hex) of its sealed bytes.
+    """
+
+    upto: int
+    digest: str
+    form: str
     retention: str
     due: str
