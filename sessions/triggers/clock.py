@@ -38,5 +38,7 @@ def _one(trigger: Trigger, now: datetime) -> int:
     trigger.save(update_fields=["next_at"])
     if found.missed:
         log.info("trigger %s: %d times passed while nobody was there", trigger.name, found.missed)
-    times = [stamp(at) for at in found.times[: intake.room(trigger.pk)]]
-    return intake.take_in(trigger, [Happened(f"time:{at}", {"at": at, "missed": found.missed}) for at in times])
+    times = [stamp(at) for at in found.times]
+    return intake.take_in_what_fits(
+        trigger, [Happened(f"time:{at}", {"at": at, "missed": found.missed}) for at in times]
+    )

@@ -163,9 +163,15 @@ def load(data: Any) -> Definition:
 
 
 def dump(definition: Definition) -> dict[str, Any]:
-    """The definition as JSON has it, defaults included."""
-    built: dict[str, Any] = msgspec.to_builtins(definition)
-    return built
+    """The definition as JSON has it, in the order of its document: defaults included, nothing that is not there."""
+    built: dict[str, Any] = _without_nothing(msgspec.to_builtins(definition))
+    return {name: built[name] for name in ("on", "when", "do", "rate", "per_day", "depth", "repeats")}
+
+
+def _without_nothing(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nothing(each) for name, each in value.items() if each is not None}
+    return value
 
 
 def _must_be_one(found: Definition) -> None:

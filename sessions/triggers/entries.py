@@ -33,7 +33,7 @@ def take_in(announced: Sequence[Announced]) -> int:
             and each.session in sessions
             and agent in ("", sessions[each.session])
         ]
-        taken += intake.take_in(trigger, list(_happened(theirs, kinds))[: intake.room(trigger.pk)])
+        taken += intake.take_in_what_fits(trigger, list(_happened(theirs, kinds)))
     return taken
 
 

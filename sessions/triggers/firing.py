@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from agentstate.engine import events as ev
 from agentstate.engine.decide import Open, Signal, Triggered
 from agentstate.engine.events.triggers import TriggerSource
 from agentstate.engine.state import SessionState
@@ -32,10 +33,11 @@ from sessions.triggers.tables import Trigger, TriggerFiring
 log = logging.getLogger(__name__)
 LEASE = 30.0  # seconds
 ATTEMPTS = 5
-KEPT = 500  # ended firings of one trigger that are kept, and all of the last day
-KEPT_PASSED = 900  # seconds that those above KEPT are kept which had no reason to act
+KEPT = 500  # ended firings of one trigger that are kept, and all of the last day that acted
+KEPT_IDLE = 900  # seconds that those above KEPT are kept which did not act
 TOO_LATE = timedelta(days=7)  # what could not be judged for so long is given up
 MOST = 200  # firings in one go
+LOOK_BACK = 200  # entries among which the cause of one is looked for
 
 
 class NoSession(NotFound):
@@ -101,9 +103,10 @@ def _judged(firing: TriggerFiring) -> Ended | None:
         return Ended("refused", "too_late")
     definition = keeping.version_of(trigger.pk, firing.version)
     state = _state(firing)
-    cause = state.cause if state is not None else ()
-    refused = judging.chained(definition, str(trigger.pk), cause)
-    found = refused or judging.judged(definition, _values(firing, trigger, state))
+    cause = _cause(firing, state)
+    found = judging.judged(definition, _values(firing, state))
+    if isinstance(found, Act):
+        found = judging.chained(definition, str(trigger.pk), cause) or found
     if isinstance(found, Passed):
         if found.off:
             keeping.switch(trigger.pk, False, ledger.SYSTEM, found.why)
@@ -124,7 +127,23 @@ def _state(firing: TriggerFiring) -> SessionState | None:
     return states.load(firing.about).state if firing.about is not None else None
 
 
-def _values(firing: TriggerFiring, trigger: Trigger, state: SessionState | None) -> dict[str, Any]:
+def _cause(firing: TriggerFiring, state: SessionState | None) -> tuple[str, ...]:
+    """The chain of triggers behind what happened: the one in force at that entry, not the one in force now."""
+    if firing.about is None or firing.about_seq is None or state is None:
+        return ()
+    rows = ledger.read_rows(firing.about, max(0, firing.about_seq + 1 - LOOK_BACK), firing.about_seq + 1)
+    for row in reversed(list(rows)):
+        if ledger.parse_envelope(row.envelope).kind not in ("trigger.fired", "message.added"):
+            continue
+        event = ev.decode(ledger.open_row(row)[1])
+        if isinstance(event, ev.TriggerFired):
+            return event.chain
+        if isinstance(event, ev.MessageAdded) and event.role in ("customer", "staff"):
+            return ()
+    return state.cause if firing.about_seq >= LOOK_BACK else ()
+
+
+def _values(firing: TriggerFiring, state: SessionState | None) -> dict[str, Any]:
     """What expressions read."""
     if firing.about is None or state is None or state.opened is None:
         return {"event": intake.opened(firing)}
@@ -285,12 +304,12 @@ def _wait(firing: UUID, pause: float) -> None:
 
 
 def forget_old() -> int:
-    """Keep the history bounded: the newest KEPT of each trigger, and the last day. Gives how many went."""
+    """Keep the history bounded: the newest KEPT of each trigger, and a day of acts. Gives how many went."""
     rows = ledger.run(
         "DELETE FROM agent_sessions_triggerfiring f USING (SELECT id, row_number() OVER"
         "  (PARTITION BY trigger ORDER BY at DESC) AS number FROM agent_sessions_triggerfiring WHERE state <> 'due') n"
         " WHERE f.id = n.id AND n.number > %(kept)s AND (f.ended_at < now() - interval '1 day'"
-        "  OR (f.state = 'passed' AND f.ended_at < now() - make_interval(secs => %(passed)s))) RETURNING 1",
-        {"kept": KEPT, "passed": KEPT_PASSED},
+        "  OR (f.state <> 'fired' AND f.ended_at < now() - make_interval(secs => %(idle)s))) RETURNING 1",
+        {"kept": KEPT, "idle": KEPT_IDLE},
     )
     return len(rows)

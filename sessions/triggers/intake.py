@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -35,7 +34,6 @@ class Happened(msgspec.Struct, frozen=True):
     event: dict[str, Any] | None = None
     about: UUID | None = None
     about_seq: int | None = None
-    due_at: datetime | None = None  # None: now
 
 
 def firing_id(trigger: UUID, occurrence: str) -> UUID:
@@ -48,28 +46,41 @@ def room(trigger: UUID) -> int:
     return max(0, MAX_DUE - TriggerFiring.objects.filter(trigger=trigger, state="due").count())
 
 
-def take_in(trigger: Trigger, happened: Sequence[Happened]) -> int:
-    """Let these wait for the trigger; those that are known already are left as they are. Gives how many are new."""
+def take_in_what_fits(trigger: Trigger, happened: Sequence[Happened]) -> int:
+    """As `take_in`, of a source that cannot wait: what there is no room for is refused by name, in the history."""
+    fits = room(trigger.pk)
+    taken = take_in(trigger, happened[:fits])
+    if happened[fits:]:
+        take_in(trigger, happened[fits:], refused=QueueFull.code)
+    return taken
+
+
+def take_in(trigger: Trigger, happened: Sequence[Happened], *, refused: str = "") -> int:
+    """Let these wait for the trigger, or with `refused` end so at once; those that are known already are left as they
+    are. Gives how many are new.
+    """
     if not happened:
         return 0
     kid = keys.subject_kid(trigger.tenant_id, f"team:{trigger.team_id}")
     rows = [_row(trigger, each, kid) for each in happened]
     found = ledger.run(
         "INSERT INTO agent_sessions_triggerfiring"
-        " (id, trigger, version, state, why, about, about_seq, at, due_at, attempts, kid, sealed)"
-        " SELECT r.id, %(trigger)s, %(version)s, 'due', '', r.about, r.about_seq, now(), coalesce(r.due_at, now()),"
-        "  0, %(kid)s, r.sealed"
-        " FROM unnest(%(ids)s::uuid[], %(abouts)s::uuid[], %(seqs)s::int8[], %(dues)s::timestamptz[],"
-        "  %(sealeds)s::bytea[]) AS r(id, about, about_seq, due_at, sealed)"
+        " (id, trigger, version, state, why, about, about_seq, at, due_at, ended_at, attempts, kid, sealed)"
+        " SELECT r.id, %(trigger)s, %(version)s, %(state)s, %(refused)s, r.about, r.about_seq, now(), now(),"
+        "  CASE WHEN %(ended)s THEN now() END, 0, %(kid)s, CASE WHEN %(ended)s THEN ''::bytea ELSE r.sealed END"
+        " FROM unnest(%(ids)s::uuid[], %(abouts)s::uuid[], %(seqs)s::int8[],"
+        "  %(sealeds)s::bytea[]) AS r(id, about, about_seq, sealed)"
         " ON CONFLICT (id) DO NOTHING RETURNING id",
         {
             "trigger": trigger.pk,
             "version": trigger.version,
             "kid": kid,
+            "state": "refused" if refused else "due",
+            "refused": refused,
+            "ended": bool(refused),
             "ids": [row[0] for row in rows],
             "abouts": [each.about for each in happened],
             "seqs": [each.about_seq for each in happened],
-            "dues": [each.due_at for each in happened],
             "sealeds": [row[1] for row in rows],
         },
     )

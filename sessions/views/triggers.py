@@ -18,6 +18,7 @@ from agentstate.people.queries import display_names
 from sessions.api import strict_json
 from sessions.commands import triggers as commands
 from sessions.queries import triggers as queries
+from sessions.triggers import definition
 from sessions.views.frame import console
 from sessions.words import triggers as words
 
@@ -65,7 +66,8 @@ def _one(request: HttpRequest, trigger_id: UUID) -> dict[str, Any]:
             (each, *words.ENDS[each.state], words.why(each.why)) for each in queries.firings(request.user, line.id)
         ],
         "names": display_names({line.changed_by}),
-        "text": request.POST.get("definition") or json.dumps(line.definition, indent=2),
+        "text": request.POST.get("definition")
+        or json.dumps(definition.dump(definition.load(line.definition)), indent=2),
         "address": request.build_absolute_uri(reverse("api_hook", args=[line.id])) if hook else "",
     }
 
@@ -78,9 +80,9 @@ def trigger_keep(request: HttpRequest) -> HttpResponse:
     changes = sent.get("trigger", "")
     try:
         seen = _whole(sent.get("seen", "0"))
-        definition = strict_json.loads(sent.get("definition", "").encode())
+        wanted = strict_json.loads(sent.get("definition", "").encode())
         row = commands.keep_trigger(
-            request.user, sent.get("name", "").strip(), definition, seen=seen, team=sent.get("team", "")
+            request.user, sent.get("name", "").strip(), wanted, seen=seen, team=sent.get("team", "")
         )
     except PermissionDenied:
         raise

@@ -49,6 +49,7 @@ WHY = {
     "too_often": "it has acted as often in a day as it may",
     "rate_limited": "it has acted as often lately as it may",
     "switched_off": "it was off by then",
+    "trigger_queue_full": "as much was waiting for it as may",
     "too_late": "it had waited for a week",
     "no_session": "there is no open session like that",
     "session_over": "the session was over",

@@ -10,7 +10,7 @@ from agentstate.clock import now
 from audit import ledger, staff
 from sessions import live, states, tasks
 from sessions.models import AgentSession
-from sessions.triggers import firing, keeping
+from sessions.triggers import firing, intake, keeping
 from sessions.triggers.tables import Trigger, TriggerFiring
 from tests import cast
 from tests.shell.bank_world import events, kinds, opened, say, work
@@ -44,7 +44,7 @@ def test_an_entry_of_a_kind_informs_the_session_in_which_it_was_made(bank):
     session = opened()
     say(session, "I have a complaint.")
     pass_on()
-    assert ends(trigger)[-1] == ("fired", "")
+    assert ends(trigger).count(("fired", "")) == 1
     assert states.load(session).state.items[-1].text == "Be careful: C-1001"
     fired = events(session, "trigger.fired")[0]
     assert (fired["name"], fired["version"], fired["chain"]) == ("complaints", 1, [str(trigger.pk)])
@@ -194,9 +194,57 @@ def test_every_change_is_a_version_of_its_own_and_an_entry_of_the_staff_log():
     team = cast.retail()
     with pytest.raises(keeping.ChangedMeanwhile):
         keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}})
-    keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}, "depth": 1}, seen=1)
+    keeping.keep(
+        team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}, "depth": 1}, seen=1
+    )
     assert keeping.version_of(trigger.pk, 1).depth == 3
     assert keeping.version_of(trigger.pk, 2).depth == 1
     log = staff.log_of(team.tenant_id, now())
     recorded = [ledger.parse_envelope(row.envelope).kind for row in ledger.read_rows(log)]
     assert recorded.count("trigger.changed") == 2
+
+
+def test_what_there_is_no_room_for_is_refused_by_name(bank, monkeypatch):
+    monkeypatch.setattr(intake, "MAX_DUE", 1)
+    trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": {}})
+    session = opened()
+    say(session, "I have a complaint.")
+    live.drain_outbox(older_than=0.0, first=tasks.followed)
+    assert ends(trigger).count(("due", "")) == 1
+    assert ("refused", "trigger_queue_full") in ends(trigger)
+
+
+def test_the_history_is_bounded_and_forgetting_it_repeats_nothing(bank, monkeypatch):
+    monkeypatch.setattr(firing, "KEPT", 1)
+    trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"tell": {"say": "'Look'"}})
+    session = opened()
+    say(session, "I have a complaint.")
+    announced = [
+        live.Announced(*row)
+        for row in ledger.run("SELECT session, team, first, seq, at FROM agent_sessions_outbox", {})
+    ]
+    pass_on()
+    ledger.run("UPDATE agent_sessions_triggerfiring SET ended_at = ended_at - interval '2 days'", {})
+    assert firing.forget_old() > 0
+    assert len(ends(trigger)) == 1
+    tasks.followed(announced)
+    firing.fire_due()
+    assert kinds(session).count("trigger.fired") == 1
+
+
+def test_two_things_that_wait_are_not_each_others_cause(bank):
+    trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"tell": {"say": "'Look'"}})
+    session = opened()
+    say(session, "I have a complaint.")
+    say(session, "Another complaint.")
+    pass_on()
+    trigger.refresh_from_db()
+    assert (trigger.on, ends(trigger).count(("fired", ""))) == (True, 2)
+
+
+def test_the_signal_of_a_trigger_reaches_the_chart_and_one_that_is_not_awaited_is_refused(bank):
+    trigger = kept("fraud", on=ON_ENTRY, when=SAID, do={"signal": {"name": "no.such"}})
+    say(opened(), "I have a complaint.")
+    pass_on()
+    assert {why for state, why in ends(trigger) if state == "refused"} <= {"unknown_signal", "not_awaited"}
+    assert "refused" in {state for state, _ in ends(trigger)}
