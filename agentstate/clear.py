@@ -50,6 +50,11 @@ CLEAR: dict[str, dict[str, str]] = {
         "scope": WORDS, "value": NAMED, "reason": "why staff stopped an agent, a tool or a team", "by": ID,
         "lifted_by": ID, "lifted_why": "why staff lifted it",
     },
+    "agent_sessions_offeredtool": {
+        "server": NAMED, "tool": NAMED, "digest": DIGEST, "offer": "what an MCP server says of its tool, and no customer",
+        "answer": WORDS, "answered_by": ID,
+    },
+    "agent_sessions_serverlook": {"server": NAMED, "problem": WORDS},
     "agent_sessions_skill": {"skill": NAMED},
     "agent_sessions_skillwanted": {"by": WORDS, "value": NAMED, "skill": NAMED},
     "agent_sessions_snapshot": {"form": "the form of the state"},
