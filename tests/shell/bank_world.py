@@ -8,13 +8,24 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
+from agentstate.engine import policy as pol
 from agentstate.people.models import User
 from audit import ledger
-from sessions import commands, queries, states
+from sessions import commands, policies, queries, states
 from sessions.runtime import advance
 from tests import cast
 
 CUSTOMER = "C-1001"
+
+
+def offering() -> pol.Policy:
+    """The bank's policy, with an offer to let large transfers through for what follows."""
+    offer = pol.Sticky("session", 3600, 3, "arguments.amount.minor <= granted.amount.minor")
+    bank = policies.named("bank")
+    rules = [replace(rule, sticky=offer) if rule.name == "transfer.large" else rule for rule in bank.rules]
+    return pol.Policy("bank", 9, tuple(rules))
 
 
 def opened(customer: str = CUSTOMER, by: User | None = None, **wishes: Any) -> UUID:

@@ -14,16 +14,18 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from agentstate import clock
+from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
+from agentstate.engine.instants import stamp
 from audit import access as access_log
 from audit import ledger, staff
-from sessions import commit, policies
+from sessions import granted, policies
 from sessions.agents import registry
 from sessions.policies import recording
 from sessions.queries import dry_runs
 from tests import cast
 from tests.shell.api_world import Api, problem
-from tests.shell.bank_world import events, opened, say, state, work
+from tests.shell.bank_world import events, offering, opened, say, state, work
 from tests.shell.test_versions import moved, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -194,12 +196,7 @@ def test_the_page_and_the_command_say_the_same(bank, tmp_path) -> None:
 
 @pytest.fixture
 def sticky(monkeypatch) -> None:
-    """The bank's policy, with an offer for large transfers."""
-    offer = pol.Sticky("session", 3600, 3, "arguments.amount.minor <= granted.amount.minor")
-    bank = policies.named("bank")
-    large = "transfer.large"
-    changed = [msgspec.structs.replace(rule, sticky=offer) if rule.name == large else rule for rule in bank.rules]
-    monkeypatch.setattr(registry, "policy_named", lambda name: pol.Policy("bank", 9, tuple(changed)))
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering())
 
 
 def approved(api: Api) -> tuple[UUID, str]:
@@ -259,17 +256,25 @@ def test_the_page_grants_and_takes_back_without_a_script(bank, sticky) -> None:
     assert state(session).grants[key].revoked_by == cast.alice().actor
 
 
-def test_a_worker_whose_clock_is_late_lets_nothing_through_on_a_grant_that_has_ended(bank, sticky, monkeypatch) -> None:
+def test_a_grants_end_is_judged_by_the_databases_clock_in_the_statement_that_appends(bank, sticky) -> None:
+    """Whatever the clock of the worker says that decided."""
     alice = Api(cast.alice())
     session, request = approved(alice)
-    late = clock.now() - timedelta(hours=2)
-    monkeypatch.setattr(commit, "now", lambda: late)
-    assert alice.post(f"/sessions/{session}/grants", {"request": request}).status_code == 201  # ends an hour ago
-    before = len(bank.transfers("C-1001"))
-    another(session)
-    assert len(bank.transfers("C-1001")) == before
-    assert not any(each["rule"].startswith("grant:") for each in events(session, "call.allowed"))
-    monkeypatch.undo()
+    assert alice.post(f"/sessions/{session}/grants", {"request": request}).status_code == 201
+    held = state(session)
+    (grant,) = held.grants.values()
+    over = msgspec.structs.replace(grant, until=stamp(clock.now() - timedelta(seconds=1)))
+    let_through = [ev.CallAllowed("c", 2, grant.name, "bank@9")]
+    for each, lasts in ((grant, True), (over, False)):
+        then = msgspec.structs.replace(held, grants={each.id: each})
+        for guard in (None, ledger.Fragment("SELECT 1 WHERE %(g_yes)s", {"g_yes": True})):
+            fragment = granted.in_time(guard, then, let_through)
+            assert fragment is not None
+            assert bool(list(ledger.run(fragment.sql, fragment.params))) == lasts
+    gone = granted.in_time(None, msgspec.structs.replace(held, grants={}), let_through)
+    assert gone is not None
+    assert not list(ledger.run(gone.sql, gone.params))
+    assert granted.in_time(None, held, [ev.CallAllowed("c", 2, "transfer.small", "bank@9")]) is None
 
 
 # On record

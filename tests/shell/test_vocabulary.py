@@ -22,10 +22,11 @@ from agentstate.engine.profile.events import KINDS as PROFILE_KINDS
 from agentstate.ids import new_id
 from audit import ledger
 from sessions import queries, states, words
+from sessions.agents import registry
 from sessions.profiles import words as profile_words
 from tests import cast, vocabulary
 from tests.shell.api_world import Api, document
-from tests.shell.bank_world import kinds, opened, state, work
+from tests.shell.bank_world import kinds, offering, opened, state, work
 from tests.shell.pages import read
 
 VECTORS = Path(__file__).parents[1] / "vectors"
@@ -105,6 +106,9 @@ def decide_it(people: People, session: str) -> None:
     people.ask("bob", "claim_request", {}, request_id=request)
     people.ask("bob", "release_request", request_id=request)
     people.ask("alice", "decide_request", {"decision": "approve"}, request_id=request)
+    people.ask("alice", "grant_same", {"request": request, "uses": 1}, session=session)
+    (grant,) = people.ask("alice", "list_session_grants", session=session)["grants"]
+    people.ask("bob", "revoke_session_grant", {}, session=session, grant=grant["id"])
     work()
 
 
@@ -117,6 +121,13 @@ def guide(people: People, session: str) -> None:
     people.ask("alice", "pin_message", {"seq": message}, session=session)
     people.ask("alice", "rate_message", {"seq": message, "rating": 2}, session=session)
     people.ask("alice", "unpin_message", session=session, seq=message)
+
+
+def remind(people: People, session: str) -> None:
+    """A timer that somebody cancels."""
+    people.ask("alice", "set_timer", {"what": "remind", "after": 600, "text": "Ask again"}, session=session)
+    (timer,) = people.ask("alice", "list_timers", session=session)["timers"]
+    people.ask("alice", "cancel_timer", session=session, timer=timer["id"])
 
 
 def plan(people: People, session: str) -> None:
@@ -162,12 +173,14 @@ def go_back_and_fork(people: People, session: str) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_page(bank, decided) -> None:
+def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_page(bank, decided, monkeypatch) -> None:
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering())
     people = People()
     session, held = bank_transfer(people), bank_transfer(people)
     people.ask("alice", "send_signal", {"name": "fraud.suspected"}, session=held)
     decide_it(people, session)
     guide(people, session)
+    remind(people, session)
     plan(people, session)
     disagree(people, session)
     child = go_back_and_fork(people, session)
