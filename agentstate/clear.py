@@ -51,7 +51,7 @@ CLEAR: dict[str, dict[str, str]] = {
         "lifted_by": ID, "lifted_why": "why staff lifted it",
     },
     "agent_sessions_offeredtool": {
-        "server": NAMED, "tool": NAMED, "digest": DIGEST, "offer": "what an MCP server says of its tool, and no customer",
+        "server": NAMED, "tool": NAMED, "digest": DIGEST, "offer": "what an MCP server says of its tool",
         "answer": WORDS, "answered_by": ID,
     },
     "agent_sessions_serverlook": {"server": NAMED, "problem": WORDS},
