@@ -70,7 +70,7 @@ SHOWN: Mapping[str, Forms] = {
     "timer.fired": _words("outcome") | _ids("timer"),
     "trigger.fired": _words("name", "source") | _ids("trigger", "firing") | _numbers("version") | {"/run": BOOLEAN},
     "session.sealed": _words("why", "by"),
-    "snapshot.recorded": _words("digest", "form") | _numbers("upto"),
+    "snapshot.recorded": _words("form") | _numbers("upto"),
     "payload.pruned": _words("retention") | {"/ranges": SPANS, "/due": TIME},
     "subject.erased": _ids("kid"),
     "run.started": _words("trigger") | _ids("run"),

@@ -182,6 +182,10 @@ def fold(stored: Iterable[tuple[ev.AnyEvent, str]], state: SessionState | None =
     return state
 
 
+# The house keeping its records: nothing happened in the session, which is as idle after it as before.
+UNNOTICED = (ev.SnapshotRecorded, ev.PayloadPruned)
+
+
 def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     """The state after `event`, which happened at `at`. Total over what `decide` emits; raises Broken otherwise."""
     return _after(state, event, at, talks.listened)
@@ -222,7 +226,8 @@ def _after(
         if not subjects.kid_of(state, event):  # what others' data says is no part of this conversation
             changed = heard(state, changed, event, at)
         changed = marked(state, changed, event, at)
-        return replace(changed, seq=state.seq + 1, last_at=at, status=_status(changed, event))
+        last_at = state.last_at if isinstance(event, UNNOTICED) else at
+        return replace(changed, seq=state.seq + 1, last_at=last_at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:
         raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error
 
