@@ -146,7 +146,7 @@ def _tell(row: Stop) -> None:
     """Every page of every team shows it; this process knows it at once, the others when they next look."""
     stops.forget()
     for team in Team.objects.filter(tenant=row.tenant_id).values_list("pk", flat=True):
-        live.publish(row.pk, team, int(row.lifted_at is not None))
+        live.publish(new_id(), team, 0)  # of no session: pages look at what is stopped, and find nothing else moved
 
 
 def _go_on(row: Stop) -> None:

@@ -80,7 +80,7 @@ def test_a_caller_who_asks_for_a_person_is_on_the_wall_and_is_taken_over_from_th
     page = live(desk.person("supervisor"))
     call.say("Let me speak to a real person, please.")
     line = page.locator(f"#w-{call.id}")
-    expect(line).to_contain_text(call.person.name)
+    expect(line).to_contain_text(call.reference)
     line.get_by_role("button", name="Take over").click()
     expect(page.locator("#is-taken")).to_contain_text("You have it")
     page.goto("/live/")

@@ -137,6 +137,8 @@ def _moved(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> str:
 
 
 def _waiting(talk: Talk, pad: Pad) -> str:
+    if talk.cue == "back":
+        return f"{say('back')} {say('wait')}"
     if talk.cue == "digits":
         return say("ask_digits", 1)
     if talk.cue != "waiting":
