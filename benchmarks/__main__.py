@@ -42,11 +42,19 @@ def _patterns(quick: bool) -> list[Row]:
     return group.rows(quick)
 
 
+def _runs(quick: bool) -> list[Row]:
+    with ground() as here:
+        from benchmarks.runs import group  # after django.setup()
+
+        return group.rows(here, quick)
+
+
 GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "engine": _engine,
     "first": _first,
     "ledger": _ledger,
     "patterns": _patterns,
+    "runs": _runs,
 }
 
 

@@ -1,0 +1,105 @@
+"""The rows of the group, and the order in which they are taken. Peers are measured by scripts of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.first import decision, steps
+from benchmarks.first.sessions import end_all
+from benchmarks.ground import Ground
+from benchmarks.rounds import Size, interleaved, paired, percentile
+from benchmarks.rows import Goal, Row, against
+from benchmarks.runs import bursts, growing, parked, workers
+
+GROUP = "runs"
+FULL, QUICK = Size(7, 1.0, 500), Size(3, 0.5, 40)
+RECOVERY = 5.0  # seconds that going on after kill -9 may take
+
+
+def rows(here: Ground, quick: bool) -> list[Row]:
+    """All rows of the group. What runs in this process comes first, so that it has the machine alone."""
+    size = QUICK if quick else FULL
+    print("LangGraph and DBOS are not in this run: nothing of theirs is installed here", file=sys.stderr)
+    measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30), _growth(here, 300 if quick else 1_000)]
+    end_all(here)
+    measured += _parked(here, 10_000 if quick else 100_000)
+    measured += _several(here, size)
+    taken = [workers.recovery(here) for _ in range(1 if quick else 5)]
+    measured.append(
+        _row("kill -9 to the step in another worker", median(taken), "s", RECOVERY, Goal(1.0, False), taken)
+    )
+    end_all(here)
+    decision.start_others(here)
+    one = decision.times(here, size.samples)
+    measured += _times("decision committed to effect started", one, {50: 10.0, 99: 10.0})
+    end_all(here)
+    decided = bursts.times(here, 2 if quick else 10)
+    measured += _times(f"the same, {bursts.AT_ONCE} at once", decided, {50: 10.0, 99: 10.0})
+    return measured
+
+
+def _speed(here: Ground, size: Size, writers: int, goal: float) -> Row:
+    cells = {name: cell for name, cell in steps.cells(here, writers).items() if name != "append"}
+    speeds = interleaved(cells, size)
+    ours, raw = speeds["step"], speeds["raw"]
+    name = f"durable steps, {writers} session{'s' if writers > 1 else ''}"
+    ratio = paired(ours, raw)
+    return against(GROUP, name, median(ours), "1/s", median(raw), Goal(goal, at_least=True), str(size), ratio)
+
+
+def _growth(here: Ground, number: int) -> Row:
+    early, late = growing.seconds(here, number)
+    what = f"a step at {number}, of a session that says something a step, against its beginning"
+    return against(GROUP, what, late * 1000, "ms", early * 1000, Goal(1.2, at_least=False), f"{growing.BATCH} steps")
+
+
+def _parked(here: Ground, number: int) -> list[Row]:
+    found, size = parked.costs(here, number), f"{number} rows"
+    return [
+        against(
+            GROUP, f"a claim beside {number} parked sessions", *_pair(found["claim"], "ms"), Goal(2.0, False), size
+        ),
+        against(
+            GROUP, f"memory beside {number} parked sessions", *_pair(found["memory"], "MB"), Goal(1.1, False), size
+        ),
+        against(GROUP, "a parked session on the disk", *_pair(found["bytes"], "B"), Goal(4.0, False), size),
+    ]
+
+
+def _pair(both: tuple[float, float], unit: str) -> tuple[float, str, float]:
+    return both[0], unit, both[1]
+
+
+def _several(here: Ground, size: Size) -> list[Row]:
+    """Entries a second at 1, 2 and 4 workers; two cores bound it, so more must at least not be slower."""
+    running = [workers.start(here, 1)]
+    base = workers.speed(here, 4 * size.seconds)
+    made = [against(GROUP, "entries of steps, 1 worker", base, "1/s", base, Goal(1.0, True), str(size))]
+    for number in (2, 4):
+        running += [workers.start(here, each) for each in range(len(running) + 1, number + 1)]
+        speed = workers.speed(here, 4 * size.seconds)
+        made.append(against(GROUP, f"the same, {number} workers", speed, "1/s", base, Goal(0.8, True), str(size)))
+    workers.stop(here, *running)
+    return made
+
+
+def _times(what: str, taken: tuple[Sequence[float], Sequence[float]], goals: dict[int, float]) -> list[Row]:
+    ours, raw = taken
+    return [
+        against(
+            GROUP,
+            f"{what}, p{share}",
+            percentile(ours, share),
+            "ms",
+            percentile(raw, share),
+            Goal(bound, at_least=False),
+            f"{len(ours)} each",
+        )
+        for share, bound in goals.items()
+    ]
+
+
+def _row(name: str, value: float, unit: str, base: float, goal: Goal, taken: Sequence[float]) -> Row:
+    return against(GROUP, name, value, unit, base, goal, f"{len(taken)} each")
