@@ -16,8 +16,7 @@ from django.db.models.functions import Now
 
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
 from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
-from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
-from sessions.triggers import tables as tables  # the rows of triggers stand beside their code
+from sessions.triggers import tables as trigger_tables  # noqa: F401  (the rows of triggers stand beside their code)
 
 
 class AgentSession(models.Model):
@@ -46,10 +45,6 @@ class AgentSession(models.Model):
     taken_at = models.DateTimeField(null=True)
     wanted_at = models.DateTimeField(null=True)  # since when the customer asks for a person
     assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
-    taken_by = models.CharField(max_length=60, blank=True, db_default="")  # who speaks instead of the agent
-    taken_at = models.DateTimeField(null=True)
-    wanted_at = models.DateTimeField(null=True)  # since when the customer asks for a person
-    assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
     card = models.BinaryField()
 
     # The wake-up that cannot be lost: the sweeper finds what is due and not leased.
@@ -73,10 +68,9 @@ class AgentSession(models.Model):
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
             models.Index(fields=["kid"], name="session_customer"),
-            models.Index(fields=["team", "wanted_at"], name="session_wanted", condition=models.Q(wanted_at__isnull=False)),
-            models.Index(fields=["taken_by"], name="session_taken", condition=~models.Q(taken_by="")),
-            models.Index(fields=["assigned_to"], name="session_assigned", condition=~models.Q(assigned_to="")),
-            models.Index(fields=["team", "wanted_at"], name="session_wanted", condition=models.Q(wanted_at__isnull=False)),
+            models.Index(
+                fields=["team", "wanted_at"], name="session_wanted", condition=models.Q(wanted_at__isnull=False)
+            ),
             models.Index(fields=["taken_by"], name="session_taken", condition=~models.Q(taken_by="")),
             models.Index(fields=["assigned_to"], name="session_assigned", condition=~models.Q(assigned_to="")),
             models.Index(
@@ -120,7 +114,6 @@ class ApprovalRequest(models.Model):
     ended_at = models.DateTimeField(null=True)
     decided_by = models.CharField(max_length=60, blank=True)
     assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
-    assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
     kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
     held_until = models.DateTimeField(null=True)  # it executes then unless somebody objects
     escalates_at = models.DateTimeField(null=True)  # it goes to the next of its chain then
@@ -137,72 +130,6 @@ class ApprovalRequest(models.Model):
             models.Index(fields=["expires_at"], name="request_due", condition=models.Q(state="pending")),
             models.Index(fields=["team", "-ended_at"], name="request_ended"),
             models.Index(fields=["session"], name="request_session"),
-        ]
-
-
-class Stop(models.Model):
-    """A person's word that nothing new may happen: everywhere, by one agent, with one tool, or in one team. It counts
-    from the instant at which it is committed, since the statement that commits an intent reads this table. No
-    projection: `sessions.commands.stops` writes it; a row is never deleted.
-    """
-
-    class Scope(models.TextChoices):
-        """What is stopped."""
-
-        EVERYTHING = "everything"
-        AGENT = "agent"
-        TOOL = "tool"
-        TEAM = "team"
-
-    id = models.UUIDField(primary_key=True)
-    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
-    scope = models.CharField(max_length=10, choices=Scope.choices)
-    value = models.CharField(max_length=100, blank=True)  # name of the agent or tool, id of the team
-    reason = models.CharField(max_length=500)
-    by = models.CharField(max_length=60)
-    at = models.DateTimeField(db_default=Now())
-    lifted_by = models.CharField(max_length=60, blank=True, db_default="")
-    lifted_at = models.DateTimeField(null=True)
-    lifted_why = models.CharField(max_length=500, blank=True, db_default="")
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["tenant", "scope", "value"], name="stop_once", condition=models.Q(lifted_at__isnull=True)
-            )
-        ]
-
-
-class Skill(models.Model):
-    """Something that a person can do, in the words of the house: a language, a product, a kind of complaint."""
-
-    id = models.UUIDField(primary_key=True)
-    user = models.ForeignKey("people.User", on_delete=models.CASCADE, related_name="+")
-    skill = models.CharField(max_length=60)
-
-    class Meta:
-        constraints: ClassVar = [models.UniqueConstraint(fields=["user", "skill"], name="skill_once")]
-
-
-class SkillWanted(models.Model):
-    """Which skill a team's work wants: of a request by its tool, of a session by the agent or the channel."""
-
-    class By(models.TextChoices):
-        """What of the work says so."""
-
-        TOOL = "tool"
-        AGENT = "agent"
-        CHANNEL = "channel"
-
-    id = models.UUIDField(primary_key=True)
-    team = models.ForeignKey("people.Team", on_delete=models.CASCADE, related_name="+")
-    by = models.CharField(max_length=10, choices=By.choices)
-    value = models.CharField(max_length=100)
-    skill = models.CharField(max_length=60)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["team", "by", "value", "skill"], name="skill_wanted_once")
         ]
 
 

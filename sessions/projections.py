@@ -186,11 +186,7 @@ _OF_REQUESTS = (
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
     """The requests that `events` touched, as they stand in `state`, the state after them."""
-    touched = {
-        event.request: None
-        for event in events
-        if isinstance(event, _OF_REQUESTS)
-    }
+    touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
     touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
     return [state.requests[request] for request in touched if request in state.requests]
 

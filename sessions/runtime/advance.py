@@ -123,14 +123,7 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
         if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
             leases.release(lease, committed.seq, stops.look_again())
             return
-        if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
-            leases.release(lease, committed.seq, stops.look_again())
-            return
     _come_to_an_end(lease, outcomes, flights)
-
-
-def _is_stopped(committed: Committed, action: core.Action) -> bool:
-    return stops.hold(committed.place, committed.state, action)
 
 
 def _is_stopped(committed: Committed, action: core.Action) -> bool:
@@ -183,7 +176,7 @@ def settled(lease: Lease, outcome: Command) -> Step:
     return recorded
 
 
-def intend(session: UUID, flying: Set[str], places: Places) -> Step:
+def intend(session: UUID, flying: Set[str], places: Places | None = None) -> Step:
     """The step that commits to what is next beside the calls of `flying`: intents, a model request, or that the run
     rests; before it acts, what is known of the customer is brought up to date. Raises NotKnownHere.
     """
@@ -191,8 +184,7 @@ def intend(session: UUID, flying: Set[str], places: Places) -> Step:
     def intended(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
         at, events = stamp(given.at), list[ev.AnyEvent]()
         latest: Sequence[ev.AnyEvent] = ()
-        actions = places.allowed(state, at, flying)
-        actions = left(actions, state, given.halt, flying)
+        actions = (places or Places(session)).allowed(state, at, flying)
         actions = left(actions, state, given.halt, flying)
         for wanted in _commands(session, actions, at):
             for event in latest:

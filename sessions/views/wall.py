@@ -27,7 +27,13 @@ def wall(request: HttpRequest) -> HttpResponse:
         "need": [line for line in lines if line.needs_person],
         "calm": [line for line in lines if not line.needs_person],
     }
-    context = {**_people(request, lines), "here": "live", "groups": groups, "total": len(lines), "counts": queries.wall_counts(request.user)}
+    context = {
+        **_people(request, lines),
+        "here": "live",
+        "groups": groups,
+        "total": len(lines),
+        "counts": queries.wall_counts(request.user),
+    }
     return render(request, "agent_sessions/wall.html", context)
 
 

@@ -326,7 +326,6 @@ __all__ = [
     "SessionRetried",
     "SessionRolledBack",
     "SessionSealed",
-    "SnapshotRecorded",
     "SessionSuperseded",
     "SessionTakenOver",
     "Shift",

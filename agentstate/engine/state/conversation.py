@@ -49,7 +49,15 @@ def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancel
     state = session_left(state)
     state = replace(state, loop=replace(ended(state.loop, at), waiting=()))
     return replace(
-        state, ended_reason=event.reason, ended_at=at, owes=False, asking="", run="", failure="", paused_at="", timers={}
+        state,
+        ended_reason=event.reason,
+        ended_at=at,
+        owes=False,
+        asking="",
+        run="",
+        failure="",
+        paused_at="",
+        timers={},
     )
 
 
