@@ -14,3 +14,9 @@ register.filter("lasting", lasting)
 def minutes(seconds: int) -> int:
     """Whole minutes, at least one."""
     return max(1, seconds // 60)
+
+
+@register.filter
+def at(name: str, version: int) -> str:
+    """How a version of a policy is named: `bank@1`."""
+    return f"{name}@{version}"
