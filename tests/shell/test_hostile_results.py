@@ -108,5 +108,9 @@ def test_a_free_call_beside_one_that_waits_gives_its_result_and_both_are_told(se
     assert len(bank.transfers("C-1001")) == 1
     messages = server.requests[4]["messages"]
     place = next(at for at, message in enumerate(messages) if len(message.get("tool_calls") or ()) == 2)
-    for answered in messages[place + 1 : place + 3]:
-        assert (answered["role"], json.loads(answered["content"])["status"]) == ("tool", "ok")
+    waits, free = (json.loads(message["content"])["status"] for message in messages[place + 1 : place + 3])
+    assert (waits, free) == ("waiting", "ok")
+    later = [message["content"] for message in messages[place + 3 :] if message["role"] == "system"]
+    assert any(
+        '"status":"ok"' in text and "receipt" in text for text in later
+    )  # after the wait
