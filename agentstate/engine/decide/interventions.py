@@ -111,8 +111,8 @@ def _must_fit(state: SessionState, call: Call, command: Intervene, given: Given)
             schemas.validate(facts.result, command.result, "result")
         except schemas.BreaksSchema as broken:
             raise Invalid(broken.detail, field="result") from None
-    if not call.round and (broken := misfit(state, call, command.result, given)):
-        raise Invalid(f"it does not fit the state: {broken}", field="result")
+    if not call.round and (unfit := misfit(state, call, command.result, given)):
+        raise Invalid(f"it does not fit the state: {unfit}", field="result")
 
 
 def session_retried(command: RetrySession, state: SessionState, given: Given) -> list[ev.AnyEvent]:
