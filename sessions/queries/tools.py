@@ -17,6 +17,7 @@ from agentstate.people.permissions import Permission, PermissionDenied, holds_an
 from sessions.agents import registry as agents
 from sessions.outside import secrets
 from sessions.queries.session_lines import Person
+from sessions.runtime import limits
 from sessions.tools import registry
 from sessions.tools.mcp import offers, servers, source
 from sessions.tools.registry import Tool
@@ -54,6 +55,8 @@ class ToolLine(msgspec.Struct, frozen=True):
     seconds: float
     attempts: int
     secrets: tuple[SecretLine, ...]
+    limit: int
+    undone_by: str
     masked: tuple[str, ...]
     scopes: tuple[str, ...] | None
     activities: tuple[str, ...]
@@ -143,6 +146,8 @@ def _line(tool: Tool) -> ToolLine:
         seconds=tool.timeout,
         attempts=1 if tool.effect == "once" else tool.retry.attempts,
         secrets=_secrets(tool.secrets),
+        limit=limits.limit_of_tool(tool.name),
+        undone_by=tool.undone_by,
         masked=tool.masked,
         scopes=tool.scopes,
         activities=tuple(tool.activities),

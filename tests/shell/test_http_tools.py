@@ -205,7 +205,18 @@ def test_the_preview_says_amounts_as_people_do():
     assert tool().preview({"purpose": "rent", "amount": ASKED["amount"]}, {}) == "Ask about rent of $4,300.00"
 
 
+def test_a_call_is_undone_by_another_with_values_of_its_own():
+    taken = {"payment": {"$from": "result.reference"}, "amount": {"$from": "arguments.amount"}}
+    made = tool(undo={"tool": "refund", "arguments": taken}, limit=2)
+    assert (made.undone_by, made.limit) == ("refund", 2)
+    assert made.undo(ASKED, {"reference": "r-1"}) == {"payment": "r-1", "amount": ASKED["amount"]}
+    assert made.undo(ASKED, {}) is None
+
+
 WRONG = {
+    "an undoing that knows what nobody knows": {
+        "undo": {"tool": "refund", "arguments": {"a": {"$from": "session.id"}}}
+    },
     "a host from the model": {"request": {"url": "https://{purpose}.example/"}},
     "a path that decides the host": {"request": {"url": "https://a.example{purpose}"}},
     "reserved expansion": {"request": {"url": "https://a.example/{+purpose}"}},

@@ -28,6 +28,8 @@ class Tool(serializers.Serializer[Any]):
     seconds = serializers.FloatField(help_text="that one call may take")
     attempts = serializers.IntegerField(help_text="at most")
     secrets = ToolSecret(many=True)
+    limit = serializers.IntegerField(help_text="calls at once, over all workers; 0: any number")
+    undone_by = serializers.CharField(help_text="the tool whose call undoes its effect; empty: none does")
     masked = serializers.ListField(child=serializers.CharField(), help_text="paths of its result recorded nowhere")
     scopes = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="what it sees of a state")
     activities = serializers.ListField(child=serializers.CharField())

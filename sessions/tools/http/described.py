@@ -88,6 +88,13 @@ class Graver(_Form, frozen=True):
     tier: Annotated[int, msgspec.Meta(ge=1, le=3)]
 
 
+class Undo(_Form, frozen=True):
+    """The call that undoes this one, with arguments made of this one's and its result: see `mapping`."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
 class Described(_Form, frozen=True):
     """One tool over HTTP."""
 
@@ -101,6 +108,8 @@ class Described(_Form, frozen=True):
     answer: Answer = Answer()
     preview: str = ""  # plain words with {arguments.amount} in them
     compensation: str = ""
+    undo: Undo | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0)] = 0  # calls at once, over all workers; 0: any number
     requires: tuple[Requirement, ...] = ()
     risk: tuple[Graver, ...] = ()
     masked: tuple[str, ...] = ()
@@ -146,6 +155,8 @@ def _check(found: Described) -> None:
     for place, template in (("variables", found.request.variables), ("body", found.request.body)):
         mapping.check(template, mapping.SENDING, f"request.{place}", BadTool)
     mapping.check(found.answer.result, mapping.TAKING, "answer.result", BadTool)
+    if found.undo is not None:
+        mapping.check(found.undo.arguments, mapping.UNDOING, "undo.arguments", BadTool)
     mapping.check_text(found.preview, "preview", BadTool)
 
 

@@ -18,6 +18,7 @@ from sessions import money
 FROM = "$from"
 SENDING = ("arguments", "session", "call", "view")
 TAKING = ("answer", "arguments")
+UNDOING = ("arguments", "result")
 NOTHING = msgspec.UNSET
 _PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _IN_TEXT = re.compile(r"\{([^{}]*)\}")

@@ -22,7 +22,7 @@ from agentstate.errors import Invalid
 from sessions.agents.secret import Secret
 from sessions.outside import answers, door, refusals, secrets
 from sessions.tools.http import mapping
-from sessions.tools.http.described import Auth, BadTool, Described, load
+from sessions.tools.http.described import Auth, BadTool, Described, Undo, load
 from sessions.tools.registry import Arguments, Tool, ToolContext, ToolFailed, add, validator_of
 
 FOLDER = Path(__file__).resolve().parent
@@ -73,6 +73,9 @@ def tool_of(found: Described) -> Tool:
         timeout=found.timeout + SLACK,
         retry=found.retry,
         compensation=found.compensation,
+        undone_by=found.undo.tool if found.undo is not None else "",
+        undo=partial(undoing, found.undo) if found.undo is not None else None,
+        limit=found.limit,
         scopes=found.scopes,
         result=found.result,
         risk=partial(tier_of, found),
@@ -87,6 +90,12 @@ def preview(found: Described, arguments: Arguments, state: dict[str, Any]) -> st
     """What the call will do, in the description's words."""
     told = found.preview or f"Call {found.host}: {found.description}"
     return mapping.said(told, {"arguments": arguments})
+
+
+def undoing(undo: Undo, arguments: Arguments, result: Any) -> Arguments | None:
+    """The arguments of the call that undoes one; None where a value that they take is missing."""
+    made = mapping.filled(undo.arguments, {"arguments": arguments, "result": result})
+    return made if set(made) == set(undo.arguments) else None
 
 
 def tier_of(found: Described, arguments: Arguments, state: dict[str, Any]) -> int:

@@ -19,7 +19,8 @@ from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid, NotFound
 from sessions.outside import secrets
 from sessions.tools import masking
-from sessions.tools.http.described import Auth, BadTool, Graver
+from sessions.tools.http import mapping
+from sessions.tools.http.described import Auth, BadTool, Graver, Undo
 from sessions.tools.registry import Effect, Retry
 
 SEPARATOR = "__"  # between a server's name and its tool's
@@ -44,6 +45,8 @@ class Known(_Form, frozen=True):
 
     effect: Effect = "once"
     compensation: str = ""
+    undo: Undo | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0)] = 0  # calls at once, over all workers; 0: any number
     preview: str = ""
     risk: tuple[Graver, ...] = ()
     masked: tuple[str, ...] = ()
@@ -118,6 +121,8 @@ def _check_known(name: str, known: Known) -> None:
     try:
         for each in known.risk:
             guards.compiled(each.when)
+        if known.undo is not None:
+            mapping.check(known.undo.arguments, mapping.UNDOING, "undo.arguments", BadTool)
         if known.result is not None:
             schemas.check_schema(known.result)
     except Invalid as error:

@@ -15,6 +15,7 @@ from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid
 from sessions.outside import refusals
 from sessions.tools.http import mapping
+from sessions.tools.http.running import undoing
 from sessions.tools.mcp import offers, servers, talking
 from sessions.tools.mcp.servers import SEPARATOR, Known, Server
 from sessions.tools.mcp.talking import Offer
@@ -98,6 +99,9 @@ def _made(name: str, version: int, offer: Offer) -> Tool:
         timeout=server.timeout + SLACK,
         retry=known.retry,
         compensation=known.compensation,
+        undone_by=known.undo.tool if known.undo is not None else "",
+        undo=partial(undoing, known.undo) if known.undo is not None else None,
+        limit=known.limit,
         result=result_schema(known, offer),
         risk=partial(tier_of, known),
         masked=known.masked,
