@@ -6,7 +6,9 @@ found. Where no Chromium can be had the tests are skipped, loudly; where CI is s
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +17,9 @@ from playwright.sync_api import Browser
 from tests.browser import chromium
 from tests.browser.console import Desk, chromium_browser
 from tests.browser.demo import Demo
+from tests.processes import ROOT
+
+MCP_SERVER = ROOT / "tests" / "shell" / "mcp_server.py"  # from which an admin may accept tools
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +36,11 @@ def found_chromium() -> None:
 @pytest.fixture(scope="session")
 def demo(found_chromium: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """The product and its demo, in which nobody calls by themselves."""
-    running = Demo(tmp_path_factory.mktemp("demo") / "state")
+    tools = tmp_path_factory.mktemp("tools")
+    (tools / "mcp").mkdir()
+    server = {"name": "crm", "command": [sys.executable, str(MCP_SERVER)], "tools": {"lookup": {"effect": "pure"}}}
+    (tools / "mcp" / "crm.json").write_text(json.dumps(server))
+    running = Demo(tmp_path_factory.mktemp("demo") / "state", TOOL_FOLDER=str(tools))
     yield running
     running.stop()
 

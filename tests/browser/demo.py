@@ -22,10 +22,10 @@ from tests.processes import ROOT, Running, eventually, manage
 class Demo:
     """One `manage.py up --demo`. Nobody calls by themselves unless `callers`."""
 
-    def __init__(self, state_dir: Path, callers: bool = False) -> None:
+    def __init__(self, state_dir: Path, callers: bool = False, **environment: str) -> None:
         self.state_dir = state_dir
         port = str(any_free())
-        self.running = Running.up(state_dir, "--demo", "--port", port, DEMO_CALLERS="1" if callers else "0")
+        self.running = Running.up(state_dir, "--demo", "--port", port, DEMO_CALLERS="1" if callers else "0", **environment)
         self.url = self.running.ready(90.0)
         eventually(lambda: "sign in once" in self.running.said, what="the demo's accounts")
         self._customers = (person for person in people() if person.flag == "clear")
