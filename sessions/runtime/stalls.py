@@ -72,8 +72,8 @@ def leave_to_others(lease: Lease, why: str) -> None:
 def wait_for_place(lease: Lease, scope: str, pause: float) -> None:
     """Let go of a session whose next call has no place. Whoever gives one back wakes it."""
     ledger.run(
-        "UPDATE agent_sessions_agentsession SET lease_until = NULL, holder = NULL, stalled = %(why)s,"
-        "  stalled_at = CASE WHEN stalled = %(why)s THEN stalled_at ELSE now() END,"
+        "UPDATE agent_sessions_agentsession SET lease_until = NULL, holder = NULL, stalled = %(why)s::text,"
+        "  stalled_at = CASE WHEN stalled = %(why)s::text THEN stalled_at ELSE now() END,"
         "  ready_at = now() + make_interval(secs => %(pause)s)"
         " WHERE id = %(session)s AND fence = %(fence)s",
         {"session": lease.session, "fence": lease.fence, "why": f"limit {scope}", "pause": pause},
