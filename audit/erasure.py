@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -30,6 +30,7 @@ from audit import holds, keyed, keys, ledger, staff
 from audit.models import ErasureRequest
 
 ERASED, SEALED = "subject.erased", "session.sealed"
+BEGUN, DESTROYED = "erasure.begun", "erasure.key_destroyed"  # in the log of staff
 REASON = "audit/erasure"
 MAX_REASON = 2_000  # characters
 BASES = {
@@ -181,7 +182,7 @@ def close(request: ErasureRequest) -> bool:
             return True
         if holds.blocking(request.kid, keyed.logs_of(request.kid)):
             return False
-        _record(request, "erasure.begun", ledger.SYSTEM, basis=request.basis, approved_by=request.ruled_by)
+        _record(request, BEGUN, ledger.SYSTEM, basis=request.basis, approved_by=request.ruled_by)
         _erase(
             "UPDATE audit_subjectkey SET closing_at = now(), blind = %(blind)s"
             " WHERE kid = %(kid)s AND closing_at IS NULL AND destroyed_at IS NULL",
@@ -288,7 +289,30 @@ def destroy(request: ErasureRequest) -> None:
         with transaction.atomic():
             request.destroyed_at = now()
             request.save(update_fields=["destroyed_at"])
-            _record(request, "erasure.key_destroyed", ledger.SYSTEM)
+            _record(request, DESTROYED, ledger.SYSTEM)
+
+
+def on_record(kid: UUID) -> bool:
+    """Whether the log of staff says that the erasure of this data subject was begun.
+
+    Its entries open under keys that no database holds, so nobody forges one; the days to look at are hints, and who
+    alters them makes a true erasure look like a false one, never the other way round.
+    """
+    rows = ledger.run("SELECT tenant, closing_at, destroyed_at FROM audit_subjectkey WHERE kid = %(kid)s", {"kid": kid})
+    days = {(tenant, at.date() + timedelta(days=late)) for tenant, *ats in rows for at in ats if at for late in (0, 1)}
+    return any(_says(staff.log_of(tenant, datetime.combine(day, time(), UTC)), kid) for tenant, day in sorted(days))
+
+
+def _says(log: UUID, kid: UUID) -> bool:
+    for row in ledger.read_rows(log):
+        if ledger.parse_envelope(row.envelope).kind in (BEGUN, DESTROYED):
+            try:
+                facts = msgspec.json.decode(ledger.open_row(row)[1])
+            except (keys.Erased, keys.Unreadable):
+                continue  # one that nobody could have written here
+            if facts.get("subject_key") == str(kid):
+                return True
+    return False
 
 
 def finish(request: ErasureRequest, counts: dict[str, int]) -> None:

@@ -26,7 +26,7 @@ THREATS: dict[str, tuple[str, ...]] = {
     "inserted entries": (
         f"{ENTRIES}an_inserted_entry_is_named_by_the_verifier",
         f"{ENTRIES}an_inserted_entry_that_gets_signed_is_named_for_nobody_without_the_subjects_key_can_seal_one",
-        f"{ENTRIES}an_entry_forged_under_a_key_that_never_was_shows_as_erased_without_a_record_of_staff_behind_it",
+        f"{ENTRIES}an_entry_forged_under_a_key_that_never_was_is_named_for_no_erasure_is_on_the_record_of_staff",
     ),
     "replayed entries": (
         f"{ENTRIES}a_replayed_entry_is_named_by_the_verifier",

@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
-from audit import globallog, keys, ledger, sequencer, signer, verify
+from agentstate.clock import now
+from audit import erasure, globallog, keys, ledger, sequencer, signer, staff, verify
 from audit.export import bundle
 from audit.export.source import LedgerSource
 from audit.tlog import canonical
@@ -149,26 +150,29 @@ def inserted(superuser: Superuser, log, seq: int, **facts: str) -> None:
     superuser.run("INSERT INTO audit_payload (log, seq, ciphertext) VALUES (%s, %s, %s)", log, seq, model.ciphertext)
 
 
-def test_an_entry_forged_under_a_key_that_never_was_shows_as_erased_without_a_record_of_staff_behind_it(
+def test_an_entry_forged_under_a_key_that_never_was_is_named_for_no_erasure_is_on_the_record_of_staff(
     superuser, tmp_path
 ):
-    """The limit of what the session's own log shows: who owns the database can add entries before they are signed, of
-    which nobody can read a word. That they stand for an erasure is contradicted by the log of staff, whose entries
-    cannot be forged without a key.
+    """Nobody can read a word of it, so it would pass for erased, with an erasure and a request forged beside it. But
+    what staff did stands in a log whose entries cannot be forged without a key.
     """
     held, nobody = kept(talk()), uuid4()
     superuser.run(
-        "INSERT INTO audit_subjectkey (kid, tenant, blind, kek_ref, created, destroyed_at) VALUES"
-        " (%s, %s, %s, 'gone', now(), now())",
+        "INSERT INTO audit_subjectkey (kid, tenant, blind, kek_ref, created, closing_at, destroyed_at) VALUES"
+        " (%s, %s, %s, 'gone', now(), now(), now())",
         *(nobody, TENANT, nobody.bytes),
     )
     for seq, kind in ((6, "message.added"), (7, "subject.erased")):
         inserted(superuser, held.log, seq, kid=str(nobody), kind=kind)
     superuser.rehash(held.log)
-    assert found_by(held, tmp_path) == set()
-    told = ledger.run("SELECT count(*) FROM audit_erasurerequest WHERE kid = %(kid)s", {"kid": nobody})
-    assert told == [(0,)]
-    assert verdict_of(held, tmp_path).counts["erased"] == 2
+    staff_log = staff.log_of(TENANT, now())
+    staff.record(TENANT, now(), "test.done", "system", "", {"subject_key": str(nobody)})  # of another kind
+    model = next(ledger.read_rows(staff_log))
+    forged = canonical.dumps({**canonical.loads(model.envelope), "seq": 1, "kind": erasure.BEGUN})
+    superuser.run("INSERT INTO audit_entry (log, seq, envelope) VALUES (%s, 1, %s)", staff_log, forged)
+    superuser.run("INSERT INTO audit_payload VALUES (%s, 1, %s)", staff_log, model.ciphertext)
+    assert VERIFIER in found_by(held, tmp_path)
+    assert named(verdict_of(held, tmp_path)) == {6, 7}
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -9,11 +9,13 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.clock import now
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide import Return
 from agentstate.engine.state import pending
 from agentstate.errors import Invalid
-from audit import keys, ledger, verify
+from audit import keys, ledger, staff, verify
+from audit.erasure import BEGUN
 from sessions import commands, erasure, queries, rebuild, states
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
@@ -68,6 +70,7 @@ def erase(session: UUID, subject: str) -> None:
     key = kid(subject)
     assert erasure.sessions_of(key) == [session]
     erasure.recorded(session, key)
+    staff.record(cast.tenant().pk, now(), BEGUN, "system", "", {"subject_key": str(key)})
     destroy(key)
     forgotten()
 
