@@ -1,4 +1,4 @@
-"""What the terms of a request ask, at every door: reviewers, four eyes, reasons, typing, chains, holds, what is lent."""
+"""What the terms of a request ask, at every door: reviewers, four eyes, reasons, typing, chains, holds, delegations."""
 
 from __future__ import annotations
 

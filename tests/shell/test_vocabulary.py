@@ -18,6 +18,7 @@ from agentstate.clock import now
 from agentstate.engine import decide
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
+from agentstate.engine.policy import Rule
 from agentstate.engine.profile.events import KINDS as PROFILE_KINDS
 from agentstate.ids import new_id
 from audit import ledger
@@ -174,8 +175,10 @@ def go_back_and_fork(people: People, session: str) -> str:
 
 @pytest.mark.django_db(transaction=True)
 def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_page(bank, decided, monkeypatch) -> None:
-    monkeypatch.setattr(registry, "policy_named", lambda name: offering())
     people = People()
+    with monkeypatch.context() as patched:
+        object_to_a_hold(people, patched)
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering())
     session, held = bank_transfer(people), bank_transfer(people)
     people.ask("alice", "send_signal", {"name": "fraud.suspected"}, session=held)
     decide_it(people, session)
@@ -192,6 +195,25 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     assert decided >= set(vocabulary.OPERATIONS)
     for each in (session, held, child):
         opens_its_pages(each)
+
+
+def object_to_a_hold(people: People, patched: pytest.MonkeyPatch) -> None:
+    """A transfer that policy holds for an hour instead of asking, until somebody objects."""
+    policy = registry.policy_named("bank")
+    held = [msgspec.structs.replace(rule, gate="hold", hold=3600) for rule in policy.rules if rule.gate == "approve"]
+    other = msgspec.structs.replace(policy, rules=(*policy.rules, *(_named(rule, "held") for rule in held)))
+    rules = tuple(rule for rule in other.rules if rule.gate != "approve")
+    patched.setattr(registry, "policy_named", lambda *_: msgspec.structs.replace(other, rules=rules))
+    session = bank_transfer(people)
+    waiting = people.ask("alice", "list_requests")["requests"]
+    request = next(line["id"] for line in waiting if line["session"] == session)
+    people.ask("alice", "undo_request", {"reason": "wrong account"}, request_id=request)
+    people.ask("alice", "decide_request", {"decision": "ignore"}, request_id=request)
+    work()
+
+
+def _named(rule: Rule, name: str) -> Rule:
+    return msgspec.structs.replace(rule, name=f"{rule.name}.{name}")
 
 
 def supervise(people: People, session: str) -> None:
