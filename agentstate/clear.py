@@ -20,6 +20,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "people_user": {"username": STAFF, "display_name": STAFF, "password": DIGEST},
     "people_membership": {"role": WORDS},
     "people_accessgrant": {"given_by": ID, "reason": STAFF, "kinds": WORDS, "sessions": ID},
+    "people_delegation": {"permissions": WORDS, "reason": STAFF},
     "people_apitoken": {"name": STAFF, "digest": DIGEST},
     "people_signinlink": {"digest": DIGEST},
     "audit_subjectkey": {"kek_ref": "the name of a key-encryption key"},
@@ -45,6 +46,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_approvalrequest": {
         "assigned_to": ID,
         "state": WORDS, "tool": NAMED, "rule": NAMED, "policy": NAMED, "decided_by": ID,
+        "claimed_by": ID, "excluded": ID, "reviewers": "whom a rule names: roles, teams and logins",
     },
     "agent_sessions_stop": {
         "scope": WORDS, "value": NAMED, "reason": "why staff stopped an agent, a tool or a team", "by": ID,

@@ -23,6 +23,7 @@ from sessions.views.frame import as_id, console
 
 SAID = 6  # turns before the request that its card shows, and turns of the customer since
 BEFORE, AFTER = 120, 120  # entries around a request that its card looks at
+OFFERED = ("approve", "reject", "respond", "ignore", "escalate")  # an approval of changed fields is an edit
 MAX_NOTE = 2000  # characters, as in the API
 ASK_AGAIN = "Ask the customer again before this is done."  # what the agent is told unless the person writes more
 
@@ -265,7 +266,9 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     note = card.reason.strip()
     if len(note) > MAX_NOTE:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
-    if not request.POST.get("seen"):
+    if chosen not in OFFERED:
+        raise Invalid("choose Approve, Reject or Ask again", field="decision")
+    if card.open and not request.POST.get("seen"):
         raise Outdated("the page did not say what it showed: look at it again")
     sent: dict[str, Any] = {name: request.POST.get(name, "") for name in ("key", "seen")}
     if chosen == "respond":
@@ -275,8 +278,6 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     if chosen in ("reject", "ignore", "escalate"):
         commands.decide(request.user, card.line.id, chosen, **sent)  # type: ignore[arg-type]  # one of three
         return True
-    if chosen != "approve":
-        raise Invalid("choose Approve, Reject or Ask again", field="decision")
     arguments, again = forms.read(card.fields), retyping.read(card.retype)
     if arguments is None or again is None:
         return False

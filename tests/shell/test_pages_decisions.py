@@ -189,7 +189,7 @@ def test_a_viewer_reads_the_card_and_cannot_decide(bank):
     assert outcome(request.id) == "pending"
 
 
-@pytest.mark.parametrize("sent", [{}, {"decision": "ignore"}, {"decision": "edit"}])
+@pytest.mark.parametrize("sent", [{}, {"decision": "delete"}, {"decision": "edit"}])
 def test_a_form_without_a_known_button_decides_nothing(bank, sent):
     _, request = paused()
     answer = cast.browser(cast.alice()).post(reverse("decision", args=[request.id]), sent)

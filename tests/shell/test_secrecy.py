@@ -127,7 +127,7 @@ def a_conversation(browser) -> UUID:
     line = next(line for line in queries.requests(cast.alice()) if line.session == session)
     page = f"/decisions/{line.id}/"
     assert browser.get(page).status_code == 200
-    done = browser.post(page, {"decision": "approve", "reason": REASON, "key": "k1"})
+    done = browser.post(page, {"decision": "approve", "reason": REASON, "key": "k1", "seen": line.digest})
     assert done.status_code == 302
     tasks.advance_ready()
     memory.pin(cast.alice(), session, 1, why=PINNED)
