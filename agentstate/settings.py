@@ -224,6 +224,7 @@ SPECTACULAR_SETTINGS = {
         "ErasureBasis": "sessions.api.shapes.privacy.ERASURE_BASIS",
         "ErasureState": "sessions.api.shapes.privacy.ERASURE_STATE",
         "ErasureRuling": "sessions.api.shapes.privacy.ERASURE_RULING",
+        "DisclosureKind": "sessions.api.shapes.disclosures.WHAT",  # `what`, as of timers
         "TimerKind": "sessions.api.shapes.triggers.TIMER_KIND",
         "TriggerSource": "sessions.api.shapes.triggers.TRIGGER_SOURCE",
         "FiringState": "sessions.api.shapes.triggers.FIRING_STATE",
