@@ -232,6 +232,7 @@ def supervise(people: People, session: str) -> None:
 def stop_and_go_on(people: People, session: str) -> None:
     people.ask("alice", "pause_session", {"reason": "the customer is at the counter"}, session=session)
     people.ask("alice", "resume_session", {}, session=session)
+    people.ask("alice", "grant_run", {"of": "session", "tokens": 1000, "reason": "a long case"}, session=session)
     people.ask("alice", "cancel_session", {"reason": "opened by mistake"}, session=session)
 
 
