@@ -162,5 +162,5 @@ def as_markdown(table: Mapping[tuple[Status, Move], Status], ended: frozenset[St
     for (status, trigger), after in table.items():
         rows.setdefault(status.value, []).append(f"{trigger.value} → {after.value}")
     lines = [f"| {status} | {', '.join(moves)} |" for status, moves in rows.items()]
-    lines += [f"| {status} | it has ended |" for status in sorted(ended)]
+    lines += [f"| {status} | it has ended |" for status in sorted(ended) if status.value not in rows]
     return "\n".join(["| status | moves |", "| --- | --- |", *lines])

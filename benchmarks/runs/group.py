@@ -31,7 +31,7 @@ def rows(here: Ground, quick: bool) -> list[Row]:
         _row("kill -9 to the step in another worker", median(taken), "s", RECOVERY, Goal(1.0, False), taken)
     )
     end_all(here)
-    decision.start_others(here)
+    workers.start_with_echo(here)
     one = decision.times(here, size.samples)
     measured += _times("decision committed to effect started", one, {50: 10.0, 99: 10.0})
     end_all(here)

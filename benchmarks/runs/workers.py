@@ -11,6 +11,7 @@ from django.db.models import Sum
 
 from agentstate.stack import programs
 from agentstate.stack.supervisor import Kept
+from benchmarks.first import decision
 from benchmarks.first.decision import NeverStarted
 from benchmarks.first.sessions import end_all, opened
 from benchmarks.ground import Ground
@@ -37,6 +38,14 @@ def start(here: Ground, number: int) -> Kept:
             raise NeverStarted(program.name)
         here.supervisor.tick(0.05)
     return kept
+
+
+def start_with_echo(here: Ground) -> None:
+    """One worker, and the other process of the raw limit."""
+    with here.valkey() as valkey:
+        valkey.flushall()  # wake-ups that nobody was there to hear
+    start(here, 1)
+    here.supervisor.start(decision._echo(here))
 
 
 def stop(here: Ground, *workers: Kept) -> None:
