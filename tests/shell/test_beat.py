@@ -74,7 +74,8 @@ def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
 def scheduled(**schedule) -> Trigger:
     team = cast.retail()
     opens = {"open": {"agent": "bank", "customer": "'C-1001'"}}
-    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "daily", {"on": {"schedule": schedule}, "do": opens})
+    definition = {"on": {"schedule": schedule}, "do": opens}
+    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "daily", definition)
 
 
 def late(trigger: Trigger, seconds: int) -> None:

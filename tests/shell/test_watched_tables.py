@@ -191,11 +191,9 @@ def test_a_table_that_is_not_there_cannot_be_watched(there, table):
 
 def test_a_watch_is_of_one_team(there):
     watch()
-    team = cast.cards()
+    team, definition = cast.cards(), {"on": {"row": {"watch": "flags"}}, "do": {"open": OPENS}}
     with pytest.raises(keeping.UnknownWatch):
-        keeping.keep(
-            team.tenant_id, team.pk, cast.adam().actor, "spy", {"on": {"row": {"watch": "flags"}}, "do": {"open": OPENS}}
-        )
+        keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "spy", definition)
 
 
 def test_a_full_queue_leaves_the_rows_where_they_are(there, monkeypatch):
