@@ -1,4 +1,4 @@
-"""Old and new workers side by side: real processes with other registries. What one does not know it leaves to others."""
+"""Old and new workers side by side: real processes with other registries. What one does not know, it leaves."""
 
 from __future__ import annotations
 
