@@ -68,8 +68,19 @@ function claimIfFree(event) {
   tell("claim");
 }
 
+// Claiming and undoing leave the page as it is, with what was typed; what is refused is said by the page itself.
+function act(event) {
+  const form = event.target;
+  if (!form.closest("#claimed, #held")) return;
+  event.preventDefault();
+  fetch(form.action, { method: "POST", headers: { Accept: "application/json" }, body: new FormData(form), redirect: "error" })
+    .then((answer) => { if (!answer.ok) form.submit(); })
+    .catch(() => form.submit());
+}
+
 export function begin() {
   setInterval(keepClaim, KEEP);
+  addEventListener("submit", act);
   addEventListener("input", claimIfFree);
   addEventListener("keydown", () => { active = performance.now(); });
   addEventListener("pointerdown", () => { active = performance.now(); });
