@@ -22,7 +22,7 @@ ELSEWHERE = {
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey", "verify",
     "chat", "chat_with", "chat_changes", "chat_say",
-    "session_stop", "triggers", "trigger", "trigger_keep", "trigger_switch",
+    "session_stop", "stuck_step_in", "triggers", "trigger", "trigger_keep", "trigger_switch",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
     "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
 }  # fmt: skip
