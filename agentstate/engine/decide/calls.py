@@ -83,9 +83,20 @@ def _begun_of_plan(call: Call, state: SessionState, given: Given) -> list[ev.Any
     gated = gate(state, call, given)
     if isinstance(gated, ev.CallAllowed):
         return [_intent(state, call, given.tools[call.tool], gated, "", "")]
-    if isinstance(gated, ev.ApprovalRequested) and (passed := plans.covering(state.plans, call, gated)):
+    passed = plans.covering(state.plans, call, gated) if isinstance(gated, ev.ApprovalRequested) else ""
+    if isinstance(gated, ev.ApprovalRequested) and passed and _asks_no_more(state, passed, gated):
         return [_intent(state, call, given.tools[call.tool], gated, passed, "")]
     return [plans.readied(call), gated]
+
+
+def _asks_no_more(state: SessionState, passed: str, gated: ev.ApprovalRequested) -> bool:
+    """Whether what the plan's request has passed is all that policy asks of people for this call today."""
+    request = state.requests.get(passed)
+    if request is None or gated.terms is None:  # so long ago that the bounded state has let go of it
+        return True
+    was, now = request.terms, gated.terms
+    people = set(now.reviewers) <= set(was.reviewers) and was.four_eyes >= now.four_eyes
+    return people and set(now.reasons) <= set(was.reasons) and now.hold <= was.hold
 
 
 def _intent(
