@@ -41,6 +41,10 @@ PAGES: dict[str, str | None] = {
     "sessions/<uuid:session_id>/state/": UNMASKED,
     "sessions/<uuid:session_id>/memory/": READ,
     "sessions/<uuid:session_id>/versions/": READ,
+    "sessions/<uuid:session_id>/grants/": READ,
+    "policies/": None,
+    "policies/dry-run/": None,
+    "policies/<str:reference>/": None,
     "sessions/<uuid:session_id>/audit/": READ,
     "sessions/<uuid:session_id>/export/key/": LISTED,
     "sessions/<uuid:session_id>/proof/": PROVED,
@@ -85,6 +89,7 @@ PAGES: dict[str, str | None] = {
 POSTS = {  # reached by POST alone; what they answer with is a page above, or a refusal
     "sessions/<uuid:session_id>/memory/mind/",
     "sessions/<uuid:session_id>/versions/<str:act>/",
+    "sessions/<uuid:session_id>/grants/<str:grant_id>/revoke/",
     "sessions/<uuid:session_id>/export/",
     "sessions/<uuid:session_id>/plan/edit/",
     "chat/<uuid:session_id>/say/",
@@ -127,6 +132,7 @@ API: dict[tuple[str, str], str] = {  # the operations that read; the others give
     ("GET", "/sessions/{session}/diff"): READ,
     ("POST", "/sessions/{session}/rollback"): READ,
     ("POST", "/sessions/{session}/replay"): READ,
+    ("GET", "/sessions/{session}/grants"): READ,
     ("GET", "/sessions/{session}/proofs/entries/{seq}"): PROVED,
     ("GET", "/sessions/{session}/proofs/complete"): PROVED,
     ("GET", "/requests"): LISTED,
@@ -156,6 +162,7 @@ def world(bank) -> dict[str, Any]:
         "export_id": UNKNOWN,
         "path": "0/000",
         "agent": "bank",
+        "reference": "bank",
     }
 
 
