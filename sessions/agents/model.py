@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 
-
 class Usage(msgspec.Struct, frozen=True):
     """Tokens as the provider counted them."""
 
