@@ -26,11 +26,11 @@ from audit.erasure import State
 from audit.models import ErasureRequest, SubjectKey
 from sessions import commands as talking
 from sessions import erasure as erasing
-from sessions import queries, rebuild, states
+from sessions import queries, rebuild, recorded, states
 from sessions.commands import erasure as commands
 from sessions.commands import profiles as profile_commands
 from sessions.exports import building, choosing
-from sessions.models import AgentSession, ApprovalRequest, CustomerProfile
+from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, RecordedState
 from sessions.profiles import learning, logs
 from sessions.queries import privacy
 from sessions.runtime import advance, leases
@@ -374,6 +374,8 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     say(session, "My dog is called Quokkaburra.")
     profile_commands.consent(cast.cleo(), kid_of(session), "personalisation", True)
     states.keep_snapshot(states.load(session))
+    kept = recorded.sealed(session, kid_of(session), states.as_of(session, 3))
+    RecordedState.objects.create(session=session, upto=3, entry=0, form=kept.form, sealed=kept.sealed)
     learning.teach_all({session})
     cache.set(f"warm/{session}", b"sealed")
     choosing.ask(cast.alice(), choosing.Filter(), unmask=True, reason="An audit")
@@ -403,6 +405,7 @@ STORED = {
     "agent_sessions_agentsession": "card",
     "agent_sessions_approvalrequest": "card",
     "agent_sessions_snapshot": "sealed",
+    "agent_sessions_recordedstate": "sealed",
     "agent_sessions_customerprofile": "sealed",
     "agent_sessions_exportblock": "data",
     "agent_sessions_exportpart": "wrapped",
