@@ -20,7 +20,7 @@ from sessions import commands as talking
 from sessions import commit, pruning, queries, rebuild, recorded, states
 from sessions import erasure as erasing
 from sessions.commands import erasure as commands
-from sessions.models import AgentSession, ApprovalRequest, RecordedState, Snapshot
+from sessions.models import ApprovalRequest, RecordedState, Snapshot
 from sessions.queries import privacy
 from sessions.stores import STORES
 from tests import cast
