@@ -13,9 +13,12 @@ from channels.auth import AuthMiddlewareStack  # noqa: E402 - needs the apps tha
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+import agentstate.urls  # noqa: E402, F401 - what the first requests would import, each in a thread of its own
+from agentstate import structs  # noqa: E402
 from audit.keys import start  # noqa: E402
 from sessions.consumers import routes  # noqa: E402
 
+structs.ready_all()
 start.check_or_leave()
 application = ProtocolTypeRouter(
     {"http": http, "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))}

@@ -17,8 +17,10 @@ app.autodiscover_tasks(["sessions"])
 
 
 @worker_init.connect
-def _with_the_right_keys(**_: object) -> None:
-    """A worker that could not read what was said does not start."""
+def _ready_to_work(**_: object) -> None:
+    """A worker that could not read what was said does not start; what its threads read is made before them."""
+    from agentstate import structs
     from audit.keys import start  # needs the apps
 
     start.check_or_leave()
+    structs.ready_all()

@@ -59,6 +59,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_serverlook": {"server": NAMED, "problem": WORDS},
     "agent_sessions_skill": {"skill": NAMED},
     "agent_sessions_skillwanted": {"by": WORDS, "value": NAMED, "skill": NAMED},
+    "agent_sessions_recordedstate": {"form": "the form of the state"},
     "agent_sessions_snapshot": {"form": "the form of the state"},
     "agent_sessions_agentdefinition": {"digest": DIGEST},
     "agent_sessions_savedplan": {"name": NAMED, "by": ID},

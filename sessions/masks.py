@@ -89,7 +89,10 @@ SHOWN: Mapping[str, Forms] = {
     | _numbers("tool_version", "tier", "quorum")
     | _money("arguments")
     | {"/allowed": WORDS, "/expires_at": TIME},
-    "decision.made": _words("decision", "by", "under", "code") | _ids("request") | _numbers("tier") | _money("arguments"),
+    "decision.made": _words("decision", "by", "under", "code")
+    | _ids("request")
+    | _numbers("tier")
+    | _money("arguments"),
     "request.escalated": _words("by") | _ids("request") | _numbers("step"),
     "request.held": _ids("request") | {"/until": TIME},
     "request.undone": _words("by") | _ids("request"),

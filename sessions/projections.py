@@ -224,7 +224,8 @@ _OPEN = """INSERT INTO agent_sessions_agentsession
 # ready_at: while there is work it keeps its first value, so a busy session's updates touch no index.
 _MOVE = """UPDATE agent_sessions_agentsession s SET
    status = %(s_status)s, waiting_for = %(s_waiting_for)s, seq = %(s_seq)s, epoch = %(s_epoch)s, tier = %(s_tier)s,
-   open_requests = %(s_open_requests)s, stuck = %(s_stuck)s, last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
+   open_requests = %(s_open_requests)s, stuck = %(s_stuck)s,
+   last_at = %(s_last_at)s::timestamptz, ended_at = %(s_ended_at)s::timestamptz,
    taken_by = %(s_taken_by)s, taken_at = %(s_taken_at)s::timestamptz, wanted_at = %(s_wanted_at)s::timestamptz,
    assigned_to = %(s_assigned_to)s, fork_of = %(s_fork_of)s, parent = %(s_parent)s, card = coalesce(%(s_card)s, s.card),
    stalled = '', stalled_at = NULL, stalls = 0,

@@ -15,9 +15,11 @@ def connect() -> None:
     import sessions.tools.people
     import sessions.tools.proofs
     import sessions.tools.timers  # noqa: F401
+    from agentstate import structs
     from audit.export import report as reports
     from sessions import report
     from sessions.agents import choice
 
     choice.configured()
     reports.register(report.render)
+    structs.ready_all()

@@ -25,8 +25,8 @@ from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import answering, crash
 from sessions.tools import registry as tools
-from sessions.tools.masking import masked
 from sessions.tools import stopping
+from sessions.tools.masking import masked
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 from sessions.writing import Dropped
 

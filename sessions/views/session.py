@@ -203,6 +203,7 @@ def _people(request: HttpRequest, line: queries.SessionLine, state: SessionState
     """Who has the session, and what this person may do about it."""
     user = request.user
     mine = isinstance(user, User) and state.taken_by == user.actor and not state.ended
+    others = colleagues(user, line.team) if mine and isinstance(user, User) else []
     return {
         "mine": mine,
         "taken": bool(state.taken_by),
@@ -210,7 +211,7 @@ def _people(request: HttpRequest, line: queries.SessionLine, state: SessionState
         "may_whisper": can(user, Permission.WHISPER, line.team),
         "summary": handing_back.proposed_summary(user, line.id) if mine else "",
         "problems": handing_back.not_consistent(user, line.id) if mine else [],
-        "colleagues": [each for each in colleagues(user, line.team) if each != user] if mine else [],
+        "colleagues": [each for each in others if each != user],
     }
 
 

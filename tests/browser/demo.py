@@ -25,7 +25,9 @@ class Demo:
     def __init__(self, state_dir: Path, callers: bool = False, **environment: str) -> None:
         self.state_dir = state_dir
         port = str(any_free())
-        self.running = Running.up(state_dir, "--demo", "--port", port, DEMO_CALLERS="1" if callers else "0", **environment)
+        self.running = Running.up(
+            state_dir, "--demo", "--port", port, DEMO_CALLERS="1" if callers else "0", **environment
+        )
         self.url = self.running.ready(90.0)
         eventually(lambda: "sign in once" in self.running.said, what="the demo's accounts")
         self._customers = (person for person in people() if person.flag == "clear")

@@ -1,4 +1,4 @@
-"""The document on approvals: every ask in its table names tests that exist, and every term and decision stands in it."""
+"""The document on approvals: each ask in its table names tests that exist, and every term and decision is in it."""
 
 from __future__ import annotations
 

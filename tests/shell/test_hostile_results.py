@@ -111,6 +111,4 @@ def test_a_free_call_beside_one_that_waits_gives_its_result_and_both_are_told(se
     waits, free = (json.loads(message["content"])["status"] for message in messages[place + 1 : place + 3])
     assert (waits, free) == ("waiting", "ok")
     later = [message["content"] for message in messages[place + 3 :] if message["role"] == "system"]
-    assert any(
-        '"status":"ok"' in text and "receipt" in text for text in later
-    )  # after the wait
+    assert any('"status":"ok"' in text and "receipt" in text for text in later)  # after the wait

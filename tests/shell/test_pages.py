@@ -24,7 +24,8 @@ ELSEWHERE = {
     "chat", "chat_with", "chat_changes", "chat_say",
     "session_stop", "stuck_step_in", "triggers", "trigger", "trigger_keep", "trigger_switch",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
-    "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule", "retention", "retention_change",
+    "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule",
+    "retention", "retention_change",
 }  # fmt: skip
 NONSENSE = [
     "/live/changes/?s=x",

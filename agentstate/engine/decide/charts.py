@@ -51,8 +51,8 @@ class UnknownSignal(Invalid):
 
 
 def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
-    """The refusal of a call whose tool may not be called where the chart stands. What a person orders to be undone is no
-    step of the chart.
+    """The refusal of a call whose tool may not be called where the chart stands. What a person orders to be undone is
+    no step of the chart.
     """
     tools = state.chart.tools
     if call.undoes >= 0 or tools is None or not state.chart.moves or call.tool in tools or call.tool in PLANNERS:

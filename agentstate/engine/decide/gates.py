@@ -65,8 +65,8 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
 
 
 def settled_before(state: SessionState, call: Call) -> ev.CallRefused | None:
-    """The refusal of a call that a person has answered already, or that nobody decided on in time: nobody is asked again
-    about it.
+    """The refusal of a call that a person has answered already, or that nobody decided on in time: nobody is asked
+    again about it.
     """
     mark = ev.digest(call.tool, call.arguments) if state.settled else ""
     for each in state.settled:

@@ -106,8 +106,8 @@ class PayloadPruned(Event, frozen=True, tag="payload.pruned"):
 
 
 class SnapshotRecorded(Event, frozen=True, tag="snapshot.recorded"):
-    """The state after the first `upto` entries is kept for good, in this `form`: `digest` is the SHA-256, in hex, of its
-    sealed bytes. It stands for those entries once their payloads are deleted.
+    """The state after the first `upto` entries is kept for good, in this `form`: `digest` is the SHA-256, in hex, of
+    its sealed bytes. It stands for those entries once their payloads are deleted.
     """
 
     upto: int
