@@ -18,6 +18,7 @@ from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState, digest_of, pending
 from agentstate.engine.state.rounds import PLAN
 from audit import keys, ledger
@@ -49,6 +50,7 @@ class RequestCard(msgspec.Struct, frozen=True):
     why: str
     reason: str = ""
     digest: str = ""  # what an approval would be bound to as the request stands
+    terms: Terms = Terms()  # what is asked of those who decide
 
 
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
@@ -159,6 +161,7 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
         why=asked.why,
         reason=request.reason,
         digest=digest_of(state, request),
+        terms=asked.terms or Terms(),
     )
 
 

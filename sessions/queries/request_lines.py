@@ -15,6 +15,7 @@ from django.db.models import BooleanField, Case, F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Now
 
 from agentstate.engine.decide import Authority, UnknownRequest
+from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
@@ -53,6 +54,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     held_until: datetime | None = None  # it is done then unless somebody objects
     escalates_at: datetime | None = None  # it goes to the next of its chain then
     reviewers: list[list[str]] = []  # one of each group decides; none: whoever has the permission
+    terms: Terms = Terms()  # what is asked of those who decide
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
@@ -176,6 +178,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         arguments=card.arguments,
         why=card.why,
         reason=card.reason,
+        terms=card.terms,
         digest=card.digest,
     )
 

@@ -124,6 +124,13 @@ def test_a_reason_is_chosen_where_the_rule_names_some_also_over_the_api(asking):
     assert events(session_of(request), "decision.made")[0]["code"] == "identified"
 
 
+def test_a_program_is_told_what_is_asked_of_those_who_decide(asking):
+    request = asking(reasons=("identified",), retype=(AMOUNT,), four_eyes=True, hold=30)
+    told = Api(cast.alice()).get(f"/requests/{request}").json()["terms"]
+    assert (told["four_eyes"], told["hold"], told["gate"]) == (True, 30, "approve")
+    assert (told["reasons"], told["retype"]) == (["identified"], [AMOUNT])
+
+
 def test_the_page_offers_the_reasons_and_says_what_is_missing_beside_the_field(asking):
     request, alice = asking(reasons=("asked.twice", "identified")), cast.browser(cast.alice())
     page = send(alice, request, "approve")

@@ -61,6 +61,38 @@ class Kept(serializers.Serializer[Any]):
     until = serializers.DateTimeField(help_text="when the claim ends unless it is kept again")
 
 
+GROUPS = "one of each group: role:..., team:..., user:..."
+
+
+def _groups() -> serializers.ListField:
+    return serializers.ListField(child=serializers.ListField(child=serializers.CharField()), help_text=GROUPS)
+
+
+class Escalation(serializers.Serializer[Any]):
+    after = serializers.IntegerField(help_text="seconds that the request has waited")
+    reviewers = _groups()
+
+
+class Grantable(serializers.Serializer[Any]):
+    scope = serializers.CharField()
+    seconds = serializers.IntegerField()
+    uses = serializers.IntegerField()
+    limit = serializers.CharField(help_text="expression that must be true of each call")
+
+
+class Terms(serializers.Serializer[Any]):
+    gate = serializers.CharField(help_text="approve, or hold: it is done by itself when its time is over")
+    hold = serializers.IntegerField(help_text="seconds between approval and execution, in which it can be undone")
+    reviewers = _groups()
+    four_eyes = serializers.BooleanField(help_text="not by who asked for it, whose session it is, or who approved it")
+    reasons = serializers.ListField(child=serializers.CharField(), help_text="codes; where there are any, name one")
+    retype = serializers.ListField(
+        child=serializers.CharField(), help_text="paths of arguments that you type yourself to approve"
+    )
+    chain = Escalation(many=True, help_text="for whom it is when nobody has decided")
+    sticky = Grantable(allow_null=True, help_text="what an approver may grant for what follows")
+
+
 class Request(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     session = serializers.UUIDField()
@@ -90,6 +122,7 @@ class Request(serializers.Serializer[Any]):
         child=serializers.ListField(child=serializers.CharField()),
         help_text="one of each group must decide: role:..., team:..., user:...; none: whoever has the permission",
     )
+    terms = Terms(help_text="what is asked of those who decide")
     digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
 
 
