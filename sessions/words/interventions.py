@@ -31,7 +31,7 @@ def _ordered(data: Data, tool: str) -> Sentence:
 
 TELL: dict[str, Tell] = {
     "compensation.ordered": _ordered,
-    "call.doubted": lambda data, tool: Sentence(f"{tool}: nobody knows whether it happened", data["reason"], "r"),
+    "call.doubted": lambda data, tool: Sentence(f"{tool} may have happened, or not", data["reason"], "r"),
     "call.intervened": _intervened,
     "session.retried": lambda data, tool: Sentence("A person had it tried again", data["reason"], "p"),
 }

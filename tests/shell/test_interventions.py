@@ -26,6 +26,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def once(monkeypatch, bank):
+    unanswered(monkeypatch)
+
+
+def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
     """load_customer, as if it could be done only once and gave no answer in its time."""
     found = tools.find
     slow = msgspec.structs.replace(found("load_customer"), effect="once", timeout=0.05, run=_slow)

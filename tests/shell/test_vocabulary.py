@@ -29,6 +29,8 @@ from tests import cast, vocabulary
 from tests.shell.api_world import Api, document
 from tests.shell.bank_world import kinds, offering, opened, state, work
 from tests.shell.pages import read
+from tests.shell.test_interventions import KNOWN, broken, doubted, unanswered
+from tests.shell.test_versions import back, moved
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 WANT = "I want to move $1,200.00 from savings to checking."
@@ -178,6 +180,9 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     people = People()
     with monkeypatch.context() as patched:
         object_to_a_hold(people, patched)
+    with monkeypatch.context() as patched:
+        stuck = step_in(people, patched)
+    undone = have_undone(people)
     monkeypatch.setattr(registry, "policy_named", lambda name: offering())
     session, held = bank_transfer(people), bank_transfer(people)
     people.ask("alice", "send_signal", {"name": "fraud.suspected"}, session=held)
@@ -193,7 +198,7 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     people.ask("alice", "seal_session", {}, session=child)
     assert people.asked >= set(vocabulary.OPERATIONS.values())
     assert decided >= set(vocabulary.OPERATIONS)
-    for each in (session, held, child):
+    for each in (session, held, child, stuck, undone):
         opens_its_pages(each)
 
 
@@ -210,6 +215,26 @@ def object_to_a_hold(people: People, patched: pytest.MonkeyPatch) -> None:
     people.ask("alice", "undo_request", {"reason": "wrong account"}, request_id=request)
     people.ask("alice", "decide_request", {"decision": "ignore"}, request_id=request)
     work()
+
+
+def step_in(people: People, patched: pytest.MonkeyPatch) -> str:
+    """A session that could not be advanced is retried; of a call without an answer somebody says what happened."""
+    parked = str(broken(patched, KeyError("x")))
+    people.ask("alice", "retry_session", {"reason": "mended"}, session=parked)
+    unanswered(patched)
+    session, call = map(str, doubted())
+    told = {"call": call, "how": "happened", "reason": "asked the branch", "result": KNOWN}
+    people.ask("alice", "intervene", told, session=session)
+    return session
+
+
+def have_undone(people: People) -> str:
+    """A transfer that a session put back left behind is ordered back."""
+    session = moved()
+    back(session, 3)
+    left = people.ask("alice", "list_undoable", session=session)
+    people.ask("alice", "compensate", {"rollback": left["rollback"], "reason": "wrong account"}, session=session)
+    return str(session)
 
 
 def _named(rule: Rule, name: str) -> Rule:
@@ -240,9 +265,9 @@ def opens_its_pages(session: str) -> None:
     """Every page that the table names for what happened here opens, and the audit page tells all of it."""
     browser = cast.browser(cast.alice())
     happened = set(kinds(UUID(session)))
-    for page in {vocabulary.PAGES[kind] for kind in happened} - {"decision", "decisions", "sessions", "live"}:
+    for page in {vocabulary.PAGES[kind] for kind in happened} - {"decision", "decisions", "sessions", "live", "stuck"}:
         assert browser.get(reverse(page, args=[session])).status_code == 200, page
-    for page in ("decisions", "sessions", "live"):
+    for page in ("decisions", "sessions", "live", "stuck"):
         assert browser.get(reverse(page)).status_code == 200, page
 
 
