@@ -40,6 +40,12 @@ class Perils:
         self.told: list[str] = []
         self.began = time.monotonic()
         self.skewed = {skew: self._worker(skew) for skew in SKEWS}
+        for skew in SKEWS:
+            eventually(lambda skew=skew: " ready." in self.log_of(skew).read_text(), 120, "a further worker is ready")
+
+    def log_of(self, skew: int) -> Path:
+        """What a further worker writes."""
+        return self.floor.state / "log" / f"worker{skew:+}.log"
 
     def strike(self, peril: Peril) -> bool:
         """Let it come about; whether it did. Nobody may pass the point for a while."""
@@ -151,7 +157,7 @@ class Perils:
         words = (first / "cmdline").read_text().strip("\0").split("\0")
         given = (first / "environ").read_text().strip("\0").split("\0")
         command = [sys.executable, "-m", "tests.chaos.skewed", str(skew), *words[3:-1], f"skewed{skew}-{words[-1]}"]
-        with open(self.floor.state / "log" / f"worker{skew:+}.log", "ab") as log:
+        with open(self.log_of(skew), "ab") as log:
             return subprocess.Popen(
                 command, cwd=Path(__file__).parents[2], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env=environment(**dict(word.split("=", 1) for word in given)),

@@ -131,7 +131,7 @@ def ended_well(call: Call, decision: str) -> None:
 
 def test_workers_whose_clocks_were_wrong_have_worked_and_left_no_wrong_instant(floor: Floor, perils: Perils):
     for skew in perils.skewed:
-        assert WORKED in (floor.state / "log" / f"worker{skew:+}.log").read_text()
+        assert WORKED in perils.log_of(skew).read_text()
     for call in floor.calls:
         instants = [datetime.fromisoformat(entry["at"]) for entry in call.entries()]
         assert max(instants) - min(instants) < timedelta(seconds=MOST_SECONDS)

@@ -13,6 +13,7 @@ RESTORED = "tests/shell/test_attacks_restored.py::test_"
 #: threat -> the tests that show who finds it
 THREATS: dict[str, tuple[str, ...]] = {
     "edited entries": (
+        "tests/shell/test_attacks_readers.py::test_a_changed_byte_anywhere_is_refused_in_words_by_every_reader",
         f"{ENTRIES}an_edited_entry_is_named_by_the_verifier",
         f"{ENTRIES}an_edited_entry_under_a_head_hashed_anew_is_refused_at_the_next_signature",
         f"{ENTRIES}an_edited_entry_under_a_whole_history_hashed_anew_is_refused_at_the_next_signature",

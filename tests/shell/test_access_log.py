@@ -42,7 +42,7 @@ def test_reading_entries_is_one_entry_with_session_and_range():
     (entry,) = entries(alice)
     assert entry["kind"] == "access.read"
     assert entry["reads"] == [{"what": "entries", "about": {str(session): [0, 0]}}]
-    assert entry["door"] == "GET /api/v1/sessions/<str:session>/entries"
+    assert entry["door"] == "GET /api/v1/sessions/{session}/entries"
 
 
 def test_a_list_is_one_entry_with_its_filter_and_ids_and_a_search_hides_its_term():
