@@ -44,6 +44,12 @@ LOOSE = {
 }
 
 
+@pytest.fixture
+def only_the_bank(monkeypatch) -> None:
+    """The agents of an installation: other tests of this process have registered theirs, under the same policy."""
+    monkeypatch.setattr(registry, "_registry", {"bank": registry.find("bank")})
+
+
 def lately() -> dict[str, str]:
     return {"since": (clock.now() - timedelta(hours=1)).isoformat()}
 
@@ -66,7 +72,7 @@ KING = [{**STRICT["rules"][0], "reviewers": ["role:king"]}]  # type: ignore[inde
 # What is installed
 
 
-def test_policies_are_listed_with_what_their_cases_say() -> None:
+def test_policies_are_listed_with_what_their_cases_say(only_the_bank) -> None:
     lines = {line["name"]: line for line in Api(cast.alice()).get("/policies").json()["policies"]}
     assert set(lines) >= {"bank", "retail", "airline"}
     assert lines["bank"]["agents"] == ["bank"]
@@ -280,7 +286,9 @@ def test_a_grants_end_is_judged_by_the_databases_clock_in_the_statement_that_app
 # On record
 
 
-def test_which_policies_are_in_force_is_on_record_and_a_change_is_told_in_the_staff_log(monkeypatch) -> None:
+def test_which_policies_are_in_force_is_on_record_and_a_change_is_told_in_the_staff_log(
+    only_the_bank, monkeypatch
+) -> None:
     tenant = cast.tenant().pk
     call_command("check_policy", record=True, stdout=StringIO())
     assert recording.record(tenant, clock.now()) == []
