@@ -11,6 +11,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide import approvals, calls, conversation, runs
+from agentstate.engine.decide.commands import Authority
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import SessionState, pending
 from agentstate.errors import Broken, Refused
@@ -124,7 +125,7 @@ def test_no_interleaving_of_what_can_happen_to_a_waiting_call_breaks_a_law(quoru
 
 GUARDS: dict[str, Callable[..., Any]] = {
     "changed_since": lambda *_: "",
-    "must_be_entitled": lambda *_: None,
+    "must_be_entitled": lambda command, *_: Authority(command.may, command.names),
     "open_request": lambda state, request: state.requests[request],
     "_running": lambda state, call, attempt: state.calls[call],
     "must_live": lambda state: None,
