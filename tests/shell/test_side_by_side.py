@@ -14,7 +14,7 @@ from audit import ledger
 from sessions import commands, rebuild
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession
-from sessions.runtime import advance
+from sessions.runtime import advance, execute
 from sessions.runtime.flights import Flights
 from tests import cast
 from tests.shell.bank_world import events, kinds, say, state, work
@@ -108,7 +108,7 @@ def test_a_call_that_landed_too_late_for_anyone_is_dropped_alone():
     first, second = state(session).calls.values()
     AgentSession.objects.filter(pk=session).update(fence=7)
     lease = Lease(session, 7)
-    outdated = advance.settled(lease, advance.execute.too_slow(first))
+    outdated = advance.settled(lease, execute.too_slow(first))
     spoken = advance.settled(lease, advance.Rest("customer"))
     assert run_commands(lease, [outdated, spoken]).events == ()
     assert state(session).calls[second.id].status is CallStatus.DONE
