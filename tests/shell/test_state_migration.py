@@ -89,6 +89,7 @@ def test_the_first_version_of_an_event_is_read_after_the_second_is_deployed(bank
         text: str
         language: str
         by: str = ""
+        queued: int = -1
         v: int = 2
 
     session = loaded()
@@ -157,11 +158,14 @@ def _put(session: UUID, path: str, value: Any) -> None:
 
 
 def test_a_result_that_breaks_the_schema_fails_the_call_and_the_agent_says_so(bank, monkeypatch):
-    monkeypatch.setattr(bank_tools, "_account", lambda row: {"id": row["id"], "balance": row["balance"] / 100})
+    """It is what the tool declares, where a currency is any text; in the state it is three capital letters."""
+    account = bank_tools._account
+    odd = {"minor": 120_000, "currency": "dollars"}
+    monkeypatch.setattr(bank_tools, "_account", lambda row: {**account(row), "balance": odd})
     session = loaded()
     failed = events(session, "tool.failed")[0]
     assert failed["code"] == "breaks_schema"
-    assert "state.customer.accounts.0." in failed["reason"]
+    assert "state.customer.accounts.0.balance" in failed["reason"]
     assert "customer" not in state(session).pad
     clean(session)
 
