@@ -259,6 +259,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "plan": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}], "version": 1},
     "PATCH goals": {"op": "change", "task": "a", "version": 1, "fields": {"title": "B"}},
     "goals": {"tree": {"id": "a", "title": "A"}, "version": 0},
+    "compensation": {"rollback": 1, "calls": ["c1"], "reason": "it was a mistake"},
+    "interventions": {"call": "c1", "how": "retry", "reason": "the service is back"},
+    "retry": {"reason": "the service is back"},
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from agentstate.engine.decide.compensation import MAX_REASON, MAX_STEPS
-from sessions.api.shapes.fields import ExactText, Key, Strict
+from sessions.api.shapes.fields import ExactText, Key, ShortList, Strict
 from sessions.api.shapes.values import ExactNumber
 
 MAX_CALL = 200  # characters of a call's id
@@ -17,7 +17,7 @@ class Compensate(Strict):
     """Which effects, and why."""
 
     rollback = ExactNumber(min_value=0, help_text="the entry of the rollback that left them standing")
-    calls = serializers.ListField(child=ExactText(max_length=MAX_CALL), max_length=MAX_STEPS, required=False)
+    calls = ShortList(child=ExactText(max_length=MAX_CALL), max_length=MAX_STEPS, required=False)
     reason = ExactText(max_length=MAX_REASON)
     idempotency_key = Key()
 

@@ -185,7 +185,7 @@ class SetSkillRules(Strict):
     """Which skills a team's work wants."""
 
     team = ExactText(max_length=60)
-    rules = serializers.ListField(child=SkillRule(), max_length=MOST_SKILLS)
+    rules = ShortList(child=SkillRule(), max_length=MOST_SKILLS)
 
 
 class SkillRuleAnswer(serializers.Serializer[Any]):
