@@ -10,15 +10,16 @@ from django.contrib.auth.models import AnonymousUser
 from agentstate.engine.decide import Authority
 from agentstate.people import delegations
 from agentstate.people.models import User
-from agentstate.people.permissions import DELEGABLE, can, names_in
+from agentstate.people.permissions import DELEGABLE, names_in, roles_with
 
 Person = User | AnonymousUser
 
 
 def own(user: Person, team: UUID) -> Authority:
-    """What `user` may decide themselves."""
-    may = frozenset(each.value for each in DELEGABLE if can(user, each, team))
-    return Authority(may, names_in(user).get(team, frozenset()))
+    """What `user` may decide themselves. One query: roles are among the names, and no grant gives these."""
+    names = names_in(user).get(team, frozenset())
+    held = [each for each in DELEGABLE if any(f"role:{role}" in names for role in roles_with(each))]
+    return Authority(frozenset(each.value for each in held), names)
 
 
 def lent(user: Person, team: UUID) -> tuple[Authority, ...]:

@@ -69,14 +69,17 @@ def decidable(user: Person) -> QuerySet[ApprovalRequest]:
 
 
 def _open_to(user: Person) -> QuerySet[ApprovalRequest]:
-    """The pending requests that are for this person, held ones included, on their own authority or on one lent to
-    them.
-    """
+    """The pending requests that are for this person, held ones included."""
+    return visible_requests(user).filter(_is_for(user), state="pending")
+
+
+def _is_for(user: Person) -> Q:
+    """What is for this person to decide, on their own authority or on one lent to them."""
     mine = Q(pk=None)
     for team in teams_with(user, Permission.READ):
         for each in (authority.own(user, team), *authority.lent(user, team)):
             mine |= _within(each, team, user)
-    return visible_requests(user).filter(mine, state="pending")
+    return mine
 
 
 def _within(each: Authority, team: UUID, user: Person) -> Q:
@@ -107,13 +110,14 @@ def requests(
 
     Raises Invalid when there is no such row to go on from.
     """
-    rows = decidable(user) if mine else visible_requests(user)
+    visible = visible_requests(user)
+    rows = decidable(user) if mine else visible
     if state:
         rows = rows.filter(state=state)
     if state == "pending":
         rows = rows.filter(Q(expires_at__gt=Now()) | Q(held_until__gt=Now()))
     order = ("-tier", "expires_at", "pk") if mine or state == "pending" else ("-asked_at", "-pk")
-    found = behind(rows, visible_requests(user), after, order)[:limit]
+    found = behind(rows, visible, after, order)[:limit]
     return _request_lines(user, found, "requests", state=state, after=str(after or ""))
 
 
@@ -136,7 +140,8 @@ def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **f
     access.note(user, what, [Seen(row.session_id, row.team_id) for row in found], **facts)
     keys.warm({row.kid or row.session.kid for row in found})
     in_time = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
-    mine = set(_open_to(user).filter(in_time, pk__in=[row.pk for row in found]).values_list("pk", flat=True))
+    open_ones = ApprovalRequest.objects.filter(in_time, pk__in=[row.pk for row in found], state="pending")
+    mine = set(open_ones.filter(_is_for(user)).values_list("pk", flat=True))  # they are visible: they were just read
     deciding = set(teams_with(user, Permission.DECIDE))
     return [_request_line(row, row.pk in mine, row.team_id in deciding) for row in found]
 

@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from agentstate.clock import now
-from agentstate.people.models import Delegation
+from agentstate.people.models import Delegation, User
+from agentstate.people.permissions import DELEGABLE, GRANTABLE, can
+from sessions.authority import own
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read
@@ -53,6 +55,17 @@ def test_to_oneself_or_to_who_reads_nothing_there_it_is_refused():
 
 def test_who_may_not_decide_lends_nothing():
     problem(Api(cast.vera()).post("/delegations", body()), 403, "permission_denied")
+
+
+def test_what_one_may_decide_oneself_is_what_ones_permissions_say_in_each_team():
+    people = [cast.alice(), cast.bob(), cast.charlie(), cast.vera(), cast.adam(), cast.cleo()]
+    people.append(cast.let_in(cast.anna(), *GRANTABLE))  # whatever is opened to an auditor decides nothing
+    gone = cast.person("gone", cast.Role.SUPERVISOR, cast.retail())
+    User.objects.filter(pk=gone.pk).update(is_active=False)
+    for user in [*people, gone]:
+        for team in (cast.retail().pk, cast.cards().pk):
+            assert own(user, team).may == {each for each in DELEGABLE if can(user, each, team)}, user.username
+    assert own(cast.alice(), cast.retail().pk).may
 
 
 def test_on_its_page_it_is_lent_and_given_back_without_a_script():
