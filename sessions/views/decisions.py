@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from agentstate.engine.decide import AlreadyDecided, Outdated
+from agentstate.engine.decide import AlreadyDecided, ClaimedByOther, NotYours, Outdated
 from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
@@ -345,11 +345,20 @@ def decision_act(request: HttpRequest, request_id: UUID, act: str) -> HttpRespon
         _act(request, request_id, act)
     except Refused as refusal:
         if scripted:
-            return JsonResponse({"code": refusal.code, "detail": str(refusal)}, status=refusal.status)
+            status = 200 if _lost_unasked(request, act, refusal) else refusal.status
+            return JsonResponse({"code": refusal.code, "detail": str(refusal)}, status=status)
         card = _card(request, request_id)
         card.refusal = str(refusal)
         return _card_page(request, card, "open", status=refusal.status)
     return JsonResponse({}) if scripted else redirect(f"{reverse('decision', args=[request_id])}#ask")
+
+
+def _lost_unasked(request: HttpRequest, act: str, refusal: Refused) -> bool:
+    """Whether a claim that the page made or kept by itself came too late: no error, nobody asked for it, and the page
+    is told by its own changes who has the request or how it ended.
+    """
+    unasked = act in ("claim", "keep") and request.POST.get("unasked") == "yes"
+    return unasked and isinstance(refusal, AlreadyDecided | ClaimedByOther | NotYours)
 
 
 def _act(request: HttpRequest, request_id: UUID, act: str) -> None:

@@ -208,7 +208,7 @@ def test_a_session_is_paused_and_resumed_on_its_page_without_reload_elsewhere(de
     live(page)
     page.get_by_text("Pause it, or stop it for good").click()
     found = list(faults(page, "the form that stops a session"))
-    page.get_by_label("Why").fill("The customer is at the counter.")
+    page.get_by_label("Why it should stop").fill("The customer is at the counter.")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("#rail")).to_contain_text("A person stopped it; it may go on.")
     expect(other.locator("#stop-paused")).to_contain_text("nothing is begun")
