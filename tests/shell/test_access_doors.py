@@ -11,10 +11,11 @@ import re
 from typing import Any
 
 import pytest
+from django.db.models.functions import Now
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from sessions import access, queries
-from sessions.models import AccessLine, OpenView
+from sessions.models import AccessLine, AgentSession, OpenView
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api
 from tests.shell.bank_world import opened, say, work
@@ -35,10 +36,13 @@ PAGES: dict[str, str | None] = {
     "decisions/": OPENED,
     "decisions/changes/": FOLLOWED,
     "decisions/<uuid:request_id>/": OPENED,
+    "decisions/lent/": None,
     "sessions/": LISTED,
     "sessions/<uuid:session_id>/": OPENED,
     "sessions/<uuid:session_id>/changes/": FOLLOWED,
     "sessions/<uuid:session_id>/state/": UNMASKED,
+    "stuck/": LISTED,
+    "sessions/<uuid:session_id>/stuck/": READ,
     "sessions/<uuid:session_id>/memory/": READ,
     "sessions/<uuid:session_id>/versions/": READ,
     "sessions/<uuid:session_id>/grants/": READ,
@@ -57,6 +61,8 @@ PAGES: dict[str, str | None] = {
     "tools/": None,
     "tools/<str:name>/": None,
     "tools/servers/<str:name>/": None,
+    "triggers/": None,
+    "triggers/<uuid:trigger_id>/": None,
     "charts/": None,
     "charts/<str:name>/": None,
     "audit/": LISTED,
@@ -103,6 +109,11 @@ POSTS = {  # reached by POST alone; what they answer with is a page above, or a 
     "sessions/<uuid:session_id>/supervise/<str:act>/",
     "stops/<uuid:stop_id>/lift/",
     "work/next/",
+    "decisions/<uuid:request_id>/<str:act>/",
+    "decisions/lent/<uuid:delegation_id>/end/",
+    "sessions/<uuid:session_id>/stuck/<str:how>/",
+    "triggers/keep/",
+    "triggers/<uuid:trigger_id>/switch/",
     "privacy/retention/change/",
     "privacy/erasures/<uuid:erasure_id>/<str:act>/",
     "privacy/<str:act>/",
@@ -144,7 +155,9 @@ API: dict[tuple[str, str], str] = {  # the operations that read; the others give
 
 @pytest.fixture
 def world(bank) -> dict[str, Any]:
-    """A session that waits for a decision, with words to look for in it."""
+    """A session that waits for a decision, with words to look for in it; and another, that is stuck."""
+    lost = opened("C-1002")
+    AgentSession.objects.filter(pk=lost).update(stalled="failing KeyError", stalled_at=Now())
     session = opened("C-1001", topic="Quokkaburra")
     work()
     say(session, "I want to move $1,200.00 from savings to checking. My cat is called Zebrafinch.")
@@ -157,6 +170,7 @@ def world(bank) -> dict[str, Any]:
         "customer": customer,
         "name": "bank-transfer",
         "erasure_id": UNKNOWN,
+        "trigger_id": UNKNOWN,
         "seq": "1",
         "token": "unknown",
         "export_id": UNKNOWN,

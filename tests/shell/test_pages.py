@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -9,9 +11,11 @@ from django.urls import resolve, reverse
 
 from sessions import commands, queries
 from sessions import urls as console
+from sessions.tools.mcp import servers
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import read
+from tests.shell.test_mcp import Crm
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
@@ -22,7 +26,8 @@ ELSEWHERE = {
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
     "session_vkey", "verify",
     "chat", "chat_with", "chat_changes", "chat_say",
-    "session_stop", "stuck_step_in", "triggers", "trigger", "trigger_keep", "trigger_switch",
+    "session_stop", "stuck_step_in", "tool_answer", "tool_server_look",
+    "triggers", "trigger", "trigger_keep", "trigger_switch",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
     "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule",
     "retention", "retention_change",
@@ -35,6 +40,15 @@ NONSENSE = [
     "/decisions/changes/?r=x",
 ]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"quoted\" & 'single' </p>"
+
+
+@pytest.fixture(autouse=True)
+def _a_tool_server(settings, tmp_path) -> Iterator[None]:
+    """One that is described, so that it has a page; nobody asks it anything."""
+    settings.TOOL_FOLDER = str(tmp_path)
+    Crm(tmp_path).describe()
+    yield
+    servers._read.cache_clear()
 
 
 def paused(amount: str = "$1,200.00"):
@@ -80,6 +94,7 @@ def addresses(session, request) -> list[str]:
         reverse("session_grants", args=one),
         reverse("tools"),
         reverse("tool", args=["transfer"]),
+        reverse("tool_server", args=["crm"]),
         reverse("chart", args=["bank-transfer"]),
         reverse("audit"),
         reverse("privacy"),
