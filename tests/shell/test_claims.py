@@ -147,3 +147,17 @@ def test_over_the_api_a_claim_is_made_kept_taken_and_given_back(request_id):
     problem(alice.ask("DELETE", path), 409, "not_yours")
     assert bob.ask("DELETE", path).status_code == 200
     assert bob.get(f"/requests/{request_id}").json()["claimed_by"] == ""
+
+
+def test_what_a_page_claims_by_itself_and_too_late_is_no_error_and_what_a_person_claims_is_refused(request_id):
+    commands.claim(cast.alice(), request_id)
+    bob, address = cast.browser(cast.bob()), f"/decisions/{request_id}"
+    script = {"accept": "application/json"}
+    for sent, status in (({"unasked": "yes"}, 200), ({}, 409)):
+        answers = [bob.post(f"{address}/{act}/", sent, headers=script) for act in ("claim", "keep")]
+        assert [(each.status_code, each.json()["code"]) for each in answers] == [
+            (status, "claimed_by_other"),
+            (status, "not_yours"),
+        ]
+    taken = bob.post(f"{address}/release/", {"unasked": "yes"}, headers=script)
+    assert (taken.status_code, on_it(request_id)) == (409, cast.alice().actor)
