@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.rounds import percentile
+
 RESULTS = Path(__file__).resolve().parent / "results.json"
 
 
@@ -80,3 +82,20 @@ def _text(value: object) -> str:
 def write(rows: Sequence[Row], path: Path) -> None:
     """All rows as JSON, in place of what an earlier run wrote."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(list(rows)), indent=1) + b"\n")
+
+
+def times(group: str, what: str, taken: tuple[Sequence[float], Sequence[float]], goals: dict[int, float]) -> list[Row]:
+    """A row for each percentile of `goals`: our milliseconds and the raw ones, which ours may exceed so many times."""
+    ours, raw = taken
+    return [
+        against(
+            group,
+            f"{what}, p{share}",
+            percentile(ours, share),
+            "ms",
+            percentile(raw, share),
+            Goal(bound, at_least=False),
+            f"{len(ours)} each",
+        )
+        for share, bound in goals.items()
+    ]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.first import decision, frame, steps
 from benchmarks.first.sessions import end_all
 from benchmarks.ground import Ground
-from benchmarks.rounds import Size, interleaved, paired, percentile
-from benchmarks.rows import Goal, Row, against
+from benchmarks.rounds import Size, interleaved, paired
+from benchmarks.rows import Goal, Row, against, times
 
 GROUP = "first"
 FULL, QUICK = Size(7, 1.0, 500), Size(3, 0.5, 60)
@@ -23,10 +22,12 @@ def rows(here: Ground, quick: bool) -> list[Row]:
     """All rows of the group. Programs start when they are needed, so that the steps have the machine alone."""
     size = QUICK if quick else FULL
     measured = [*_speeds(here, size, 1), *_speeds(here, size, 8)]
-    frames = _times("event committed to frame received", frame.times(here, size.samples), {50: 3.0})
+    frames = times(GROUP, "event committed to frame received", frame.times(here, size.samples), {50: 3.0})
     end_all(here)
     decision.start_others(here)
-    decided = _times("decision committed to step started", decision.times(here, size.samples), {50: 10.0, 99: 10.0})
+    decided = times(
+        GROUP, "decision committed to step started", decision.times(here, size.samples), {50: 10.0, 99: 10.0}
+    )
     return [*measured, *decided, *frames]
 
 
@@ -45,20 +46,4 @@ def _speeds(here: Ground, size: Size, writers: int) -> list[Row]:
             paired(speeds[cell], raw),
         )
         for cell, what, one, eight in SPEEDS
-    ]
-
-
-def _times(what: str, taken: tuple[Sequence[float], Sequence[float]], goals: dict[int, float]) -> list[Row]:
-    ours, raw = taken
-    return [
-        against(
-            GROUP,
-            f"{what}, p{share}",
-            percentile(ours, share),
-            "ms",
-            percentile(raw, share),
-            Goal(bound, at_least=False),
-            f"{len(ours)} each",
-        )
-        for share, bound in goals.items()
     ]

@@ -9,8 +9,8 @@ from statistics import median
 from benchmarks.first import decision, steps
 from benchmarks.first.sessions import end_all
 from benchmarks.ground import Ground
-from benchmarks.rounds import Size, interleaved, paired, percentile
-from benchmarks.rows import Goal, Row, against
+from benchmarks.rounds import Size, interleaved, paired
+from benchmarks.rows import Goal, Row, against, times
 from benchmarks.runs import bursts, growing, parked, workers
 
 GROUP = "runs"
@@ -33,10 +33,10 @@ def rows(here: Ground, quick: bool) -> list[Row]:
     end_all(here)
     workers.start_with_echo(here)
     one = decision.times(here, size.samples)
-    measured += _times("decision committed to effect started", one, {50: 10.0, 99: 10.0})
+    measured += times(GROUP, "decision committed to effect started", one, {50: 10.0, 99: 10.0})
     end_all(here)
     decided = bursts.times(here, 2 if quick else 10)
-    measured += _times(f"the same, {bursts.AT_ONCE} at once", decided, {50: 10.0, 99: 10.0})
+    measured += times(GROUP, f"the same, {bursts.AT_ONCE} at once", decided, {50: 10.0, 99: 10.0})
     return measured
 
 
@@ -83,22 +83,6 @@ def _several(here: Ground, size: Size) -> list[Row]:
         made.append(against(GROUP, f"the same, {number} workers", speed, "1/s", base, Goal(0.8, True), str(size)))
     workers.stop(here, *running)
     return made
-
-
-def _times(what: str, taken: tuple[Sequence[float], Sequence[float]], goals: dict[int, float]) -> list[Row]:
-    ours, raw = taken
-    return [
-        against(
-            GROUP,
-            f"{what}, p{share}",
-            percentile(ours, share),
-            "ms",
-            percentile(raw, share),
-            Goal(bound, at_least=False),
-            f"{len(ours)} each",
-        )
-        for share, bound in goals.items()
-    ]
 
 
 def _row(name: str, value: float, unit: str, base: float, goal: Goal, taken: Sequence[float]) -> Row:

@@ -108,7 +108,7 @@ POSTS = {  # reached by POST alone; what they answer with is a page above, or a 
     "sessions/<uuid:session_id>/stop/<str:act>/",
     "sessions/<uuid:session_id>/supervise/<str:act>/",
     "stops/<uuid:stop_id>/lift/",
-    "work/next/",
+    "desk/next/",
     "decisions/<uuid:request_id>/<str:act>/",
     "decisions/lent/<uuid:delegation_id>/end/",
     "sessions/<uuid:session_id>/stuck/<str:how>/",
