@@ -14,6 +14,7 @@ from agentstate.engine.decide.interventions import NothingToRetry, NotOpenToInte
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, queries
+from sessions.agents import registry
 from sessions.models import AgentSession
 from sessions.runtime import advance, execute, leases, stalls
 from sessions.tools import registry as tools
@@ -31,13 +32,10 @@ def once(monkeypatch, bank):
 
 def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
     """load_customer, as if it could be done only once and gave no answer in its time."""
-    found = tools.find
+    found, facts = tools.find, registry.facts_for("bank")  # before the change: the registry remembers what it found
     slow = msgspec.structs.replace(found("load_customer"), effect="once", timeout=0.05, run=_slow)
     find = lambda name: slow if name == slow.name else found(name)  # noqa: E731
     monkeypatch.setattr(execute.tools, "find", find)
-    from sessions.agents import registry
-
-    facts = registry.facts_for("bank")
     changed = {**facts, slow.name: msgspec.structs.replace(facts[slow.name], effect="once")}
     monkeypatch.setattr(registry, "facts_for", lambda agent: changed)
 
