@@ -5,7 +5,7 @@
 #   make test                           everything but the long tests, under 15 minutes
 #   make test-fast                      the pure core and the documents: no server, seconds
 #   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
-#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] | bench-data | lock | clean
+#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | lock | clean
 
 SHELL := /bin/sh
 JOBS ?= 2
@@ -16,6 +16,7 @@ PINS := $(shell cat requirements.txt requirements/*.txt | cksum | tr ' ' '-')
 CORE := .venv/installed/core-$(PINS)
 TEST := .venv/installed/test-$(PINS)
 LOAD := .venv/installed/load-$(PINS)
+PEER := .venv-peers/installed-$(PINS)
 
 .PHONY: run test test-fast test-all chaos lint schema screenshots bench bench-data lock clean
 .DEFAULT_GOAL := run
@@ -33,7 +34,7 @@ test-all: $(if $(SHORT),,test) $(TEST)
 	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m long
 
 chaos: $(TEST)
-	FULL=1 $(PY) -m pytest tests/chaos
+	FULL=1 $(PY) -m pytest -rP tests/chaos
 
 lint: $(TEST)
 	$(PY) -m ruff check .
@@ -46,7 +47,7 @@ schema: $(TEST)
 screenshots: $(TEST)
 	$(PY) -m tests.browser.screenshots
 
-bench: $(LOAD)
+bench: $(LOAD) $(if $(PEERS),$(PEER))
 	$(PY) -m benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(QUICK),--quick)
 
 bench-data: $(LOAD)
@@ -61,7 +62,7 @@ lock: $(TEST)
 
 # The state directory holds the ledger and its keys: only its owner removes it, by hand.
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
 
@@ -83,3 +84,9 @@ $(CORE) $(TEST) $(LOAD):
 	  $(PY) -m pip install -q --disable-pip-version-check $(NEEDS); \
 	fi
 	@mkdir -p .venv/installed && touch $@
+
+# Others' packages stay apart from ours.
+$(PEER): $(LOAD)
+	@rm -rf .venv-peers && $(PY) -m venv .venv-peers
+	@echo "installing LangGraph and DBOS into .venv-peers (once)"
+	@.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r requirements/peers.txt && touch $@

@@ -1,17 +1,19 @@
-"""The rows of the group, and the order in which they are taken. Peers are measured by scripts of their own."""
+"""The rows of the group, and the order in which they are taken; beside others where they are installed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from statistics import median
 
 from benchmarks.first import decision, steps
 from benchmarks.first.sessions import end_all
 from benchmarks.ground import Ground
+from benchmarks.peers.asked import Peer, installed, peers
 from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against, times
-from benchmarks.runs import bursts, growing, parked, workers
+from benchmarks.runs import beside, bursts, growing, parked, workers
 
 GROUP = "runs"
 FULL, QUICK = Size(7, 1.0, 500), Size(3, 0.5, 40)
@@ -21,9 +23,21 @@ RECOVERY = 5.0  # seconds that going on after kill -9 may take
 def rows(here: Ground, quick: bool) -> list[Row]:
     """All rows of the group. What runs in this process comes first, so that it has the machine alone."""
     size = QUICK if quick else FULL
-    print("LangGraph and DBOS are not in this run: nothing of theirs is installed here", file=sys.stderr)
+    with ExitStack() as stack:
+        if installed():
+            return _rows(here, quick, size, stack.enter_context(peers(here)))
+        print("LangGraph and DBOS are not in this run: PEERS=1 installs them, apart", file=sys.stderr)
+        return _rows(here, quick, size, {})
+
+
+def _rows(here: Ground, quick: bool, size: Size, others: dict[str, Peer]) -> list[Row]:
     measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30), _growth(here, 300 if quick else 1_000)]
     end_all(here)
+    if others:
+        for writers in (1, 8):
+            measured += beside.speeds(here, GROUP, size, writers, others)
+        measured += beside.grown(here, GROUP, 300 if quick else 1_000, others)
+        end_all(here)
     measured += _parked(here, 10_000 if quick else 100_000)
     measured += _several(here, size)
     taken = [workers.recovery(here) for _ in range(1 if quick else 5)]
@@ -34,9 +48,13 @@ def rows(here: Ground, quick: bool) -> list[Row]:
     workers.start_with_echo(here)
     one = decision.times(here, size.samples)
     measured += times(GROUP, "decision committed to effect started", one, {50: 10.0, 99: 10.0})
+    if others:
+        measured += beside.decisions(GROUP, "decision to effect", one[0], 1, others)
     end_all(here)
     decided = bursts.times(here, 2 if quick else 10)
     measured += times(GROUP, f"the same, {bursts.AT_ONCE} at once", decided, {50: 10.0, 99: 10.0})
+    if others:
+        measured += beside.decisions(GROUP, f"the same, {bursts.AT_ONCE} at once", decided[0], bursts.AT_ONCE, others)
     return measured
 
 
