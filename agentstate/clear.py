@@ -79,6 +79,12 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_watch": {
         "name": NAMED, "database": NAMED, "table": NAMED, "keys": "names of columns", "trouble": WORDS,
     },
+    "agent_sessions_alert": {
+        "rule": ID, "name": NAMED, "severity": WORDS, "why": WORDS, "state": WORDS, "cause": WORDS,
+        "about": "the id of a request or call, the name of a tool, or a key of the house", "held_by": ID,
+        "closed_by": ID, "to": "whom a rule names: roles, teams and logins",
+        "chain": "whom a rule names next: roles, teams and logins",
+    },
     "agent_sessions_beat": {"who": "a host's name and a process's number"},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
 }  # fmt: skip

@@ -205,6 +205,8 @@ SPECTACULAR_SETTINGS = {
         "DecisionKind": "sessions.api.shapes.DECISION_KIND",
         "EntryKind": "sessions.api.shapes.ENTRY_KIND",
         "Channel": "sessions.api.shapes.CHANNEL",
+        "AlertState": "sessions.api.shapes.alerts.ALERT_STATE",
+        "AlertSeverity": "sessions.api.shapes.alerts.ALERT_SEVERITY",
         "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",
         "SkillBy": "sessions.api.shapes.supervision.SKILL_BY",
         "WorkKind": "sessions.api.shapes.supervision.WORK_KIND",

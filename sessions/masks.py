@@ -69,6 +69,13 @@ SHOWN: Mapping[str, Forms] = {
     "timer.cancelled": _words("by") | _ids("timer"),
     "timer.fired": _words("outcome") | _ids("timer"),
     "trigger.fired": _words("name", "source") | _ids("trigger", "firing") | _numbers("version") | {"/run": BOOLEAN},
+    "alert.raised": _words("name", "severity", "why")
+    | _ids("alert", "rule", "about")
+    | _numbers("version", "seq")
+    | {"/to": WORDS},
+    "alert.acknowledged": _words("by", "from_whom") | _ids("alert"),
+    "alert.escalated": _words("by") | _ids("alert") | _numbers("step") | {"/to": WORDS},
+    "alert.closed": _words("by", "cause") | _ids("alert"),
     "session.sealed": _words("why", "by"),
     "snapshot.recorded": _words("form") | _numbers("upto"),
     "payload.pruned": _words("retention") | {"/ranges": SPANS, "/due": TIME},

@@ -23,6 +23,7 @@ from agentstate.engine.state import Request, SessionState, digest_of, pending
 from agentstate.engine.state.rounds import PLAN
 from audit import keys, ledger
 from audit.ledger import Fragment
+from sessions.alerts import rows as alerts
 
 CARD = "agent_sessions/card"
 WORDS = 160  # characters of the last words that a row shows
@@ -296,6 +297,8 @@ def fragments(
     erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]
     if erased:
         written.append(Fragment(_ERASED, {"e_kids": erased, "e_at": state.last_at}))
+    for number, alert in enumerate(alerts.changed_alerts(state, events)):
+        written.append(alerts.fragment(place.tenant, place.team, alert, number))
     o_first = before.seq if before is not None else 0
     written.append(Fragment(_OUTBOX, {"o_team": place.team, "o_seq": state.seq, "o_first": o_first}))
     return written

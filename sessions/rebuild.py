@@ -16,12 +16,15 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from agentstate.clock import now
+from agentstate.engine import alerts as held
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import Request, SessionState, to_snapshot
 from agentstate.engine.state.snapshot import form
 from audit import keys, ledger
 from sessions import projections, recorded, states
+from sessions.alerts.rows import alert_row, changed_alerts
+from sessions.alerts.tables import Alert
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
 from sessions.projections import Place
 
@@ -36,13 +39,14 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """A session folded anew: its place, its state, its requests as of their last change, the snapshot bytes at one
-    seq. `begun`: from how many entries on; a request that changed before that has no card here.
+    """A session folded anew: its place, its state, its requests and alerts as of their last change, the snapshot bytes
+    at one seq. `begun`: from how many entries on; a request that changed before that has no card here.
     """
 
     place: Place
     state: SessionState
     requests: dict[str, tuple[Request, projections.RequestCard | None]]
+    alerts: dict[str, held.Alert]
     at_snapshot: bytes | None
     begun: int = 0
 
@@ -71,6 +75,7 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     requests: dict[str, tuple[Request, projections.RequestCard | None]] = {
         key: (request, None) for key, request in start.requests.items()
     }
+    alerts = dict(start.alerts)
     at_snapshot = to_snapshot(start) if start.seq == snapshot_seq else None
     commit: list[ev.AnyEvent] = []  # the events of one command so far: its rows are made of the state after all of them
     command = ""
@@ -79,13 +84,14 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
         command = envelope.cmd
         for request in projections.changed_requests(state, commit):
             requests[request.asked.request] = (request, projections.request_card(request, state))
+        alerts |= {alert.id: alert for alert in changed_alerts(state, commit)}
         if state.seq == snapshot_seq:
             at_snapshot = to_snapshot(state)
     if state.seq != head.size or state.opened is None:
         raise Unfoldable(f"the head says {head.size} entries, {state.seq} were found")
     place = Place(head.log, head.tenant, UUID(state.opened.team), kid)
     requests = {key: found for key, found in requests.items() if found[0].kid not in state.plans.erased}
-    return Folded(place, state, requests, at_snapshot, start.seq)
+    return Folded(place, state, requests, alerts, at_snapshot, start.seq)
 
 
 def _beginning(head: ledger.Head, kid: UUID) -> SessionState:
@@ -171,6 +177,7 @@ def _differences(session: UUID) -> Iterator[Difference]:
         yield from _compare(session, "session", _columns(row, want))
         yield from _compare_card(row, folded)
     yield from _compare_requests(folded)
+    yield from _compare_alerts(folded)
     yield from _compare_recorded(folded)
     if snapshot is not None:
         yield from _compare_snapshot(snapshot, folded)
@@ -234,6 +241,20 @@ def _compare_requests(folded: Folded) -> Iterator[Difference]:
             yield Difference(session, f"request {key}.card", "another text", "the fold's")
 
 
+def _compare_alerts(folded: Folded) -> Iterator[Difference]:
+    """Of what a recorded state stands for, alerts that were closed have a row and are no part of the fold any more."""
+    session = folded.place.id
+    rows = {str(row.pk): row for row in Alert.objects.filter(session=session)}
+    for missing in folded.alerts.keys() - rows.keys():
+        yield Difference(session, f"alert {missing}", "no row", "a row")
+    for surplus in rows.keys() - folded.alerts.keys():
+        if rows[surplus].raised_seq >= folded.begun:
+            yield Difference(session, f"alert {surplus}", "a row", "no row")
+    for key in folded.alerts.keys() & rows.keys():
+        want = _home(folded) | alert_row(folded.alerts[key])
+        yield from _compare(session, f"alert {key}", _columns(rows[key], want))
+
+
 def _compare_recorded(folded: Folded) -> Iterator[Difference]:
     """While the entries are still there, the recorded state must be what they amount to."""
     session = folded.place.id
@@ -270,6 +291,7 @@ def rebuild(session: UUID) -> None:
         erased = [UUID(kid) for kid in folded.state.plans.erased]
         stored = ApprovalRequest.objects.filter(session=session).exclude(kid__in=erased)
         stored.exclude(asked_seq__lt=folded.begun, card=b"").delete()
+        _rebuild_alerts(folded)
         ApprovalRequest.objects.bulk_create(
             ApprovalRequest(
                 id=UUID(key),
@@ -280,6 +302,14 @@ def rebuild(session: UUID) -> None:
             )
             for key, (request, _) in folded.requests.items()
         )
+
+
+def _rebuild_alerts(folded: Folded) -> None:
+    """How often an alert was found is no entry, and is kept where the row was there."""
+    session = folded.place.id
+    Alert.objects.filter(session=session, raised_seq__gte=folded.begun).exclude(pk__in=folded.alerts).delete()
+    for key, alert in folded.alerts.items():
+        Alert.objects.update_or_create(id=UUID(key), defaults={"session": session, **_home(folded), **alert_row(alert)})
 
 
 def _request_card(folded: Folded, key: str) -> bytes:

@@ -14,6 +14,7 @@ from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
+from sessions.alerts import escalating
 from sessions.exports import building
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, presence, sweeper
@@ -49,8 +50,8 @@ def advance_ready() -> None:
 
 @shared_task(ignore_result=True)
 def sweep() -> None:
-    """Every second: free what dead workers held, expire requests, announce what was not announced and learn from it,
-    wake workers for what is due; and close the live views that nobody holds any more.
+    """Every second: free what dead workers held, expire requests, pass alerts on, announce what was not announced and
+    learn from it, wake workers for what is due; and close the live views that nobody holds any more.
     """
     if not _sweeps.has_room():
         return
@@ -58,6 +59,7 @@ def sweep() -> None:
     sweeper.end_holds()
     sweeper.escalate_due()
     sweeper.expire_due()
+    escalating.escalate_due()
     delegates.deliver_due()
     live.drain_outbox(older_than=2.0, first=followed)
     if sweeper.something_is_due():

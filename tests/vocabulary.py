@@ -57,6 +57,8 @@ OPERATIONS = {
     "Prove": "prove_value",
     "Pin": "pin_message",
     "Unpin": "unpin_message",
+    "AcknowledgeAlert": "acknowledge_alert",
+    "CloseAlert": "close_alert",
     "SetTimer": "set_timer",
     "CancelTimer": "cancel_timer",
     "Rate": "rate_message",
@@ -78,6 +80,8 @@ RUNTIME = {
     "ExpireSession": "sessions.runtime.advance._command",
     "Wind": "sessions.runtime.advance._command",
     "Ring": "sessions.runtime.advance._command",
+    "RaiseAlert": "sessions.alerts.of_sessions.raise_alert",
+    "EscalateAlert": "sessions.alerts.of_sessions.escalate",
     "Triggered": "sessions.triggers.firing._command",
     "Delegated": "sessions.runtime.delegates.hand_over",
     "TakeTask": "sessions.runtime.delegates._task",
@@ -199,6 +203,10 @@ PAGES = {
     "timer.cancelled": "session",
     "timer.fired": "session",
     "trigger.fired": "session",
+    "alert.raised": "session",
+    "alert.acknowledged": "session",
+    "alert.escalated": "session",
+    "alert.closed": "session",
 }
 
 # kind of a profile's event -> page

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.api.views import (
+    alerts,
     auditing,
     changes,
     charts,
@@ -38,6 +39,10 @@ urlpatterns = [
     path("audit/downtimes", auditing.Downtimes.as_view()),
     path("audit/grants", auditing.Grants.as_view()),
     path("audit/grants/<str:grant>", auditing.OneGrant.as_view()),
+    path("alerts", alerts.Alerts.as_view()),
+    path("alerts/<str:alert>", alerts.OneAlert.as_view()),
+    path("alerts/<str:alert>/acknowledge", alerts.Acknowledging.as_view()),
+    path("alerts/<str:alert>/close", alerts.Closing.as_view()),
     path("stuck", interventions.Stuck.as_view()),
     path("sessions", sessions.Sessions.as_view()),
     path("sessions/<str:session>", sessions.OneSession.as_view()),

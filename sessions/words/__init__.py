@@ -7,6 +7,7 @@ says so; a kind that is not known here is named as it is.
 from __future__ import annotations
 
 from sessions.words import (
+    alerts,
     approvals,
     changes,
     interventions,
@@ -50,7 +51,7 @@ __all__ = [
     "value",
 ]
 
-AREAS = (supervision, session, interventions, runs, approvals, plans, changes, versions, memory, triggers)
+AREAS = (alerts, supervision, session, interventions, runs, approvals, plans, changes, versions, memory, triggers)
 TELL = {kind: tell for area in AREAS for kind, tell in area.TELL.items()}
 
 

@@ -29,6 +29,10 @@ OPERATIONS = [
     ("GET", "/audit/grants"),
     ("POST", "/audit/grants"),
     ("DELETE", "/audit/grants/{grant}"),
+    ("GET", "/alerts"),
+    ("GET", "/alerts/{alert}"),
+    ("POST", "/alerts/{alert}/acknowledge"),
+    ("POST", "/alerts/{alert}/close"),
     ("GET", "/stuck"),
     ("GET", "/sessions/{session}/compensation"),
     ("POST", "/sessions/{session}/compensation"),
@@ -219,6 +223,8 @@ BODIES: dict[str, dict[str, Any]] = {
         "until": "2031-01-01T00:00:00Z",
         "reason": "so",
     },
+    "acknowledge": {},
+    "close": {"reason": "over"},
     "claim": {},
     "undo": {},
     "holds": {"customer": "C-1001", "reason": "a case at court"},
@@ -266,6 +272,7 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 NAMED = {
+    "alert": UNKNOWN,
     "agent": "bank",
     "delegation": UNKNOWN,
     "grant": UNKNOWN,

@@ -24,6 +24,7 @@ from agentstate.ids import new_id
 from audit import ledger
 from sessions import queries, states, words
 from sessions.agents import registry
+from sessions.alerts import of_sessions
 from sessions.profiles import words as profile_words
 from tests import cast, vocabulary
 from tests.shell.api_world import Api, document
@@ -193,6 +194,7 @@ def test_every_command_of_a_person_is_carried_out_over_the_api_and_seen_on_its_p
     disagree(people, session)
     child = go_back_and_fork(people, session)
     supervise(people, held)
+    look_after(people, held)
     stop_and_go_on(people, held)
     people.ask("cleo", "end_session", {"reason": "hung up"}, session=child)
     people.ask("alice", "seal_session", {}, session=child)
@@ -252,6 +254,15 @@ def supervise(people: People, session: str) -> None:
     people.ask("alice", "pass_on", {"to": "bob", "reason": "end of shift"}, session=session)
     people.ask("bob", "whisper", {"text": "Be brief."}, session=session)
     people.ask("bob", "hand_back", {"speaks": False}, session=session)
+
+
+def look_after(people: People, session: str) -> None:
+    """An alert of a rule: somebody has it, and says later why it is over."""
+    rule = of_sessions.Raising("", "wants-person", 1, "critical", ("role:supervisor",))
+    assert of_sessions.raise_alert(UUID(session), new_id(), rule, "wants_person")
+    (line,) = people.ask("alice", "list_alerts")["alerts"]
+    people.ask("alice", "acknowledge_alert", {}, alert=line["id"])
+    people.ask("alice", "close_alert", {"reason": "called back"}, alert=line["id"])
 
 
 def stop_and_go_on(people: People, session: str) -> None:

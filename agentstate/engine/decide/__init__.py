@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from agentstate.engine.decide import (
+    alerts,
     approvals,
     calls,
     claims,
@@ -39,6 +40,7 @@ from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
 from agentstate.engine.decide.commands import (
+    AcknowledgeAlert,
     Adapt,
     AddData,
     Answer,
@@ -53,6 +55,7 @@ from agentstate.engine.decide.commands import (
     ChangeGoals,
     ChangeState,
     Claim,
+    CloseAlert,
     Command,
     Compensate,
     CorrectReference,
@@ -63,6 +66,7 @@ from agentstate.engine.decide.commands import (
     EraseCustomer,
     EraseSubject,
     Escalate,
+    EscalateAlert,
     Expire,
     ExpireSession,
     Fail,
@@ -91,6 +95,7 @@ from agentstate.engine.decide.commands import (
     Prune,
     PruneHistory,
     PrunePayloads,
+    RaiseAlert,
     Rate,
     Release,
     Rest,
@@ -153,6 +158,7 @@ __all__ = [
     "MAX_TEXT",
     "MODEL_ATTEMPTS",
     "REQUEST_SCHEMA",
+    "AcknowledgeAlert",
     "Adapt",
     "AddData",
     "AlreadyDecided",
@@ -169,6 +175,7 @@ __all__ = [
     "ChangeState",
     "Claim",
     "ClaimedByOther",
+    "CloseAlert",
     "Command",
     "Compensate",
     "CorrectReference",
@@ -180,6 +187,7 @@ __all__ = [
     "EraseCustomer",
     "EraseSubject",
     "Escalate",
+    "EscalateAlert",
     "Expire",
     "ExpireSession",
     "Fail",
@@ -213,6 +221,7 @@ __all__ = [
     "Prune",
     "PruneHistory",
     "PrunePayloads",
+    "RaiseAlert",
     "Rate",
     "Release",
     "Rest",
@@ -317,6 +326,10 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     CancelTimer: timers.timer_cancelled,
     Ring: timers.rung,
     Triggered: triggered,
+    RaiseAlert: alerts.raised,
+    AcknowledgeAlert: alerts.acknowledged,
+    EscalateAlert: alerts.escalated,
+    CloseAlert: alerts.closed,
     Adapt: users.adapted,
     Migrate: schema.migrated,
     Prune: schema.pruned,

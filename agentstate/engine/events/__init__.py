@@ -13,6 +13,7 @@ from typing import get_args
 
 import msgspec
 
+from agentstate.engine.events.alerts import AlertAcknowledged, AlertClosed, AlertEscalated, AlertRaised
 from agentstate.engine.events.approvals import (
     ApprovalRequested,
     Changed,
@@ -219,6 +220,10 @@ AnyEvent = (
     | TimerCancelled
     | TimerFired
     | TriggerFired
+    | AlertRaised
+    | AlertAcknowledged
+    | AlertEscalated
+    | AlertClosed
 )
 
 KINDS: tuple[str, ...] = tuple(str(member.__struct_config__.tag) for member in get_args(AnyEvent))
@@ -242,6 +247,10 @@ __all__ = [
     "KINDS",
     "UPCASTERS",
     "Adaptation",
+    "AlertAcknowledged",
+    "AlertClosed",
+    "AlertEscalated",
+    "AlertRaised",
     "Answered",
     "AnyEvent",
     "ApprovalRequested",

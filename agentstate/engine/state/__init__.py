@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.state import (
+    alerts,
     calls,
     compensation,
     conversation,
@@ -168,6 +169,10 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.TimerCancelled: timers.timer_gone,
     ev.TimerFired: timers.timer_gone,
     ev.TriggerFired: timers.trigger_fired,
+    ev.AlertRaised: alerts.alert_raised,
+    ev.AlertAcknowledged: alerts.alert_acknowledged,
+    ev.AlertEscalated: alerts.alert_escalated,
+    ev.AlertClosed: alerts.alert_closed,
 }
 
 
@@ -182,8 +187,15 @@ def fold(stored: Iterable[tuple[ev.AnyEvent, str]], state: SessionState | None =
     return state
 
 
-# The house keeping its records: nothing happened in the session, which is as idle after it as before.
-UNNOTICED = (ev.SnapshotRecorded, ev.PayloadPruned)
+# The house among itself: nothing happened in the session, which is as idle after it as before.
+UNNOTICED = (
+    ev.SnapshotRecorded,
+    ev.PayloadPruned,
+    ev.AlertRaised,
+    ev.AlertAcknowledged,
+    ev.AlertEscalated,
+    ev.AlertClosed,
+)
 
 
 def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:

@@ -11,6 +11,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
+from agentstate.engine.state.alerts import all_closed
 from agentstate.engine.state.calls import moved
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.looping import ended, heard
@@ -83,7 +84,7 @@ def snapshot_recorded(state: SessionState, event: ev.SnapshotRecorded, at: str) 
 
 
 def session_sealed(state: SessionState, event: ev.SessionSealed, at: str) -> SessionState:
-    return replace(state, sealed=event.why)
+    return replace(all_closed(state, at), sealed=event.why)
 
 
 def session_expired(state: SessionState, event: ev.SessionExpired, at: str) -> SessionState:

@@ -19,7 +19,7 @@ from agentstate.engine.talk.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
 
 # Of the fork itself.
-FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at", "paused_at", "taken_by", "desk")
+FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at", "paused_at", "taken_by", "desk", "alerts")
 
 
 def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:

@@ -59,6 +59,7 @@ STAYS: Mapping[str, str] = {
     "user": "what is known of the customer is theirs, in all sessions",
     "versions": "checkpoints are of the log",
     "cause": "a fact",
+    "alerts": "people were told of them",
 }
 MADE_ANEW: Mapping[str, str] = {
     "epoch": "it is raised",

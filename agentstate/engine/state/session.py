@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.alerts import Alert
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item
 from agentstate.engine.instants import parse, stamp
@@ -146,6 +147,7 @@ class SessionState(msgspec.Struct, frozen=True):
     user: ev.Adaptation = ev.Adaptation()  # what is known of the customer across sessions, and what it changes
     schema: InForce = InForce()  # of the scratchpad
     timers: dict[str, Timer] = {}
+    alerts: dict[str, Alert] = {}  # what wants a person's eye, and what of it was closed lately
     cause: tuple[str, ...] = ()  # the triggers that led to what happens now; empty: a person or the customer did
     sealed: str = ""  # why nothing follows any more: asked, erased, pruned; empty: it goes on
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentstate.engine.decide.commands.alerts import AcknowledgeAlert, CloseAlert, EscalateAlert, RaiseAlert
 from agentstate.engine.decide.commands.approvals import (
     Authority,
     Claim,
@@ -53,6 +54,7 @@ from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 
 __all__ = [
+    "AcknowledgeAlert",
     "Adapt",
     "AddData",
     "Answer",
@@ -67,6 +69,7 @@ __all__ = [
     "ChangeGoals",
     "ChangeState",
     "Claim",
+    "CloseAlert",
     "Command",
     "Compensate",
     "CorrectReference",
@@ -77,6 +80,7 @@ __all__ = [
     "EraseCustomer",
     "EraseSubject",
     "Escalate",
+    "EscalateAlert",
     "Expire",
     "ExpireSession",
     "Fail",
@@ -105,6 +109,7 @@ __all__ = [
     "Prune",
     "PruneHistory",
     "PrunePayloads",
+    "RaiseAlert",
     "Rate",
     "Release",
     "Rest",

@@ -1,0 +1,71 @@
+"""What entries about alerts say."""
+
+from __future__ import annotations
+
+from sessions.words.sentence import Data, Sentence, Tell
+
+SEVERITY = {"info": "For information", "warning": "Warning", "critical": "Critical"}
+CAUSES = {
+    "person": "somebody says that it is over",
+    "spoke_again": "somebody has spoken",
+    "taken_over": "a person has the session",
+    "decided": "the request has been decided",
+    "settled": "what it was about is settled",
+    "went_on": "the agent went on",
+    "ended": "the session is over",
+    "withdrawn": "no person is needed any more",
+    "put_back": "the session was put back",
+    "rule_off": "the rule was switched off or changed",
+    "sealed": "the session was sealed",
+    "works_again": "it works again",
+}
+
+
+def cause(code: str) -> str:
+    """What has ended an alert, in words; a code of ours that has none, as it is."""
+    return CAUSES.get(code, code.replace("_", " "))
+
+
+def _raised(data: Data, tool: str) -> Sentence:
+    return Sentence(f"Alert {data['name']}", f"{SEVERITY[data['severity']].lower()}: {why(data['why'])}", "r")
+
+
+def _escalated(data: Data, tool: str) -> Sentence:
+    return Sentence("Alert passed on", f"nobody acknowledged it: now for {', '.join(data['to'])}", "r")
+
+
+def _closed(data: Data, tool: str) -> Sentence:
+    by_person = "p" if data["cause"] == "person" else ""
+    return Sentence("Alert closed", data.get("reason") or cause(data["cause"]), by_person)
+
+
+WHY = {
+    "phrase": "words that the rule listens for were said",
+    "silence": "it has been silent for too long",
+    "loop": "the agent goes round in circles, or has used up what it may",
+    "stuck": "nothing goes on until somebody steps in",
+    "refused_often": "much was refused or rejected in a short time",
+    "wants_person": "the customer asks for a person",
+    "deadline_near": "a request is close to its deadline",
+    "expired": "nobody decided a request in time",
+    "tool_failed": "a tool failed, again and again",
+    "not_recovered": "a call failed and the agent did not get over it",
+    "condition": "its condition became true",
+    "sla_at_risk": "a service level is close to being missed",
+    "sla_missed": "a service level was missed",
+}
+
+
+def why(code: str) -> str:
+    """Why an alert was raised, in words; a code of ours that has none, as it is."""
+    return WHY.get(code, code.replace("_", " "))
+
+
+TELL: dict[str, Tell] = {
+    "alert.raised": _raised,
+    "alert.acknowledged": lambda data, tool: Sentence(
+        "Alert acknowledged", "taken from a colleague" if data.get("from_whom") else "", "p"
+    ),
+    "alert.escalated": _escalated,
+    "alert.closed": _closed,
+}
