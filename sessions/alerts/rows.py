@@ -30,7 +30,7 @@ def alert_row(alert: Alert) -> dict[str, Any]:
         "state": alert.standing,
         "to": list(alert.for_whom),
         "step": alert.step,
-        "chain": msgspec.to_builtins(alert.chain),
+        "chain": [{"after": each.after, "to": list(each.to)} for each in alert.chain],
         "raised_seq": alert.raised_seq,
         "raised_at": alert.raised_at,
         "escalates_at": alert.escalates_at or None,

@@ -239,8 +239,8 @@ def _of_teams(auditor: User) -> list[Seen]:
 
 
 def staff_entries(user: Person, day: date, *, before: int | None = None, limit: int = PAGE) -> list[StaffLine]:
-    """What staff and accounts did on a day (UTC), newest first, as far as it is about people of the teams that `user`
-    audits; whoever audits all teams sees all. It needs `audit` on whole teams. Raises PermissionDenied.
+    """What staff and accounts did on a day (UTC), newest first, as far as it is about the teams that `user` audits,
+    or people of theirs; whoever audits all teams sees all. It needs `audit` on whole teams. Raises PermissionDenied.
     """
     auditor = _must_audit(user)
     teams = teams_with(auditor, Permission.AUDIT)
@@ -249,7 +249,8 @@ def staff_entries(user: Person, day: date, *, before: int | None = None, limit: 
     if Team.objects.filter(tenant=auditor.tenant_id).exclude(pk__in=teams).exists():
         members = Membership.objects.filter(team__in=teams).values_list("user_id", flat=True)
         theirs = {f"user:{each}" for each in members}
-        lines = [line for line in lines if line.actor in theirs or line.subject in theirs]
+        own = {str(team) for team in teams}
+        lines = [each for each in lines if {each.actor, each.subject} & theirs or (each.facts or {}).get("team") in own]
     access.note(auditor, "staff log", _of_teams(auditor), day=str(day))
     newest = [line for line in reversed(lines) if before is None or line.seq < before]
     return newest[:limit]
