@@ -79,7 +79,7 @@ def told(measured: Sequence[Row], out: Path) -> int:
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("--only", nargs=1, choices=sorted(GROUPS), default=sorted(GROUPS), metavar="GROUP")
-    parser.add_argument("--quick", action="store_true", help="all rows, smaller sizes, within 40 s a group")
+    parser.add_argument("--quick", action="store_true", help="all rows, small sizes: whether all works")
     parser.add_argument("--out", type=Path, default=rows.RESULTS, metavar="FILE", help="where the results go")
     return parser.parse_args(words)
 

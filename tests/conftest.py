@@ -15,14 +15,18 @@ from pathlib import Path
 
 import pytest
 from django.test import TransactionTestCase
+from hypothesis import settings
 
-from tests import claims
+from tests import claims, dealing
+from tests.searching import drawn
 from tests.shared_data import ABSENT
 
 # Folders of what `make test` leaves to `make test-all`; of chaos it runs the short form.
 LONG = ("interop", "chaos") if os.environ.get("FULL") else ("interop",)
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
 STATE_DIR = pytest.StashKey[Path]()
+settings.register_profile("agentstate", settings(), max_examples=drawn(100))  # where a test does not say how many
+settings.load_profile("agentstate")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,10 +60,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(config.stash[STATE_DIR], ignore_errors=True)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name in LONG:
             item.add_marker("long")
+    if hasattr(config, "workerinput"):
+        dealing.longest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    if config.getoption("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return dealing.Dealing(config, log)
 
 
 @pytest.fixture(scope="session")

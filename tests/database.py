@@ -1,10 +1,11 @@
-"""The database of the tests: a real PostgreSQL and Valkey of this test process's own, migrated once, cloned
-for cleaning.
+"""The database of the tests: a real PostgreSQL and Valkey of this test process's own, migrated once, put back as it was
+after each test that commits.
 
-Each pytest-xdist worker has its own servers (a second to start), so workers share nothing. Cleaning by
-flushing is impossible here, because the application's role may not truncate and the ledger's triggers refuse;
-dropping the database and cloning the migrated template takes about 40 ms. With DATABASE_URL and REDIS_URL
-set, those servers are used as they are: DATABASE_OWNER_URL must then name a role that may create databases.
+Each pytest-xdist worker has its own servers (a second to start), so workers share nothing. Cleaning by Django's flush
+is impossible here, because the application's role may not truncate and the ledger's triggers refuse. A superuser takes
+away what the test wrote (`tests.original`); after a test that changed more than rows, the database is dropped and the
+migrated template cloned, which takes several times as long. With DATABASE_URL and REDIS_URL set, those servers are used
+as they are and always cloned: DATABASE_OWNER_URL must then name a role that may create databases.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
 from audit import keyed, keys
+from tests.original import Original
 from tests.signing import SignerThread
 
 
@@ -49,6 +51,7 @@ class TestDatabase:
     supervisor: Supervisor | None
     held: Claim | None
     signer: SignerThread
+    original: Original | None = None  # where a superuser cleans
 
     @property
     def template(self) -> str:
@@ -67,9 +70,10 @@ class TestDatabase:
     def renew(self) -> None:
         """Throw away whatever a test committed, in PostgreSQL and in Valkey."""
         connections.close_all()
-        with self.administrator() as connection:
-            self._drop(connection, self.name)
-            self._clone(connection)
+        if not self._is_put_back():
+            with self.administrator() as connection:
+                self._drop(connection, self.name)
+                self._clone(connection)
         keys.forget_all()  # those of the database that is gone
         keyed.forget_all()
         self.empty_valkey()
@@ -96,9 +100,21 @@ class TestDatabase:
             self.supervisor.stop()
             shutil.rmtree(self.stack.socket_dir, ignore_errors=True)
 
+    def _is_put_back(self) -> bool:
+        """Whether the database is as new; if not, only a clone can be."""
+        if self.original is None:
+            return False
+        try:
+            with self.administrator(self.name) as connection:
+                return self.original.put_back(connection)
+        except psycopg.Error:  # it was dropped, or its files were tampered with
+            return False
+
     def _clone(self, connection: psycopg.Connection) -> None:
         if self.stack.embedded:
             postgres.create_database(connection, self.name, self.template, strategy="file_copy")
+            with self.administrator(self.name) as clone:
+                self.original = Original(clone)
             return
         names = sql.Identifier(self.name), sql.Identifier(self.template)
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*names))

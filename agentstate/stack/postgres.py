@@ -39,7 +39,8 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "64MB"}
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "64MB",
+        "autovacuum": "off", "scram_iterations": "1"}  # fmt: skip
 
 
 def program(stack: Endpoints, identity: Identity, *, durable: bool = True) -> Program:

@@ -79,7 +79,7 @@ class Log:
 
 def cells(here: Ground, writers: int, entries: int) -> dict[str, Cell]:
     """Ours and the raw limit, in commits per second of so many writers."""
-    bytes_each = written(here, entries).stored
+    bytes_each = written(here, entries, 1).stored
     return {
         "raw": lambda seconds: speed(writers, seconds, _raw(here, os.urandom(bytes_each))),
         "append": lambda seconds: speed(writers, seconds, appending(here, entries)),
@@ -132,7 +132,7 @@ class Written:
     raw_wal: float
 
 
-def written(here: Ground, entries: int, samples: int = 200) -> Written:
+def written(here: Ground, entries: int, samples: int) -> Written:
     """What an append writes, on a log that has some entries."""
     log = Log.fresh(here, "customer-bytes", entries)
     log.append()

@@ -32,9 +32,9 @@ from benchmarks.rows import Goal, Row, against
 from sessions import export, states
 from sessions.exports import choosing
 
-ENTRIES = {True: 2_000, False: 20_000}  # by whether it is the quick run
-SESSIONS = {True: 300, False: 10_000}
-REPEATED = {True: 3, False: 7}
+ENTRIES = {True: 200, False: 20_000}  # by whether it is the quick run
+SESSIONS = {True: 20, False: 10_000}
+REPEATED = {True: 1, False: 7}
 SPEED, SIZE, MEMORY = Goal(0.5, at_least=True), Goal(6.0, at_least=False), Goal(1.5, at_least=False)
 SAID = "I have moved the nine hundred dollars from your savings account to your checking account, as you asked. " * 2
 BUILD = """

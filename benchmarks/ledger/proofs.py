@@ -21,8 +21,8 @@ from benchmarks.ground import Ground
 from benchmarks.rows import Goal, Row, against
 
 FEW = 1_000
-SIZES = {True: (10_000, 100_000), False: (10_000, 100_000, 1_000_000)}  # by whether it is the quick run
-SAMPLES = {True: 60, False: 300}
+SIZES = {True: (2_000, 4_000), False: (10_000, 100_000, 1_000_000)}  # by whether it is the quick run
+SAMPLES = {True: 10, False: 300}
 RANGE = 40  # entries of a range
 FIRST = Goal(3.0, at_least=False)  # it writes what it hashes, durably, once for all
 FILL = """

@@ -41,15 +41,19 @@ COST = Goal(0.9, at_least=True)  # of the throughput without a sequencer
 
 @dataclass(frozen=True)
 class Size:
-    """Sessions in the table, repetitions of a round, seconds of a soak, and the rounds of the cost."""
+    """Sessions in the table, heads of a small and of a large round, how often each is repeated, seconds of a soak, and
+    the rounds of the cost.
+    """
 
     sessions: int
+    heads: tuple[int, int]
     repeated: int
     soak: float
     cost: Rounds
 
 
-FULL, QUICK = Size(1_000_000, 7, 120.0, Rounds(9, 1.0, 0)), Size(20_000, 3, 3.0, Rounds(3, 0.4, 0))
+FULL = Size(1_000_000, (1_000, 10_000), 7, 120.0, Rounds(9, 1.0, 0))
+QUICK = Size(500, (50, 500), 1, 0.3, Rounds(1, 0.1, 0))
 
 
 def rows(here: Ground, quick: bool) -> list[Row]:
@@ -98,7 +102,7 @@ def _rounds(here: Ground, size: Size) -> Iterator[Row]:
         logs = fill(admin, tenant, size.sessions)
         random.Random(1).shuffle(logs)
         gc.freeze()  # a sequencer does not hold a million names, which every full collection would walk
-        for many in (1_000, 10_000):
+        for many in size.heads:
             rounds, maps = Taken(), Taken()
             for _ in range(size.repeated):
                 chosen, logs = logs[:many], logs[many:] + logs[:many]

@@ -33,7 +33,7 @@ def found_chromium() -> None:
         pytest.skip(f"no Chromium (tried {error})")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def demo(found_chromium: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """The product and its demo, in which nobody calls by themselves."""
     tools = tmp_path_factory.mktemp("tools")

@@ -15,6 +15,7 @@ from agentstate.engine.charts import BadChart, ChartOverrun
 from agentstate.errors import Refused
 from tests.core.chart_world import AT, events, random_charts, through_json
 from tests.core.scxml_world import document, documents
+from tests.searching import drawn
 
 HEAD = b'<scxml xmlns="http://www.w3.org/2005/07/scxml" version="1.0" datamodel="cel">'
 
@@ -110,7 +111,7 @@ def test_json_that_is_no_chart_is_refused_by_name_and_quickly(data):
     assert time.process_time() - begun < 3
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=drawn(150))
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_any_bytes_are_a_chart_or_a_refusal(data):
     for read in (charts.load, charts.from_scxml, charts.load_cases):
@@ -118,7 +119,7 @@ def test_any_bytes_are_a_chart_or_a_refusal(data):
             read(data)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200))
 @given(random_charts, st.lists(events, max_size=4))
 def test_any_chart_is_refused_or_runs_within_its_bounds_the_same_every_time(drawn, told):
     data = json.dumps(drawn).encode()

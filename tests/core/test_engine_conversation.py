@@ -15,6 +15,7 @@ from sessions.agents.registry import Agent
 from tests.core import worlds
 from tests.core.laws import told_well
 from tests.core.worlds import AUTHORIZE, World, proposed, transfer
+from tests.searching import drawn
 
 AGENT = Agent("test", "Be kind.", (), "bank", {})
 SPEAKERS = ["customer", "agent", "staff", "note"]
@@ -45,7 +46,7 @@ def items_of(made: list[object]) -> list[Item]:
     return items
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(turns)
 def test_what_a_model_is_shown_is_well_formed_at_every_moment(made):
     items = items_of(made)

@@ -16,6 +16,7 @@ from agentstate.engine.advance import AskModel, LetExpire, Nothing, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.state import SessionState, evolve, fold, from_snapshot, to_snapshot
+from tests.searching import drawn
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 MINUTE = 60
@@ -120,7 +121,7 @@ def test_a_limit_is_the_sessions_own_from_its_opening_on():
     assert talk.next(10 * MINUTE - 1) == Nothing("customer", stamp(talk.now + timedelta(minutes=10)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(st.lists(st.sampled_from(["say", "wait", "expire", "answer"]), max_size=15))
 def test_expiry_keeps_the_laws_of_the_fold(acts):
     talk = Talk(idle=30)

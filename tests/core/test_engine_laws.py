@@ -21,6 +21,7 @@ from tests.core import worlds
 from tests.core.laws import judge, told_well
 from tests.core.made import objects
 from tests.core.worlds import AUTHORIZE, MAY, World, proposed, transfer
+from tests.searching import drawn
 
 AGENT = Agent("test", "Be kind.", (), "bank", {})
 people = st.sampled_from(sorted(MAY))
@@ -179,5 +180,5 @@ class Life(RuleBasedStateMachine):
                 core.decide(core.Rest(waiting_for), state, given)
 
 
-Life.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Life.TestCase.settings = settings(max_examples=drawn(200), stateful_step_count=40, deadline=None)
 TestLife = Life.TestCase

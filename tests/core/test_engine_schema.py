@@ -35,6 +35,7 @@ from agentstate.engine.state.rounds import Instance
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.migrating_world import CALLER, FUNCTIONS, ONE_TO_TWO, V1, V2, bank, migration
+from tests.searching import drawn
 
 BANK_V1 = catalogue((V1,))
 BANK_V2 = catalogue((V1, V2), (migration(ONE_TO_TWO),))
@@ -221,7 +222,7 @@ writes = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(writes)
 def test_migrating_what_was_folded_is_folding_what_was_migrated(written):
     """For what looks at nothing but what it moves, each write may as well be migrated before it is folded."""
@@ -237,7 +238,7 @@ def test_migrating_what_was_folded_is_folding_what_was_migrated(written):
     assert there.up(folded, FUNCTIONS) == stepwise
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(writes, st.integers(0, 6))
 def test_a_migration_at_any_moment_is_what_its_event_says(written, when):
     """fold(before, the event, after) = the events after it, folded over the migrated fold of those before it."""
@@ -260,7 +261,7 @@ def test_a_migration_at_any_moment_is_what_its_event_says(written, when):
     assert from_snapshot(to_snapshot(world.state)) == world.state
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(writes)
 def test_what_says_that_it_can_be_reversed_comes_back(written):
     pad: dict[str, Any] = {}

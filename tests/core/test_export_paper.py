@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from audit.export.paper import Paper
 from audit.export.report import ReportEntry, ReportHead
 from sessions import report
+from tests import searching
 from tests.core.tlog_world import export, transfer_story, unpack
 
 HEAD = ReportHead(log="L", origin="o/s/L", size=3, root="ab" * 32, vkey="k")
@@ -44,7 +45,7 @@ def test_no_date_and_no_deflated_stream_is_in_it():
     assert b"FlateDecode" not in pdf
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=searching.drawn(60), deadline=None)
 @given(st.text(max_size=300))
 @example("\ud800 \x00\x01\u202e")
 @example("x" * 3000)

@@ -22,6 +22,7 @@ from tests.core import memory_world, worlds
 from tests.core.memory_cost import cost_at
 from tests.core.memory_world import LAWS, about_to_ask, agent, least_tokens, remembering, tokens
 from tests.core.worlds import MAY, World, proposed, transfer
+from tests.searching import drawn
 
 words = st.sampled_from(["Yes.", "Move $4,300.00 to checking, please.", "Never call me before ten.", "x " * 400])
 WISHES = (
@@ -108,7 +109,7 @@ class Conversation(RuleBasedStateMachine):
             assert from_snapshot(to_snapshot(self.world.state)) == self.world.state
 
 
-Conversation.TestCase.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+Conversation.TestCase.settings = settings(max_examples=drawn(25), stateful_step_count=40, deadline=None)
 TestConversation = Conversation.TestCase
 
 

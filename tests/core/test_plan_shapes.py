@@ -12,6 +12,7 @@ from agentstate.engine.plan import when
 from agentstate.engine.plan.check import shapes
 from agentstate.engine.references import Path
 from tests.core.made import values
+from tests.searching import drawn
 
 TREE = {
     "type": "object",
@@ -97,7 +98,7 @@ def test_a_guard_names_what_it_reads(guard, read):
 
 @pytest.mark.parametrize("guard", ["has(state.a.b)", "state.a.b == 1", "has(state.a) && state.a.b == 1"])
 @given(values)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=drawn(25))
 def test_a_guard_sees_what_it_names_and_nothing_else(guard, other):
     for state in ({}, {"a": {}}, {"a": {"b": 1}}):
         beside = {**state, "other": other}

@@ -13,6 +13,7 @@ from agentstate.engine.profile import commands as ask
 from agentstate.engine.profile.declared import BadDeclaration
 from tests.claims import ROOT
 from tests.core.profile_world import BANK, Customer
+from tests.searching import drawn
 
 POLICY = policy.load((ROOT / "sessions/policies/bank/1.json").read_bytes())
 LIMIT = {"minor": 20_000, "currency": "USD"}
@@ -111,7 +112,7 @@ tightenings = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(
     st.lists(tightenings, max_size=4),
     st.integers(0, 500_000),

@@ -17,6 +17,7 @@ from tests.core.proof_world import ABSENT, World, check, rewritten, valued
 from tests.core.tlog_world import LOG, OTHER_LOG, STRANGER, chatter, export
 from tests.core.tlog_world import check as check_bundle
 from tests.core.tlog_world import said as failures
+from tests.searching import drawn
 
 WORLD = World()
 EVERY = WORLD.every()
@@ -117,7 +118,7 @@ def test_absence_is_proven_of_no_session_that_is_there():
         assert not check(forged).ok
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(st.uuids(version=4), st.lists(st.uuids(version=4), max_size=30))
 def test_absence_is_proven_among_any_sessions(absent, others):
     world = World(1)
@@ -216,7 +217,7 @@ def test_what_is_no_proof_is_refused_in_words(data):
     assert verdict.failures
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(st.data())
 def test_any_part_of_a_proof_replaced_by_anything_is_a_verdict(data):
     """No hostile document raises, and none that differs is accepted."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import schemas
 from agentstate.engine.schemas import BadSchema, BreaksSchema
+from tests.searching import drawn
 
 TRANSFER = {
     "type": "object",
@@ -198,7 +199,7 @@ anything = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(anything, anything)
 def test_whatever_is_handed_in_is_taken_or_refused_by_name(schema, value):
     with suppress(BadSchema, BreaksSchema):

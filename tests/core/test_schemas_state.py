@@ -30,6 +30,7 @@ from agentstate.engine.schemas import (
 )
 from agentstate.engine.scratchpad import BadPath
 from tests.core.test_schemas import anything, deep
+from tests.searching import drawn
 
 MONEY = {"x-money": True}
 BANK = declare(
@@ -246,7 +247,7 @@ def test_where_writers_are_declared_is_known_of_every_path():
 paths = st.lists(st.sampled_from(["customer", "form", "either", "accounts", "0", "a", "name", "x"]), max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(paths, anything, st.dictionaries(st.sampled_from(["customer", "form", "either"]), anything), st.booleans())
 def test_whatever_is_written_or_read_is_taken_or_refused_by_name(names, value, pad, whole):
     path = ".".join(["state", *names])

@@ -14,6 +14,7 @@ from sessions.agents.model import ContextMessage, ModelFailed, ModelRequest, Pro
 from sessions.agents.scripted import ScriptedModel
 from sessions.agents.scripted.hearing import hear
 from sessions.agents.scripted.lines import LINES, recall, say
+from tests.searching import drawn
 
 SAVINGS, CHECKING, STRANGER = "8841412207", "8841419931", "9900174410"
 TOOLS = tuple(ToolSpec(name, name, {}) for name in ("load_customer", "authorize", "transfer"))
@@ -348,7 +349,7 @@ FRAGMENTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=drawn(80), deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=30)), max_size=12), st.booleans())
 def test_whatever_is_typed_the_agent_answers_and_moves_nothing_without_a_yes(said: list[str], up: bool) -> None:
     line = Line(check=None if up else lambda count: {"status": "error", "error": "away"})

@@ -14,6 +14,7 @@ from audit import verify
 from audit.tlog import headmap
 from audit.tlog.headmap import EMPTY, BadMap, MapHead, MapProof, MemoryMap
 from tests.core.tlog_naive import flipped, mutations
+from tests.searching import drawn
 
 # Keys that share long prefixes, as honest ones never do: bytes of few values, and the rest all alike.
 LIKE = st.builds(lambda start: start + bytes(32 - len(start)), st.binary(min_size=1, max_size=32))
@@ -76,7 +77,7 @@ def test_every_key_is_proven_to_have_its_value_or_to_be_absent(pairs, stranger):
 
 
 @given(st.dictionaries(SHALLOW, st.binary(min_size=16, max_size=16), min_size=1, max_size=40), SHALLOW, st.randoms())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=drawn(50))
 def test_no_mutation_of_a_proof_holds(pairs, stranger, rng):
     store = MemoryMap()
     root = store.set(pairs)

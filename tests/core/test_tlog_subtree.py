@@ -14,6 +14,7 @@ from audit.tlog.ranges import check_subtree
 from audit.tlog.subtree import RangeProof
 from audit.tlog.tree import EMPTY_ROOT, BadTree
 from tests.core.tlog_naive import NaiveTree, StoredTiles, mutations
+from tests.searching import drawn
 
 SIZES = range(1, 101)
 WORLD = NaiveTree([f"entry {number}".encode() for number in range(700)])
@@ -155,7 +156,7 @@ def _lies(proof: RangeProof) -> list[RangeProof]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 def test_a_range_over_many_tiles_is_proven_with_few_hashes(store, data):
     start = data.draw(st.integers(0, 599))
     end = data.draw(st.integers(start + 1, 600))

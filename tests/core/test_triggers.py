@@ -15,6 +15,7 @@ from sessions.triggers import definition, judging, schedule, signature
 from sessions.triggers.definition import BadTrigger
 from sessions.triggers.schedule import BadSchedule, Hours, Schedule
 from sessions.triggers.signature import BadSecret, NotGenuine
+from tests.searching import drawn
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 OFFICE = Hours(days=(1, 2, 3, 4, 5), open="09:00", close="17:00", holidays=("2026-12-25",))
@@ -104,7 +105,7 @@ def test_what_was_missed_is_made_up_for_as_the_schedule_says(catch_up, late, mad
     st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"]),
     st.integers(0, 700 * 24 * 60),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 def test_the_next_time_is_always_later_and_none_lies_between(cron, zone, minutes):
     wanted, after = Schedule(cron=cron, zone=zone), START + timedelta(minutes=minutes)
     following = schedule.following(wanted, after, START)
@@ -210,7 +211,7 @@ def test_anything_else_is_not_genuine(other, body, now):
 
 
 @given(st.dictionaries(st.sampled_from(list(headers())), st.text(max_size=60)), st.binary(max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 def test_no_header_whatever_makes_it_fail_otherwise(other, body):
     with pytest.raises(NotGenuine):
         signature.check([KEY], {**headers(), **other, "webhook-id": "another"}, body, NOW)

@@ -18,6 +18,7 @@ from agentstate.engine.state import SessionState
 from agentstate.engine.versions.difference import MAX_STEPS, Voice, applied, difference, patch, sentences, view
 from tests.core import worlds
 from tests.core.made import objects, values
+from tests.searching import drawn
 
 likely = st.recursive(
     st.sampled_from([0, 1, True, False, None, "", "a", Decimal("1.0"), Decimal("1.00")]),
@@ -31,7 +32,7 @@ PLAIN = Voice(lambda name: name, str)
 views = objects | st.dictionaries(st.sampled_from("abc"), likely)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(before=views, after=views)
 def test_applying_the_patch_to_one_gives_the_other(before, after):
     found = difference(before, after)
@@ -39,7 +40,7 @@ def test_applying_the_patch_to_one_gives_the_other(before, after):
     assert bool(found.patch) == bool(found.changes) == (not same(before, after))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(before=values, after=values)
 def test_the_patch_is_one_that_others_understand(before, after):
     steps = READ.decode(WRITE.encode(patch({"v": before}, {"v": after})))

@@ -27,6 +27,7 @@ from tests.core.test_changes import STAFF
 from tests.core.test_engine_laws import Life
 from tests.core.test_versions import TOOLS
 from tests.core.worlds import World
+from tests.searching import drawn
 
 paths = st.sampled_from(["state.goal", "state.authorization", "state.authorization.allowed", "state.customer", "state"])
 people = st.sampled_from(["user:ann", "user:bob", "user:sue"])
@@ -111,6 +112,6 @@ class LifeWithVersions(Life):
         assert all(seq <= self.world.state.seq for seq in seqs)
 
 
-LifeWithVersions.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+LifeWithVersions.TestCase.settings = settings(max_examples=drawn(30), stateful_step_count=30, deadline=None)
 TestLifeWithVersions = LifeWithVersions.TestCase
 del Life  # its own file runs it

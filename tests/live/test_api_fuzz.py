@@ -1,13 +1,12 @@
 """The API under cases that schemathesis makes from its own OpenAPI document, in-process, on a real database.
 
 Whatever is sent, the answer is one that the document describes, never a 5xx (`Api` checks both), and what breaks the
-document is refused. FULL=1 tries more.
+document is refused. FULL=1 tries more, as `make test-all` does.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import Any
 
@@ -19,10 +18,11 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 from tests import cast
+from tests.searching import FULL
 from tests.shell.api_world import Api, document, new_session
 
-pytestmark = pytest.mark.django_db
-EXAMPLES, SECONDS = (600, 60.0) if os.environ.get("FULL") else (40, 1.5)  # of each operation, the sooner ends it
+pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis]
+EXAMPLES, SECONDS = (200, 10.0) if FULL else (12, 1.5)  # of each operation, the sooner ends it
 LEAST = 10  # examples, however slow the machine
 SCHEMA = schemathesis.openapi.from_dict(document())
 OPERATIONS = [(method.upper(), path) for path, methods in document()["paths"].items() for method in methods]

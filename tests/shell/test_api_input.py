@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import cast
+from tests.searching import drawn
 from tests.shell.api_world import UNKNOWN, Api, new_session, nothing_written, problem, waiting_request
 
 pytestmark = pytest.mark.django_db
@@ -269,7 +270,13 @@ def test_a_decision_on_what_the_bounded_state_has_let_go_of_is_409_too(bank, mon
 def test_no_edit_with_arguments_made_up_at_random_gets_through(bank) -> None:
     request, alice = waiting_request(), Api(cast.alice())
 
-    @settings(max_examples=60, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=drawn(60),
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.dictionaries(NAMES, VALUES, max_size=5))
     def edit(arguments: dict[str, Any]) -> None:
         body = {"decision": "edit", "reason": "x", "arguments": arguments}

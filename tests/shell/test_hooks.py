@@ -15,6 +15,7 @@ from sessions.models import AgentSession
 from sessions.triggers import firing, hooks, keeping, signature
 from sessions.triggers.tables import Trigger, TriggerFiring
 from tests import cast
+from tests.searching import drawn
 from tests.shell.test_triggers import ends, kept
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -139,7 +140,7 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["kind", "customer", "claim", "more"]), VALUES))
 @settings(
-    max_examples=20,
+    max_examples=drawn(20),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

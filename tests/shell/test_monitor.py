@@ -31,6 +31,7 @@ from tests import cast
 from tests.core.tlog_world import LOG, OTHER_LOG, SIGNER, STRANGER, THIRD_LOG, GlobalLog, TestSigner, naive_root
 from tests.core.tlog_world import Witness as Cosigner
 from tests.processes import ROOT
+from tests.searching import drawn
 from tests.shell.test_ledger import batch
 
 SUCCESSOR = TestSigner(Ed25519PrivateKey.from_private_bytes(b"2" * 32))
@@ -339,7 +340,7 @@ def test_who_lies_and_hides_the_hashes_is_convicted_all_the_same(data, site, tmp
 
 
 @given(data=st.data())
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_bytes_altered_anywhere_in_what_is_served_are_never_believed(data, site):
     path = data.draw(st.sampled_from(["checkpoint", "tile/entries/000.p/2"]))
     whole = bytearray(site.file(path))

@@ -18,8 +18,8 @@ from agentstate.clock import now
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from sessions.outside import refusals
-from sessions.tools.mcp import servers, talking
-from sessions.tools.mcp.talking import Offer
+from sessions.tools.mcp import servers
+from sessions.tools.mcp.offered import Offer
 from sessions.tools.tables import OfferedTool, ServerLook
 
 FRESH = 1.0  # seconds that a process remembers what is accepted
@@ -46,6 +46,8 @@ class NotOffered(Refused):
 
 def look(server: servers.Server) -> str:
     """Ask the server what it offers and keep it. Gives what is wrong, or an empty text."""
+    from sessions.tools.mcp import talking  # not before it is needed: see offered.py
+
     try:
         found = talking.offers(server)
         problem = ""

@@ -16,9 +16,9 @@ from agentstate.errors import Invalid
 from sessions.outside import refusals
 from sessions.tools.http import mapping
 from sessions.tools.http.running import undoing
-from sessions.tools.mcp import offers, servers, talking
+from sessions.tools.mcp import offers, servers
+from sessions.tools.mcp.offered import Changed, Offer
 from sessions.tools.mcp.servers import SEPARATOR, Known, Server
-from sessions.tools.mcp.talking import Offer
 from sessions.tools.registry import Arguments, Source, Tool, ToolContext, ToolFailed, add_source, validator_of
 
 HIGHEST_TIER = 3
@@ -141,9 +141,11 @@ def tier_of(known: Known, arguments: Arguments, state: dict[str, Any]) -> int:
 
 def call(server: Server, offer: Offer, arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """The result of one call. Raises ToolFailed."""
+    from sessions.tools.mcp import talking  # not before it is needed: see offered.py
+
     try:
         said = talking.call(server, offer, arguments, f"{context.session}.{context.key}")
-    except talking.Changed as changed:
+    except Changed as changed:
         offers.note(server.name, changed.offers)
         raise ToolFailed(
             f"{server.name} describes {offer.name} otherwise than was accepted", code="tool_changed"

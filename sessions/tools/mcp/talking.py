@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from sessions.agents.secret import Secret
 from sessions.outside import door, refusals, secrets
+from sessions.tools.mcp.offered import Changed, NoProtocol, Offer, Said, ServerError, WantsMore
 from sessions.tools.mcp.servers import Server
 from sessions.tools.mcp.transports import Trouble, http, process
 
@@ -32,55 +33,9 @@ KEY = "agentstate.dev/idempotency-key"  # in the call's _meta, the same over eve
 _T = TypeVar("_T")
 
 
-class NoProtocol(refusals.NotReached):
-    """What it says does not follow the protocol."""
-
-    code = "no_protocol"
-
-
-class ServerError(refusals.NotReached):
-    """It answered with an error."""
-
-    code = "server_error"
-
-
-class WantsMore(refusals.NotReached):
-    """It asks for something before it acts, and nobody answers servers."""
-
-    code = "wants_more"
-
-
-class Offer(msgspec.Struct, frozen=True):
-    """A tool as its server describes it: everything that a model is shown or that decides how it is called."""
-
-    name: str
-    description: str
-    arguments: Any  # JSON Schema
-    result: Any = None
-    title: str = ""
-    hints: Any = None  # the server's annotations: shown to whoever accepts, believed by nobody
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What a call gave. `other` names what was neither text nor structure."""
-
-    text: str
-    data: Any = None
-    other: tuple[str, ...] = ()
-    failed: bool = False
-
-
 def offers(server: Server) -> list[Offer]:
     """What the server offers now. Raises NotReached."""
     return _talk(server, _listed, min(server.timeout, 15.0))
-
-
-class Changed(Exception):
-    """The server describes the tool otherwise than was accepted, or no more. `offers` is all that it offers."""
-
-    def __init__(self, offers: list[Offer]) -> None:
-        super().__init__()
-        self.offers = offers
 
 
 def call(server: Server, accepted: Offer, arguments: dict[str, Any], key: str) -> Said:
