@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 
 from celery import Celery
-from celery.signals import worker_init
+from celery.signals import task_prerun, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentstate.settings")
 
@@ -24,3 +24,10 @@ def _ready_to_work(**_: object) -> None:
 
     start.check_or_leave()
     structs.ready_all()
+
+
+@task_prerun.connect
+def _connections_that_stand(**_: object) -> None:
+    from agentstate import lasting  # needs the settings
+
+    lasting.let_go_of_the_broken()

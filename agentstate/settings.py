@@ -128,6 +128,7 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # the message is a hint: the lease in the database decides who works
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "agentstate"
+CELERY_DB_REUSE_MAX = 2**62  # Celery would close the connection around every task; `agentstate.celery` keeps it
 CELERY_BEAT_SCHEDULER = "sessions.triggers.beat:Elected"  # one of those that run ticks
 # Expiry bounds what waits while no worker is there. It is far longer than clocks of machines may differ by: a worker
 # compares it with its own, and one that is minutes ahead would drop all that it is given.

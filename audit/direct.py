@@ -54,9 +54,37 @@ def _instant(value: datetime) -> bytes:
 
 
 def _ids(values: list[object]) -> bytes:
-    if not values or not all(type(value) is UUID for value in values):
+    if not all(type(value) is UUID for value in values):
         raise _Unsuited
     return blobs.packed([value.bytes for value in values if type(value) is UUID], _types["uuid"].oid)
+
+
+def _words(values: list[object]) -> bytes:
+    if not all(type(value) is str for value in values):
+        raise _Unsuited
+    return blobs.packed([_text(value) for value in values if type(value) is str], _types["text"].oid)
+
+
+class _OfNone:
+    """The kind of a list without elements."""
+
+
+class _OfIds:
+    """The kind of a list of ids."""
+
+
+class _OfWords:
+    """The kind of a list of texts."""
+
+
+_LISTS: dict[type, type] = {UUID: _OfIds, str: _OfWords}
+
+
+def _kind(value: object) -> type:
+    """The type of a value; of a list, which of them it is."""
+    if type(value) is not list:
+        return type(value)
+    return _LISTS.get(type(value[0]), list) if value else _OfNone
 
 
 # By the type of a value: its type in PostgreSQL, whether it is sent as text or in binary, and its bytes.
@@ -69,7 +97,9 @@ _FORMS: dict[type, tuple[int, Format, Callable[[Any], bytes | None]]] = {
     blobs.Blobs: (blobs.OID, Format.BINARY, blobs.packed),
     str: (_UNSAID, Format.TEXT, _text),
     datetime: (_types["timestamptz"].oid, Format.BINARY, _instant),
-    list: (_types["uuid"].array_oid, Format.BINARY, _ids),
+    _OfIds: (_types["uuid"].array_oid, Format.BINARY, _ids),
+    _OfWords: (_types["text"].array_oid, Format.BINARY, _words),
+    _OfNone: (_UNSAID, Format.TEXT, lambda _: b"{}"),
     NoneType: (_UNSAID, Format.TEXT, lambda _: None),
 }
 
@@ -89,8 +119,9 @@ def _executed(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, objec
         return None  # a transaction is to begin, or would break when its statement is gone
     command, names = _numbered(sql)
     given = [params[name] for name in names]
+    kinds = tuple(map(type, given))
     try:
-        types, formats, encoders = _forms(tuple(map(type, given)))
+        types, formats, encoders = _forms(kinds if list not in kinds else tuple(map(_kind, given)))
         values = [encode(value) for encode, value in zip(encoders, given, strict=True)]
     except _Unsuited:
         return None

@@ -10,14 +10,18 @@ from django.contrib.auth.models import AnonymousUser
 from agentstate.engine.decide import Authority
 from agentstate.people import delegations
 from agentstate.people.models import User
-from agentstate.people.permissions import DELEGABLE, names_in, roles_with
+from agentstate.people.permissions import DELEGABLE, names_from, names_in, roles_with
+from audit import ledger
 
 Person = User | AnonymousUser
 
 
 def own(user: Person, team: UUID) -> Authority:
     """What `user` may decide themselves. One query: roles are among the names, and no grant gives these."""
-    names = names_in(user).get(team, frozenset())
+    return _of(names_in(user).get(team, frozenset()))
+
+
+def _of(names: frozenset[str]) -> Authority:
     held = [each for each in DELEGABLE if any(f"role:{role}" in names for role in roles_with(each))]
     return Authority(frozenset(each.value for each in held), names)
 
@@ -27,17 +31,38 @@ def lent(user: Person, team: UUID) -> tuple[Authority, ...]:
     if not isinstance(user, User):
         return ()
     return tuple(
-        _worth(each.giver, each.permissions, team) for each in delegations.lent_to(user) if each.team_id == team
+        _worth(own(each.giver, team), each.permissions, each.giver.actor)
+        for each in delegations.lent_to(user)
+        if each.team_id == team
     )
 
 
-def _worth(giver: User, permissions: Iterable[str], team: UUID) -> Authority:
-    held = own(giver, team)
-    return Authority(held.may & frozenset(permissions), held.names, giver.actor)
+def _worth(held: Authority, permissions: Iterable[str], giver: str) -> Authority:
+    return Authority(held.may & frozenset(permissions), held.names, giver)
+
+
+# A line for each person and for each delegation to them, with all memberships of whose authority it is; their own line
+# first. As `own` and `lent` read it, and a test holds the two to each other.
+_STANDING = """WITH who AS (SELECT id FROM people_user WHERE id = ANY(%(ids)s::uuid[]) AND is_active),
+ line AS (SELECT id AS receiver, NULL::uuid AS loan, id AS giver, NULL::varchar[] AS permissions FROM who
+  UNION ALL SELECT d.receiver_id, d.id, d.giver_id, d.permissions FROM people_delegation d JOIN who
+   ON who.id = d.receiver_id WHERE d.team_id = %(team)s AND d.until > statement_timestamp() AND d.revoked_at IS NULL)
+ SELECT line.receiver, line.giver, line.permissions, giver.username, held.teams, held.slugs, held.roles FROM line
+  JOIN people_user giver ON giver.id = line.giver AND giver.is_active
+  CROSS JOIN LATERAL (SELECT array_agg(m.team_id) AS teams, array_agg(t.slug) AS slugs, array_agg(m.role) AS roles
+   FROM people_membership m JOIN people_team t ON t.id = m.team_id WHERE m.user_id = line.giver) held
+  ORDER BY line.receiver, line.loan NULLS FIRST"""
 
 
 def standing(actors: Iterable[str], team: UUID) -> dict[str, tuple[Authority, ...]]:
-    """What each of these people may decide now: their own first, then what is lent to them."""
-    ids = {actor.removeprefix("user:"): actor for actor in actors if actor.startswith("user:")}
-    people = User.objects.filter(pk__in=list(ids), is_active=True)
-    return {user.actor: (own(user, team), *lent(user, team)) for user in people}
+    """What each of these people may decide now: their own first, then what is lent to them. One statement, because it
+    stands between a decision and its effect.
+    """
+    ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
+    found: dict[str, tuple[Authority, ...]] = {}
+    for receiver, giver, permissions, login, teams, slugs, roles in ledger.run(_STANDING, {"ids": ids, "team": team}):
+        memberships = zip(teams or (), slugs or (), roles or (), strict=True)
+        held = _of(names_from((*each, login) for each in memberships).get(team, frozenset()))
+        authority = held if permissions is None else _worth(held, permissions, f"user:{giver}")
+        found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
+    return found

@@ -66,10 +66,13 @@ class Committed(msgspec.Struct, frozen=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """A worker's right to advance one session, by its fencing number."""
+    """A worker's right to advance one session, by its fencing number; when it was claimed the session had at least
+    `seq` entries.
+    """
 
     session: UUID
     fence: int
+    seq: int = 0
 
     def guard(self) -> ledger.Fragment:
         """Finds a row only while nobody has taken the session over.
@@ -123,8 +126,10 @@ def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
     nothing is compared by nobody, so a refusal or a "nothing to do" counts only on what was read.
     """
     remembered = states.recall(lease.session)
-    if remembered is not None and (committed := _if_it_still_holds(lease, remembered, steps)) is not None:
-        return committed
+    if remembered is not None and remembered.head.size >= lease.seq:
+        committed = _if_it_still_holds(lease, remembered, steps)
+        if committed is not None:
+            return committed
     for _ in range(TRIES):
         loaded = states.load(lease.session)
         committed = _under_lease(lease, loaded, steps)

@@ -54,9 +54,9 @@ def announce(committed: Committed, *, wake: bool) -> None:
     if committed.repeated or committed.first == committed.seq:
         return
     crash.point("after_commit", ev.kind_of(committed.events[0]))
-    publish(committed.session, committed.place.team, committed.seq)
     if wake and not isinstance(next_action(committed.state, committed.state.last_at), Nothing):
-        wake_worker()
+        wake_worker()  # first: viewers wait for a page, a worker for its work
+    publish(committed.session, committed.place.team, committed.seq)
 
 
 def publish(session: UUID, team: UUID, seq: int) -> None:
@@ -95,11 +95,13 @@ class _Waker:
     def _run(self) -> None:
         from sessions.tasks import advance_ready
 
+        crowded = False
         while True:
             self._hints.get()
             try:
-                if not _enough_hints():
+                if not (crowded and _enough_hints()):
                     advance_ready.apply_async(expires=HINT_SECONDS, retry=False)
+                crowded = _enough_hints()  # looked for when the hint has left, so that no work waits for the look
             except Exception as error:
                 log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
 

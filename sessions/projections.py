@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.advance import Nothing, next_action
+from agentstate.engine.advance import Action, Nothing, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
@@ -57,9 +57,11 @@ class RequestCard(msgspec.Struct, frozen=True):
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
 
 
-def session_row(state: SessionState) -> dict[str, Any]:
-    """The plain columns of a session's row (without ids, key and lease)."""
-    action = next_action(state, state.last_at)
+def session_row(state: SessionState, action: Action | None = None) -> dict[str, Any]:
+    """The plain columns of a session's row (without ids, key and lease). `action` is what is next, where it is known
+    already.
+    """
+    action = action or next_action(state, state.last_at)
     waits = pending(state)
     origin = state.versions.origin
     return {
@@ -305,7 +307,8 @@ def fragments(
 
 
 def _session_fragment(place: Place, state: SessionState, before: SessionState | None, lease: float | None) -> Fragment:
-    row = session_row(state)
+    action = next_action(state, state.last_at)
+    row = session_row(state, action)
     params: dict[str, Any] = {f"s_{name}": value for name, value in row.items()}
     params["s_card"] = _changed_card(place, state, before)
     if before is None:
@@ -320,7 +323,7 @@ def _session_fragment(place: Place, state: SessionState, before: SessionState | 
         }
         return Fragment(_OPEN, params)
     del params["s_opened_at"]
-    params |= _readiness(state)
+    params |= _readiness(action)
     if lease is None:
         return Fragment(_MOVES[""], params)
     if params["s_ready"] != "now":
@@ -337,8 +340,7 @@ def _changed_card(place: Place, state: SessionState, before: SessionState | None
     return sealed(place.kid, place.id, card)
 
 
-def _readiness(state: SessionState) -> dict[str, str | None]:
-    action = next_action(state, state.last_at)
+def _readiness(action: Action) -> dict[str, str | None]:
     if not isinstance(action, Nothing):
         return {"s_ready": "now", "s_until": None}
     if action.until:
@@ -348,7 +350,7 @@ def _readiness(state: SessionState) -> dict[str, str | None]:
 
 def readiness_columns(state: SessionState) -> dict[str, str | None]:
     """The wake-up that the state asks for, as columns: what is due is due since its last entry."""
-    ready = _readiness(state)
+    ready = _readiness(next_action(state, state.last_at))
     return {"ready_at": state.last_at if ready["s_ready"] == "now" else ready["s_until"]}
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -158,13 +159,14 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
 
     Raises UnknownSession; keys.Erased, ledger.Pruned; Broken when the entries do not amount to the head.
     """
-    held = recall(session)
+    held, newer, head = recall(session), list[ledger.Row](), None
     if lock:  # lock first, read in the next statement: one statement would return the old entries
-        head = _head(session, lock=True)
-    else:
-        head = _head(session)
+        head = _locked_head(session)
+    elif held is not None:
+        head, newer = _newer(session, held.head.size)
     if held is None:
         held = _cold(session, head)
+    head = head or held.head
     _must_not_be_erased(held.place)
     if _has_lost(held.state):  # an instance's data subject was erased: what is left is folded without them
         _hot.drop(session)
@@ -172,7 +174,7 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
     if held.head.size > head.size:
         raise Broken(f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}")
     if held.head.size < head.size:
-        held = Loaded(held.place, head, _caught_up(held.place, held.state, head.size))
+        held = Loaded(held.place, head, _caught_up(held.place, held.state, head.size, newer))
         remember(held)
     if held.state.sealed == "pruned":
         _hot.drop(session)
@@ -195,14 +197,22 @@ def _has_lost(state: SessionState) -> bool:
     return bool(others) and bool(keys.gone(UUID(kid) for kid in others))
 
 
-def _head(session: UUID, *, lock: bool = False) -> ledger.Head:
+def _locked_head(session: UUID) -> ledger.Head:
     try:
-        return ledger.read_head(session, lock=lock)
+        return ledger.read_head(session, lock=True)
     except ledger.UnknownLog:
         raise UnknownSession() from None
 
 
-def _cold(session: UUID, head: ledger.Head) -> Loaded:
+def _newer(session: UUID, start: int) -> tuple[ledger.Head, list[ledger.Row]]:
+    try:
+        return ledger.read_newer(session, start)
+    except ledger.UnknownLog:
+        raise UnknownSession() from None
+
+
+def _cold(session: UUID, head: ledger.Head | None) -> Loaded:
+    """The session from its snapshot and the tail of its entries, up to `head`; None: up to the head as it is now."""
     rows = ledger.run(
         "SELECT s.tenant_id, s.team_id, s.kid, c.seq, c.sealed, c.parts, p.bodies, p.kids"
         " FROM agent_sessions_agentsession s"
@@ -215,11 +225,14 @@ def _cold(session: UUID, head: ledger.Head) -> Loaded:
     if not rows:
         raise UnknownSession()
     tenant, team, kid, seq, sealed, parts, bodies, kids_of_parts = rows[0]
-    place = Place(session, tenant, team, kid)
-    state = SessionState()
-    if sealed is not None and seq <= head.size:
+    place, state, newer = Place(session, tenant, team, kid), SessionState(), list[ledger.Row]()
+    if sealed is not None:
         state = _readable(session, kid, seq, sealed, parts, bodies, kids_of_parts)
-    loaded = Loaded(place, head, _caught_up(place, state, head.size))
+    if head is None:
+        head, newer = _newer(session, state.seq)
+    if state.seq > head.size:
+        state, newer = SessionState(), []
+    loaded = Loaded(place, head, _caught_up(place, state, head.size, newer))
     remember(loaded)
     return loaded
 
@@ -254,12 +267,13 @@ def _unsealed(
     return from_parts(data, parts)
 
 
-def _caught_up(place: Place, state: SessionState, size: int) -> SessionState:
+def _caught_up(place: Place, state: SessionState, size: int, read: Sequence[ledger.Row] = ()) -> SessionState:
     """The state after `size` entries, from `state`; where the entries behind that were pruned, from the recorded state
-    that stands for them. Raises keys.Erased, ledger.Pruned, recorded.Lost, Broken.
+    that stands for them. `read` are the first of those that follow, where they are known already. Raises keys.Erased,
+    ledger.Pruned, recorded.Lost, Broken.
     """
     try:
-        return _folded(place, state, size)
+        return _folded(place, state, size, read)
     except ledger.Pruned:
         kept = recorded.newest(place.id, place.kid, size)
         if kept is None or kept.seq <= state.seq:
@@ -267,8 +281,9 @@ def _caught_up(place: Place, state: SessionState, size: int) -> SessionState:
         return _folded(place, kept, size)
 
 
-def _folded(place: Place, state: SessionState, size: int) -> SessionState:
-    for envelope, payload in ledger.open_living(ledger.read_rows(place.id, state.seq, size), place.kid):
+def _folded(place: Place, state: SessionState, size: int, read: Sequence[ledger.Row] = ()) -> SessionState:
+    rows = chain(read, ledger.read_rows(place.id, read[-1].seq + 1 if read else state.seq, size))
+    for envelope, payload in ledger.open_living(rows, place.kid):
         state = after_entry(state, envelope, payload)
     if state.seq != size:
         raise Broken(f"session {place.id}: the head says {size} entries, {state.seq} were found")

@@ -23,7 +23,6 @@ from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
 from audit import ledger
-from sessions.models import Stop
 from sessions.projections import Place
 
 REMEMBERED = 1.0  # seconds
@@ -33,6 +32,9 @@ HELD_BACK = (ev.ToolIntended, ev.ModelRequested, ev.SummaryRequested)
 _IN_FORCE = """SELECT 1 FROM agent_sessions_stop st WHERE st.tenant_id = %(h_tenant)s AND st.lifted_at IS NULL
  AND (st.scope = 'tool' AND st.value = ANY(%(h_tools)s::text[]) OR st.scope = 'everything'
   OR st.scope = 'agent' AND st.value = %(h_agent)s OR st.scope = 'team' AND st.value = %(h_team)s)"""
+
+_ALL = """SELECT id, scope, value, reason, by, at FROM agent_sessions_stop
+ WHERE tenant_id = %(tenant)s AND lifted_at IS NULL ORDER BY at, id"""
 
 
 class StopLine(msgspec.Struct, frozen=True):
@@ -79,8 +81,7 @@ forget = _memory.forget
 
 def in_force(tenant: UUID) -> tuple[StopLine, ...]:
     """The stops that no one has lifted, oldest first, as the database has them now."""
-    rows = Stop.objects.filter(tenant=tenant, lifted_at=None).order_by("at", "pk")
-    return tuple(StopLine(row.pk, row.scope, row.value, row.reason, row.by, row.at) for row in rows)
+    return tuple(StopLine(*row) for row in ledger.run(_ALL, {"tenant": tenant}))
 
 
 def remembered(tenant: UUID) -> tuple[StopLine, ...]:

@@ -6,6 +6,7 @@ between two questions, so a changed role or a disabled person counts with the ne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -140,7 +141,12 @@ def names_in(user: User | AnonymousUser) -> dict[UUID, frozenset[str]]:
     """
     if user.pk is None:
         return {}
-    rows = list(_memberships(user.pk).values_list("team_id", "team__slug", "role", "user__username"))
+    return names_from(_memberships(user.pk).values_list("team_id", "team__slug", "role", "user__username"))
+
+
+def names_from(memberships: Iterable[tuple[UUID, str, str, str]]) -> dict[UUID, frozenset[str]]:
+    """The same from one person's memberships: (team, its slug, role, the person's login) of each."""
+    rows = list(memberships)
     everywhere = {f"team:{slug}" for _, slug, _, _ in rows} | {f"user:{login}" for _, _, _, login in rows}
     roles: dict[UUID, set[str]] = {}
     for team, _, role, _ in rows:

@@ -30,7 +30,7 @@ def worker(stack: Endpoints, env: dict[str, str], number: int = 1) -> Program:
         "celery", "-A", "agentstate.celery", "worker", "--pool", "threads", "--concurrency", str(THREADS),
         "--without-gossip", "--without-mingle", "--loglevel", "INFO", "-n", name,
     )  # fmt: skip
-    return _python(stack, own, arguments, name, {**env, "AGENTSTATE_CONN_MAX_AGE": "60"})
+    return _python(stack, own, arguments, name, {**env, "AGENTSTATE_CONN_MAX_AGE": "3600"})
 
 
 def beat(stack: Endpoints, env: dict[str, str]) -> Program:

@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median
+from typing import Literal
 
+from agentstate.stack.supervisor import Kept
 from benchmarks.first import decision, steps
 from benchmarks.first.sessions import end_all
 from benchmarks.ground import Ground
@@ -18,6 +20,9 @@ from benchmarks.runs import beside, bursts, growing, parked, workers
 GROUP = "runs"
 FULL, QUICK = Size(7, 1.0, 500), Size(3, 0.5, 40)
 RECOVERY = 5.0  # seconds that going on after kill -9 may take
+COLD = 3.0  # ms that loading a session into a process that knows nothing of it may take, at any length
+HISTORY = 100.0  # ms that reading all entries of 1,000 steps may take
+WRITTEN = 5.0  # MB of write-ahead log that a thread of 1,000 messages may take
 
 
 def rows(here: Ground, quick: bool) -> list[Row]:
@@ -31,7 +36,8 @@ def rows(here: Ground, quick: bool) -> list[Row]:
 
 
 def _rows(here: Ground, quick: bool, size: Size, others: dict[str, Peer]) -> list[Row]:
-    measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30), _growth(here, 300 if quick else 1_000)]
+    measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30)]
+    measured += _growth(here, (100, 300) if quick else (1_000, 10_000))
     end_all(here)
     if others:
         for writers in (1, 8):
@@ -67,10 +73,41 @@ def _speed(here: Ground, size: Size, writers: int, goal: float) -> Row:
     return against(GROUP, name, median(ours), "1/s", median(raw), Goal(goal, at_least=True), str(size), ratio)
 
 
-def _growth(here: Ground, number: int) -> Row:
-    early, late = growing.seconds(here, number)
-    what = f"a step at {number}, of a session that says something a step, against its beginning"
-    return against(GROUP, what, late * 1000, "ms", early * 1000, Goal(1.2, at_least=False), f"{growing.BATCH} steps")
+def _growth(here: Ground, lengths: tuple[int, int]) -> list[Row]:
+    """A thread at each of the lengths: its next steps against a new one's, what was written until then, and how soon it
+    is there again.
+    """
+    thread, made = growing.Thread(here), list[Row]()
+    for number in lengths:
+        grown = thread.grow(number)
+        made += [_late(grown, number, "seconds"), _late(grown, number, "stored"), _loaded(grown, number)]
+        if number == lengths[0]:
+            made += [_written(thread, number), _told(grown, number)]
+    return made
+
+
+def _late(grown: growing.Grown, number: int, of: Literal["seconds", "stored"]) -> Row:
+    late, early = ([getattr(cost, of) for cost in costs] for costs in (grown.late, grown.early))
+    what, unit, scale = ("a step", "ms", 1000.0) if of == "seconds" else ("bytes stored by a step", "B", 1.0)
+    goal, size = Goal(1.2, at_least=False), f"{len(late)} runs each"
+    name = f"{what} at {number}, of a session that says something a step, against its first"
+    return against(GROUP, name, median(late) * scale, unit, median(early) * scale, goal, size, paired(late, early))
+
+
+def _loaded(grown: growing.Grown, number: int) -> Row:
+    what, size = f"cold load of a session of {number} steps", f"{growing.LOADS} loads"
+    return against(GROUP, what, grown.load, "ms", COLD, Goal(1.0, at_least=False), size)
+
+
+def _written(thread: growing.Thread, number: int) -> Row:
+    what, size = f"written for a thread of {number} messages", f"{thread.steps} steps"
+    written, most = thread.written / 1e6, WRITTEN * number / 1_000
+    return against(GROUP, what, written, "MB", most, Goal(1.0, at_least=False), size)
+
+
+def _told(grown: growing.Grown, number: int) -> Row:
+    what, most = f"the whole history of {number} steps", HISTORY * number / 1_000
+    return against(GROUP, what, grown.history, "ms", most, Goal(1.0, at_least=False), f"{grown.entries} entries")
 
 
 def _parked(here: Ground, number: int) -> list[Row]:
@@ -91,14 +128,15 @@ def _pair(both: tuple[float, float], unit: str) -> tuple[float, str, float]:
 
 
 def _several(here: Ground, size: Size) -> list[Row]:
-    """Entries a second at 1, 2 and 4 workers; two cores bound it, so more must at least not be slower."""
-    running = [workers.start(here, 1)]
-    base = workers.speed(here, 4 * size.seconds)
-    made = [against(GROUP, "entries of steps, 1 worker", base, "1/s", base, Goal(1.0, True), str(size))]
-    for number in (2, 4):
+    """Steps a second at 1, 2 and 4 workers; two cores bound it, so more must at least not be slower."""
+    running, base, made = list[Kept](), 0.0, list[Row]()
+    for number in (1, 2, 4):
         running += [workers.start(here, each) for each in range(len(running) + 1, number + 1)]
         speed = workers.speed(here, 4 * size.seconds)
-        made.append(against(GROUP, f"the same, {number} workers", speed, "1/s", base, Goal(0.8, True), str(size)))
+        base = base or speed
+        name = f"durable steps of {workers.SESSIONS} sessions, {number} worker{'s' if number > 1 else ''}"
+        goal = Goal(1.0 if number == 1 else 0.8, at_least=True)
+        made.append(against(GROUP, name, speed, "1/s", base, goal, f"{4 * size.seconds:g} s"))
     workers.stop(here, *running)
     return made
 

@@ -1,34 +1,120 @@
-"""A step at the beginning of a session and at its thousandth, where each step appends a message."""
+"""A thread as it grows: what a step costs late in it, how much is written for it, how soon it is there again.
+
+The session says 400 bytes and calls one tool in every step. A run of it, early and late, is taken in turns with a new
+session's first, so that what the machine does meanwhile hits both.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from statistics import median
+from typing import NamedTuple
+from uuid import UUID
 
+from audit import keys, ledger
 from benchmarks.first import agent as first
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
-from sessions import commands
+from sessions import commands, states
 from sessions.runtime import advance
 
-BATCH = 100  # steps that are timed together
+ROUNDS = 5  # runs of a new session and of the long one, in turns
+LOADS = 20
 
 
-def seconds(here: Ground, steps: int) -> tuple[float, float]:
-    """Seconds a step of the first BATCH after a warm start, and of the BATCH after `steps`."""
-    first.halt.clear()
-    session = opened(here, "talking", "customer-growing")
-    _go(here, session, BATCH)
-    early = _go(here, session, BATCH)
-    _go(here, session, max(0, steps - 2 * BATCH))
-    return early, _go(here, session, BATCH)
+class Cost(NamedTuple):
+    """Of a step: seconds, and bytes of its entries as they are stored."""
+
+    seconds: float
+    stored: float
 
 
-def _go(here: Ground, session: object, steps: int) -> float:
-    """Let it take about so many steps; seconds for each that it took. The tool counts them."""
-    if not steps:
-        return 0.0
-    before, began = len(first.ran), time.perf_counter()
-    while len(first.ran) - before < steps:
-        commands.say(here.caller, session, "Go on.")  # type: ignore[arg-type]
-        advance.advance_ready()  # a run is bounded; the next word begins another
-    return (time.perf_counter() - began) / (len(first.ran) - before)
+class Grown(NamedTuple):
+    """A thread of so many entries. `late` and `early` are runs in turns; `load` and `history` are ms."""
+
+    early: list[Cost]
+    late: list[Cost]
+    load: float
+    history: float
+    entries: int
+
+
+class Thread:
+    """One session that goes on and on."""
+
+    def __init__(self, here: Ground) -> None:
+        self._here, self._new = here, 0
+        first.halt.clear()
+        self._run(self._opened())  # connections, statements and caches come into being
+        self.session = self._opened()
+        self.steps, self.written = 0, 0
+
+    def grow(self, steps: int) -> Grown:
+        """Let it grow to so many steps, and look at it then."""
+        before = _written()
+        while self.steps < steps:
+            self._go_on()
+        self.written += _written() - before
+        early, late = list[Cost](), list[Cost]()
+        for _ in range(ROUNDS):
+            early.append(self._run(self._opened())[0])
+            late.append(self._go_on())
+        load, history = _median_ms(self._load, LOADS), _median_ms(self._history, 3)
+        return Grown(early, late, load, history, _size(self.session))
+
+    def _opened(self) -> UUID:
+        self._new += 1
+        return opened(self._here, "talking", f"customer-growing-{self._new}")
+
+    def _go_on(self) -> Cost:
+        cost, steps = self._run(self.session)
+        self.steps += steps
+        return cost
+
+    def _run(self, session: UUID) -> tuple[Cost, int]:
+        """One run, as many steps as an agent may take in one; what a step cost, and how many they were."""
+        start, size = len(first.ran), _size(session)
+        began = time.perf_counter()
+        commands.say(self._here.caller, session, "Go on.")
+        advance.advance_ready()
+        took, steps = time.perf_counter() - began, len(first.ran) - start
+        return Cost(took / steps, _stored(session, size) / steps), steps
+
+    def _load(self) -> None:
+        """As in a process that knows nothing of the session or its subject."""
+        states.forget_all()
+        keys.forget_all()
+        states.load(self.session)
+
+    def _history(self) -> None:
+        """Every entry, opened, and held to what its envelope commits to."""
+        for _ in ledger.open_rows(ledger.read_rows(self.session)):
+            pass
+
+
+def _median_ms(do: Callable[[], None], times: int) -> float:
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        do()
+        took.append((time.perf_counter() - began) * 1000)
+    return median(took)
+
+
+def _size(session: UUID) -> int:
+    return ledger.read_head(session).size
+
+
+def _stored(session: UUID, since: int) -> int:
+    rows = ledger.run(
+        "SELECT coalesce(sum(octet_length(e.envelope) + octet_length(p.ciphertext)), 0)::int8 FROM audit_entry e"
+        " JOIN audit_payload p USING (log, seq) WHERE e.log = %(log)s AND e.seq >= %(since)s",
+        {"log": session, "since": since},
+    )
+    return int(rows[0][0])
+
+
+def _written() -> int:
+    """Bytes of write-ahead log so far."""
+    return int(ledger.run("SELECT (pg_current_wal_insert_lsn() - '0/0')::int8", {})[0][0])

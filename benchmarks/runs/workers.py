@@ -6,11 +6,12 @@ import dataclasses
 import os
 import signal
 import time
-
-from django.db.models import Sum
+from collections.abc import Sequence
+from uuid import UUID
 
 from agentstate.stack import programs
 from agentstate.stack.supervisor import Kept
+from audit import ledger
 from benchmarks.first import decision
 from benchmarks.first.decision import NeverStarted
 from benchmarks.first.sessions import end_all, opened
@@ -22,6 +23,7 @@ from sessions.runtime.presence import free_the_dead
 from sessions.runtime.sweeper import something_is_due
 
 SESSIONS = 8
+RESULT = "tool.returned"  # kind of the entry that ends a step
 STARTS = 120.0  # seconds that a worker may take to start
 LOOK = 1.0  # seconds between two sweeps, as beat has it
 
@@ -58,17 +60,25 @@ def stop(here: Ground, *workers: Kept) -> None:
 
 
 def speed(here: Ground, seconds: float) -> float:
-    """Entries a second that the workers append which run now, over SESSIONS sessions in full run."""
+    """Steps a second that the workers commit which run now, over SESSIONS sessions in full run: results recorded."""
     sessions = [opened(here, "steps", f"customer-workers-{number}") for number in range(SESSIONS)]
     for session in sessions:
         commands.say(here.caller, session, "Go on.")
     time.sleep(0.5)
-    rows = AgentSession.objects.filter(pk__in=sessions)
-    before, began = rows.aggregate(Sum("seq"))["seq__sum"], time.perf_counter()
+    before, began = _sizes(sessions), time.perf_counter()
     time.sleep(seconds)
-    after, took = rows.aggregate(Sum("seq"))["seq__sum"], time.perf_counter() - began
+    after, took = _sizes(sessions), time.perf_counter() - began
     end_all(here)
-    return float((after - before) / took)
+    return sum(_results(session, before[session], after[session]) for session in sessions) / took
+
+
+def _sizes(sessions: Sequence[UUID]) -> dict[UUID, int]:
+    return dict(AgentSession.objects.filter(pk__in=sessions).values_list("pk", "seq"))
+
+
+def _results(session: UUID, start: int, stop: int) -> int:
+    rows = ledger.read_rows(session, start, stop)
+    return sum(ledger.parse_envelope(row.envelope).kind == RESULT for row in rows)
 
 
 def recovery(here: Ground) -> float:

@@ -138,11 +138,18 @@ def _rest(lease: Lease, committed: Committed, until: str) -> None:
         leases.give_up(lease, 0.0)
         return
     if not delegates.is_done(committed.state):
-        leases.release(lease, committed.seq, until)
+        if not _gave_back(committed):
+            leases.release(lease, committed.seq, until)
         return
     delegates.finish(lease)
     leases.give_up(lease, 0.0)
     delegates.deliver(lease.session)
+
+
+def _gave_back(committed: Committed) -> bool:
+    """Whether the commit itself gave the lease back, as one does after which nothing is to be done."""
+    state = committed.state
+    return bool(committed.events) and isinstance(core.next_action(state, state.last_at), core.Nothing)
 
 
 def _come_to_an_end(lease: Lease, outcomes: list[Command], flights: Flights) -> None:

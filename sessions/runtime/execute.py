@@ -87,10 +87,12 @@ def view_of(state: SessionState, call: Call, tool: Tool | None) -> dict[str, Any
     """What the scopes of tool and call let through, both of them where both are given; without any, nothing."""
     planned = rounds.planned(state.plans, call.id)
     declared = [each.scopes for each in (tool, planned) if each is not None and each.scopes is not None]
+    if not declared:
+        return {}
     views: Views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
     for allowed in declared:
         views = scopes.narrowed(views, allowed)
-    return deepcopy(dict(views)) if declared else {}
+    return deepcopy(dict(views))
 
 
 def seconds_for(call: Call) -> float:

@@ -55,7 +55,7 @@ _CLAIM = """WITH due AS (SELECT turn.id
     ORDER BY ready_at LIMIT 1 FOR UPDATE SKIP LOCKED) turn LIMIT 1)
  UPDATE agent_sessions_agentsession s SET fence = s.fence + 1, holder = %(holder)s,
   lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)
- FROM due WHERE s.id = due.id RETURNING s.id, s.fence, s.team_id, s.agent"""
+ FROM due WHERE s.id = due.id RETURNING s.id, s.fence, s.seq, s.team_id, s.agent"""
 
 
 def claim() -> Lease | None:
@@ -77,9 +77,9 @@ def claim() -> Lease | None:
         )
         if not rows:
             return None
-        session, fence, team, agent = rows[0]
+        session, fence, seq, team, agent = rows[0]
         _turns.had(team)
-        lease = Lease(session, fence)
+        lease = Lease(session, fence, seq)
         if limits.enter(session, team, agent):
             return lease
         give_back(lease)

@@ -26,7 +26,7 @@ class Ran:
     rows: list[dict[str, Any]]
 
 
-ROWS = {"engine": 22, "first": 7, "ledger": 33, "patterns": 5, "runs": 14}
+ROWS = {"engine": 22, "first": 7, "ledger": 33, "patterns": 5, "runs": 21}
 
 
 @pytest.fixture(scope="module", params=ROWS)

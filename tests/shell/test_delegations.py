@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 
 from agentstate.clock import now
+from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
 from agentstate.people.permissions import DELEGABLE, GRANTABLE, can
-from sessions.authority import own
+from sessions.authority import lent, own, standing
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read
@@ -66,6 +67,22 @@ def test_what_one_may_decide_oneself_is_what_ones_permissions_say_in_each_team()
         for team in (cast.retail().pk, cast.cards().pk):
             assert own(user, team).may == {each for each in DELEGABLE if can(user, each, team)}, user.username
     assert own(cast.alice(), cast.retail().pk).may
+
+
+def test_what_several_people_may_now_is_read_in_one_statement_as_for_each_alone(django_assert_num_queries):
+    people = [cast.alice(), cast.bob(), cast.charlie(), cast.vera(), cast.adam()]
+    gone, retail, until = cast.person("gone", cast.Role.SUPERVISOR, cast.retail()), cast.retail(), now()
+    for giver, receiver in ((1, 0), (0, 1), (1, 3), (0, 3)):
+        terms = {"until": until + timedelta(days=2), "reason": "away", "permissions": DELEGABLE}
+        made = delegations.give(people[giver], people[receiver], retail, **terms)
+    delegations.revoke(made.pk, cast.alice())
+    delegations.give(gone, cast.bob(), retail, until=until + timedelta(days=1), reason="x", permissions=DELEGABLE[:1])
+    User.objects.filter(pk=gone.pk).update(is_active=False)
+    for team in (retail.pk, cast.cards().pk):
+        with django_assert_num_queries(0):  # of Django's
+            together = standing([*(each.actor for each in (*people, gone)), "system"], team)
+        assert together == {each.actor: (own(each, team), *lent(each, team)) for each in people}
+    assert any(each.of for each in standing([cast.vera().actor], retail.pk)[cast.vera().actor])
 
 
 def test_on_its_page_it_is_lent_and_given_back_without_a_script():

@@ -13,6 +13,9 @@ from django.db import connection, transaction
 from audit import direct, ledger
 from audit.blobs import Blobs
 from audit.reading import run
+from sessions import commands
+from tests import cast
+from tests.shell.bank_world import opened, state, work
 from tests.shell.test_ledger import batch, new_log
 
 EVERY = {
@@ -25,11 +28,13 @@ EVERY = {
     "n": None,
     "a": Blobs((b"", b"x")),
     "l": [UUID(int=1), UUID(int=2)],
+    "w": ["", "für"],
+    "e": [],
     "t": datetime(2026, 11, 21, 9, 30, 0, 1, timezone(timedelta(hours=2))),
 }
 LEFT = {  # to psycopg, because it knows better what they are
-    "empty": ([], "%(v)s::bigint[] = '{}'"),
     "numbers": ([1, 2], "%(v)s::bigint[] = '{1,2}'"),
+    "gaps": (["a", None], "%(v)s::text[] = ARRAY['a', NULL]"),
     "naive": (datetime(2026, 11, 21, tzinfo=UTC).replace(tzinfo=None), "%(v)s::timestamp = '2026-11-21'"),
     "decimal": (Decimal("0.1"), "%(v)s::numeric = 0.1"),
 }
@@ -37,6 +42,7 @@ ASKED = (
     "SELECT 1 WHERE %(u)s = %(again)s AND %(i)s = -7 AND %(b)s AND %(f)s = 0.5 AND %(d)b = '\\x00ff'"
     " AND %(s)s = U&'f\\00fcr \\+01F600' AND %(n)s::text IS NULL AND %(a)b = ARRAY['\\x', '\\x78']::bytea[]"
     " AND %(l)s = ARRAY[lpad('1', 32, '0')::uuid, lpad('2', 32, '0')::uuid] AND %(t)s = '2026-11-21 07:30:00.000001Z'"
+    " AND %(w)s = ARRAY['', U&'f\\00fcr'] AND %(e)s::bigint[] = '{}'"
 )
 
 
@@ -76,6 +82,18 @@ def test_an_append_goes_this_way_and_is_prepared_once():
 
 
 @pytest.mark.django_db(transaction=True)
+def test_all_that_a_worker_commits_goes_this_way(bank, monkeypatch):
+    """Calls that begin, requests, messages: a parameter of a new type would send each step the long way, unseen."""
+    session = opened()
+    for text in ("Move $900.00 from savings to checking.", "Yes.", "What is my balance?"):
+        commands.say(cast.cleo(), session, text)
+        with monkeypatch.context() as patched:
+            patched.setattr(direct, "run", lambda sql, params: pytest.fail(sql))
+            work()
+    assert state(session).requests
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("sql", "params", "error"),
     [
@@ -87,6 +105,7 @@ def test_an_append_goes_this_way_and_is_prepared_once():
             psycopg.errors.NotNullViolation,
         ),
         ("SELECT 1 WHERE %(s)s = 'a'", {"s": "a\0b"}, psycopg.DataError),  # not cut off at the NUL
+        ("SELECT 1 WHERE 'a' = ANY(%(w)s)", {"w": ["a\0b"]}, psycopg.DataError),
     ],
 )
 def test_what_fails_raises_what_psycopg_raises(sql, params, error):

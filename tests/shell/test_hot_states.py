@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import pytest
+
 from agentstate.engine.conversation import Item
 from agentstate.engine.state import SessionState
+from agentstate.errors import Broken
+from audit import ledger
 from audit.ledger import Head
-from sessions import states
+from sessions import commands, states
 from sessions.projections import Place
+from tests import cast
+from tests.shell.bank_world import opened, say, state, work
 
 
 def loaded(size: int = 1, text: str = "", session=None) -> states.Loaded:
@@ -45,3 +51,39 @@ def test_an_older_state_replaces_no_newer_one():
     memory.put(newer)
     memory.put(older)
     assert held(memory, newer) == [True]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_gap_in_what_was_read_with_the_head_is_no_state(bank):
+    session = opened()
+    say(session, "Hello!")
+    at, rows = states.load(session), list(ledger.read_rows(session))
+    gone = [row for row in rows if row.seq != at.head.size - 2]
+    with pytest.raises(Broken):
+        states._folded(at.place, SessionState(), at.head.size, gone)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cold_state_is_the_hot_one_with_and_without_a_snapshot(bank):
+    session = opened()
+    say(session, "What is my balance?")
+    for keep in (lambda: None, lambda: states.keep_snapshot(states.load(session)), lambda: say(session, "Thanks.")):
+        keep()
+        hot = states.load(session)
+        states.forget_all()
+        assert states.load(session) == hot
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_tries_nothing_on_a_state_that_its_claim_showed_to_be_old(bank, monkeypatch):
+    session = opened()
+    say(session, "Hello!")
+    old = states.recall(session)
+    commands.say(cast.cleo(), session, "What is my balance?")
+    states.forget_all()
+    states.remember(old)
+    tried = []
+    monkeypatch.setattr("sessions.commit._if_it_still_holds", lambda lease, held, steps: tried.append(held.head.size))
+    work()
+    assert old.head.size not in tried
+    assert state(session).items[-1].role == "agent"

@@ -65,6 +65,17 @@ def test_envelopes_are_canonical_and_hold_no_word_of_the_payload():
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("start", range(5))
+def test_a_head_and_what_is_newer_are_read_in_one_statement(start):
+    log = new_log(b"one", b"two", b"three").log
+    head, rows = ledger.read_newer(log, start)
+    assert head == ledger.read_head(log)
+    assert rows == list(ledger.read_rows(log, start))
+    with pytest.raises(ledger.UnknownLog):
+        ledger.read_newer(uuid4(), start)
+
+
+@pytest.mark.django_db
 def test_a_lost_race_writes_nothing():
     head = new_log()
     assert ledger.append(head, batch(b"first")) is not None
