@@ -18,6 +18,7 @@ from benchmarks.runs import growing
 
 Peers = Mapping[str, Peer]
 TWICE, HALF_AS_MUCH_AGAIN, FAR = 2.0, 3.5, 25.0  # what a step is to be of LangGraph's: with one session, eight, grown
+BATCH = 100  # steps of theirs that are timed together
 PAUSE = {1: 0.05, 50: 1.0}  # seconds after which so many workflows of DBOS wait for their decision
 
 
@@ -46,9 +47,9 @@ def speeds(here: Ground, group: str, size: Size, writers: int, others: Peers) ->
 
 def grown(here: Ground, group: str, number: int, others: Peers) -> list[Row]:
     """A step at `number` of a thread that appends a message a step, and what is stored of it then."""
-    _, late = growing.seconds(here, number)
-    _, theirs, stored = others[LANGGRAPH].ask("growing", number, growing.BATCH)
-    size = f"{growing.BATCH} steps"
+    late = median(cost.seconds for cost in growing.Thread(here).grow(number).late)
+    _, theirs, stored = others[LANGGRAPH].ask("growing", number, BATCH)
+    size = f"{BATCH} steps"
     name = f"steps at {number} of a thread of messages, against {LANGGRAPH}"
     print(f"{LANGGRAPH} stores {stored / 1e6:.2f} MB of that thread")
     return [against(group, name, 1 / late, "1/s", 1 / theirs, Goal(FAR, at_least=True), size)]
