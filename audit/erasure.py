@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
 from typing import Any
@@ -24,7 +25,7 @@ from django.db import connections, transaction
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
-from agentstate.errors import Broken, NotFound, Refused
+from agentstate.errors import AgentStateError, Broken, NotFound, Refused
 from agentstate.ids import new_id
 from audit import holds, keyed, keys, ledger, staff
 from audit.models import ErasureRequest
@@ -33,6 +34,7 @@ ERASED, SEALED = "subject.erased", "session.sealed"
 BEGUN, DESTROYED = "erasure.begun", "erasure.key_destroyed"  # in the log of staff
 REASON = "audit/erasure"
 MAX_REASON = 2_000  # characters
+_KINDS = [f'"kind":"{kind}"'.encode() for kind in (BEGUN, DESTROYED)]
 BASES = {
     "consent_withdrawn": "Consent was withdrawn",
     "no_longer_needed": "No longer needed for its purpose",
@@ -292,27 +294,42 @@ def destroy(request: ErasureRequest) -> None:
             _record(request, DESTROYED, ledger.SYSTEM)
 
 
-def on_record(kid: UUID) -> bool:
-    """Whether the log of staff says that the erasure of this data subject was begun.
+@dataclass(frozen=True, slots=True)
+class OnRecord:
+    """The entry of a log of staff that has an erasure, with what opens it."""
+
+    log: UUID
+    seq: int
+    envelope: bytes
+    okm: bytes
+    payload: bytes
+
+
+def record_of(kid: UUID) -> OnRecord | None:
+    """The first entry of staff that says that the erasure of this data subject was begun, or that its key is destroyed.
 
     Its entries open under keys that no database holds, so nobody forges one; the days to look at are hints, and who
     alters them makes a true erasure look like a false one, never the other way round.
     """
     rows = ledger.run("SELECT tenant, closing_at, destroyed_at FROM audit_subjectkey WHERE kid = %(kid)s", {"kid": kid})
     days = {(tenant, at.date() + timedelta(days=late)) for tenant, *ats in rows for at in ats if at for late in (0, 1)}
-    return any(_says(staff.log_of(tenant, datetime.combine(day, time(), UTC)), kid) for tenant, day in sorted(days))
+    found = (_saying(staff.log_of(tenant, datetime.combine(day, time(), UTC)), kid) for tenant, day in sorted(days))
+    return next((each for each in found if each is not None), None)
 
 
-def _says(log: UUID, kid: UUID) -> bool:
+def _saying(log: UUID, kid: UUID) -> OnRecord | None:
     for row in ledger.read_rows(log):
-        if ledger.parse_envelope(row.envelope).kind in (BEGUN, DESTROYED):
-            try:
-                facts = msgspec.json.decode(ledger.open_row(row)[1])
-            except (keys.Erased, keys.Unreadable):
-                continue  # one that nobody could have written here
-            if facts.get("subject_key") == str(kid):
-                return True
-    return False
+        if not any(kind in row.envelope for kind in _KINDS):
+            continue
+        try:
+            envelope, payload = ledger.open_row(row)
+            okm = ledger.okm_of(envelope)
+        except (AgentStateError, ValueError):
+            continue  # one that nobody could have written here
+        facts = msgspec.json.decode(payload)
+        if facts.get("kind") in (BEGUN, DESTROYED) and facts.get("subject_key") == str(kid):
+            return OnRecord(log, row.seq, row.envelope, okm, payload)
+    return None
 
 
 def finish(request: ErasureRequest, counts: dict[str, int]) -> None:

@@ -168,6 +168,25 @@ def latest_place(log: UUID) -> Place | None:
     return Place(*rows[0]) if rows else None
 
 
+def place_before(tenant: UUID, log: UUID, size: int) -> Place | None:
+    """Where the newest head of a log stands among the first `size` leaves. One that has grown since is looked for
+    backwards from there, which is not far in a log that is written to.
+    """
+    newest = latest_place(log)
+    if newest is None or newest.index < size:
+        return newest
+    prefix = f"{origin_of(log)}\n".encode()
+    rows = run(
+        'SELECT "index", body FROM audit_glog WHERE tenant = %(tenant)s AND "index" < %(size)s'
+        ' AND substr(body, 1, %(length)s) = %(prefix)s ORDER BY "index" DESC LIMIT 1',
+        {"tenant": tenant, "size": size, "length": len(prefix), "prefix": prefix},
+    )
+    if not rows:
+        return None
+    with reading(f"Leaf {rows[0][0]}"):
+        return Place(rows[0][0], parse_checkpoint(bytes(rows[0][1]).decode()).size)
+
+
 def body(tenant: UUID, index: int) -> bytes:
     """One leaf. Raises NotThere."""
     for _, data in bodies(tenant, index, index + 1):

@@ -11,7 +11,8 @@ of the global log is by that key, and cosigned by as many witnesses as the polic
 stands in that log, and the newest head map in it says that there is no later one, so the end was not cut off;
 the head's root is the root over exactly the entries in the bundle, in this order; every disclosed payload
 is the one whose hash and key commitment the entry holds, and every field that is shown alone is one that the entry
-commits to; every file, the report too, is the one that was signed.
+commits to; every payload that is said to be erased was erased by staff, on a record that stands in the same log;
+every file, the report too, is the one that was signed.
 What it cannot prove: that what was recorded was true then; that nobody is shown another history, unless a
 witness that the operator does not run cosigned; that the session did not go on after the head map.
 
@@ -38,12 +39,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, NoReturn
+from uuid import UUID, uuid5
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-FORMAT = "agentstate-export/2"
+FORMAT = "agentstate-export/3"
+OLDER_FORMAT = "agentstate-export/2"  #: without proofs of erasures: there they are the exporter's word
 MANIFEST_TITLE = "agentstate export manifest v1"
 CHUNK = 256  #: entries per file, as in C2SP tlog-tiles
 TOP_FILES = ("README.txt", "entries.csv", "entries.jsonl", "policy", "report.html", "report.json", "report.pdf")
@@ -69,6 +72,9 @@ FUTURE_TOLERANCE = timedelta(days=1)  #: the auditor's own clock may be wrong by
 ERASED_BY = "subject.erased"  #: the kind of the entry that must stand behind every erased payload
 PRUNED_BY = "payload.pruned"  #: of the entry that names the payloads deleted when their retention term was over
 SEALED_BY = "session.sealed"  #: of the entry after which nothing stands but these three
+RECORDED_BY = "snapshot.recorded"  #: of the entry before a pruning in a session that goes on
+ERASURE_KINDS = ("erasure.begun", "erasure.key_destroyed")  #: of the entries of staff that put an erasure on record
+STAFF_LOGS = "3b0c8a52-6d0b-5a0e-8a3d-5f5c6f1d2e90"  #: namespace (UUID version 5) of the ids of logs of staff
 
 
 class Fault(Exception):
@@ -103,7 +109,7 @@ class Verdict:
     failures: list[Failure] = field(default_factory=list)
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
-            ("entries", "disclosed", "partly", "withheld", "erased", "pruned", "failures"), 0
+            ("entries", "disclosed", "partly", "withheld", "erased", "unproved", "pruned", "failures"), 0
         )
     )
     head: dict[str, Any] | None = None
@@ -326,8 +332,11 @@ def layout(entries: int) -> Iterator[str]:
         level, count = level + 1, count // CHUNK
 
 
-#: files that a bundle may hold or not: rotations of the log key, a timestamp, proofs from older heads
-OPTIONAL = re.compile(r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|consistency/(?:0|[1-9][0-9]{0,15}))", re.ASCII)
+#: files that a bundle may hold or not: rotations of the log key, a timestamp, proofs of erasures and from older heads
+OPTIONAL = re.compile(
+    r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|erasures/[0-9a-f-]{36}\.json|consistency/(?:0|[1-9][0-9]{0,15}))",
+    re.ASCII,
+)
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -1172,9 +1181,12 @@ class Story:
         self._returned: dict[int | str, int] = {}  # an intent's seq, and a call's id -> seq of the result
         self._requests: dict[str, Request] = {}
         self._decided_on: set[int] = set()  # seqs of the requests on which there is a decision
+        self._recorded = (-2, 0)  # seq of the newest recorded state, and for how many entries it stands
+        self._alone = -1  # seq of a pruning just before, in front of which no state was recorded
 
     def add(self, seq: int, envelope: dict[str, Any] | None, event: dict[str, Any] | None) -> None:
         kind = envelope["kind"] if envelope else ""
+        self._follows(kind)
         self._kinds.append(kind)
         if event is None:
             self._sealed.add(kind)
@@ -1190,6 +1202,29 @@ class Story:
             self._verdict.fail("story", str(fault), seq, kind)
         except (KeyError, TypeError, AttributeError, ValueError):
             self._verdict.fail("story", "the event lacks a field that its kind has", seq, kind)
+
+    def _follows(self, kind: str) -> None:
+        """What a pruning stands between: a recorded state before it, or the seal behind it."""
+        if self._alone >= 0 and kind not in (SEALED_BY, ""):
+            self._unrecorded()
+        before = self._kinds[-1] if self._kinds else "nothing"
+        self._alone = len(self._kinds) if kind == PRUNED_BY and before not in (RECORDED_BY, "") else -1
+
+    def end(self) -> None:
+        """After the last entry."""
+        if self._alone >= 0:
+            self._unrecorded()
+
+    def _unrecorded(self) -> None:
+        message = "the session went on, and no state was recorded before it that stands for what was pruned"
+        self._verdict.fail("story", message, self._alone, PRUNED_BY)
+
+    def _stands_for(self, seq: int, event: dict[str, Any]) -> None:
+        """The state that was recorded just before a pruning stands for all that it names."""
+        recorded, upto = self._recorded
+        last = max(each["last"] for each in event["ranges"])
+        if recorded == seq - 1 and last >= upto:
+            raise Fault(f"it names entry {last}, and the state recorded before it stands for the first {upto}")
 
     def _refers(self, seq: int, kind: str, ref: int) -> None:
         """What the envelopes alone show: each answers an entry of the right kind, and a call returns once."""
@@ -1226,6 +1261,12 @@ class Story:
                     raise Fault(f"it answers entry {envelope['ref']}, which intends another call or attempt")
                 if kind == "tool.returned":
                     self._returns(str(event["call"]), seq)
+            case "snapshot.recorded":
+                if type(event["upto"]) is not int or not 0 < event["upto"] <= seq:
+                    raise Fault(f"it does not stand for entries before it: {seq} do")
+                self._recorded = (seq, event["upto"])
+            case "payload.pruned":
+                self._stands_for(seq, event)
 
     def _requested(self, seq: int, event: dict[str, Any]) -> None:
         if event["request"] in self._requests:
@@ -1341,6 +1382,7 @@ class Verifier:
         self._latest = ""  # the latest time of a sound entry; text order is time order
         self._erased: dict[str, list[int]] = {}  # kid -> entries said to be erased
         self._erasures: set[str] = set()  # kids for which an entry records the erasure
+        self._proves_erasures = True  # whether the bundle is of the form that does
         self._pruned: list[int] = []  # entries said to be pruned
         self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
         self._sealed = False
@@ -1361,6 +1403,7 @@ class Verifier:
         self._checked("timestamp", self._check_timestamp)
         for index, width in tiles(count):
             self._check_chunk(index, width)
+        self._story.end()
         self._check_tree()
         self._checked("receipt", lambda: self._check_held(demand.receipt))
         self._check_erasures()
@@ -1535,8 +1578,9 @@ class Verifier:
 
     def _manifest_count(self, manifest: Any) -> int:
         good = isinstance(manifest, dict) and set(manifest) == {"entries", "files", "format"}
-        if not good or manifest["format"] != FORMAT or not isinstance(manifest["files"], dict):
-            raise Fault(f"manifest.json is not that of {FORMAT}")
+        if not good or manifest["format"] not in (FORMAT, OLDER_FORMAT) or not isinstance(manifest["files"], dict):
+            raise Fault(f"manifest.json is not that of {FORMAT} or {OLDER_FORMAT}")
+        self._proves_erasures = manifest["format"] == FORMAT
         count = manifest["entries"]
         if type(count) is not int or not 0 <= count <= MAX_ENTRIES:
             raise Fault(f"manifest.json: got {count!r} entries, want 0 to {MAX_ENTRIES}")
@@ -1735,10 +1779,59 @@ class Verifier:
             raise Fault(f"the first {held.size} entries are not those that were acknowledged")
 
     def _check_erasures(self) -> None:
+        """Behind every erased payload there is an entry here that says so, and one of staff with its proof."""
+        proofs = {name[13:-5]: name for name in self._archive.members if name.startswith("log/erasures/")}
         for kid, entries in self._erased.items():
             if kid not in self._erasures:
                 for seq in entries:
                     self._verdict.fail("payload", "said to be erased, and no entry records the erasure", seq)
+            if kid not in proofs and self._proves_erasures:
+                for seq in entries:
+                    self._verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq)
+            elif kid not in proofs:
+                self._verdict.counts["unproved"] += len(entries)
+        for kid, name in proofs.items():
+            try:
+                self._check_erasure(kid, name)
+            except Fault as fault:
+                self._verdict.fail("erasure", f"{name}: {fault}")
+
+    def _check_erasure(self, kid: str, name: str) -> None:
+        """An entry of a log of staff, which stands under the global log's head, has the erasure of this key. Of what it
+        says only that is shown.
+        """
+        if kid not in self._erased:
+            raise Fault("nothing here was erased under this key")
+        if self._log is None:
+            return
+        said = canonical(self._archive.read(name, MAX_NOTE))
+        good = isinstance(said, dict) and set(said) == {"entry", "head", "leaves", "path", "tenant"}
+        if not good or type(said["entry"]) is not str or not isinstance(said["leaves"], list):
+            raise Fault("the proof is malformed")
+        try:
+            data, tenant = said["entry"].encode(), UUID(str(said["tenant"]))
+            head = read_session_head(self._leaf(said["head"], "the head of staff").body.decode(), self._key.name)
+        except ValueError:
+            raise Fault("the proof is malformed") from None
+        envelope = read_envelope(data)
+        day = envelope["at"][:10]
+        if head.log != str(uuid5(UUID(STAFF_LOGS), f"{tenant}/{day}")) or str(tenant) != said["tenant"]:
+            raise Fault(f"the head is not that of the log of staff of {day}")
+        if root_of_proof(envelope["seq"], head.size, _leaf(data), _hashes(said["path"])) != head.root:
+            raise Fault("the entry does not stand in the log of staff")
+        event = open_leaves(envelope, said["leaves"])
+        if envelope["log"] != head.log or event.get("kind") not in ERASURE_KINDS or event.get("subject_key") != kid:
+            raise Fault("the entry of staff is not about the erasure of this key")
+
+    def _leaf(self, leaf: Any, name: str) -> LogProof:
+        """A leaf of the global log, proven to stand under its head."""
+        good = isinstance(leaf, dict) and set(leaf) == {"body", "index", "path"} and type(leaf["body"]) is str
+        if not good or type(leaf["index"]) is not int or self._log_head is None:
+            raise Fault(f"{name} is malformed")
+        proof = LogProof(leaf["body"].encode(), leaf["index"], _hashes(leaf["path"]), b"")
+        if root_of_proof(proof.index, self._log_head.size, _leaf(proof.body), proof.path) != self._log_head.root:
+            raise Fault(f"{name} does not stand in the log: it is for another leaf or another head")
+        return proof
 
     def _check_prunings(self) -> None:
         for seq in self._pruned:
@@ -2036,16 +2129,6 @@ class ProofVerifier(Verifier):
 
     def _proved(self, name: str, head: Head) -> LogProof:
         return self._leaf(self._parts.members[name], name)
-
-    def _leaf(self, leaf: Any, name: str) -> LogProof:
-        """A leaf of the global log, proven to stand under its head."""
-        good = isinstance(leaf, dict) and set(leaf) == {"body", "index", "path"} and type(leaf["body"]) is str
-        if not good or type(leaf["index"]) is not int or self._log_head is None:
-            raise Fault(f"{name} is malformed")
-        proof = LogProof(leaf["body"].encode(), leaf["index"], _hashes(leaf["path"]), b"")
-        if root_of_proof(proof.index, self._log_head.size, _leaf(proof.body), proof.path) != self._log_head.root:
-            raise Fault(f"{name} does not stand in the log: it is for another leaf or another head")
-        return proof
 
     def _read_head(self) -> Head:
         """The session's head."""
@@ -2513,6 +2596,8 @@ def in_words(verdict: Verdict) -> Iterator[str]:
     told = "{disclosed} disclosed, {partly} partly disclosed, {withheld} withheld, {erased} erased, {pruned} pruned"
     if not verdict.proof:
         yield f"Entries  {counts['entries']}: {told.format(**counts)}"
+    if counts["unproved"]:
+        yield f"         WARNING: of {counts['unproved']} only the exporter says that they are erased ({OLDER_FORMAT})"
     for failure in verdict.failures:
         place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.

@@ -11,6 +11,8 @@
     receipts/head.cbor             the same as log/head.tlog-proof, as a COSE receipt (RFC 9942)
     log/keys/...                   rotations of the log key, if any; log/checkpoint.tsr an RFC 3161 timestamp
     log/consistency/N              that the log continues its head of N entries, which somebody holds
+    log/erasures/KEY.json          that staff erased a data subject of whom something is gone here: their entry, of
+                                   which only this much is shown, under a head of their log that is a leaf too
     session/checkpoint             the session's signed head (C2SP tlog-checkpoint)
     session/tile/...               entries and hashes (C2SP tlog-tiles): any client of such logs can read them
     session/payload/...            ciphertexts, in files of 256: four bytes of length, then the ciphertext;
@@ -121,6 +123,9 @@ def write(
             packer.add(name, data)
         session = _Session(packer, source, withhold, shows)
         entries = session.write(head.size)
+        for kid in sorted(session.erased):
+            if kid in evidence.erasures:
+                packer.add(f"log/erasures/{kid}.json", evidence.erasures[kid])
         summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
         about = report.ReportHead(
             str(log),
@@ -147,6 +152,7 @@ class _Session:
         self._shows = shows
         self._leaves: list[bytes] = []
         self._odd: dict[str, list[int]] = {}
+        self.erased: set[UUID] = set()  #: keys under which something is said to be erased
 
     def write(self, size: int) -> int:
         """Write all files; returns how many entries they hold."""
@@ -218,6 +224,7 @@ class _Session:
                 return {"state": "withheld"}
             okm = self._source.okm(envelope)
             if okm is None:
+                self.erased.add(UUID(envelope["kid"]))
                 return {"state": "erased"}
             if not ciphertext:
                 return {"state": "pruned"}

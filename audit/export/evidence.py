@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from audit.tlog import canonical
 from audit.tlog.proof import Proof
@@ -51,9 +52,10 @@ class Evidence:
     rotations: tuple[Leaf, ...] = ()  #: of the log key, oldest first
     timestamp: bytes = b""  #: RFC 3161 response over the signed head; empty: none
     consistency: Mapping[int, tuple[bytes, ...]] = field(default_factory=dict)  #: size of an older head -> proof
+    erasures: Mapping[UUID, bytes] = field(default_factory=dict)  #: key -> proof that staff erased it
 
     def files(self) -> Iterator[tuple[str, bytes]]:
-        """The files of a bundle that hold it."""
+        """The files of a bundle that hold it, but for those of `erasures`, which depend on what is shown."""
         yield "policy", self.policy
         yield "log/checkpoint", self.checkpoint
         yield "receipts/head.cbor", self.receipt

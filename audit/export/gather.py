@@ -9,6 +9,7 @@ from uuid import UUID
 
 from agentstate.errors import Broken
 from audit import globallog, ledger, sequencer, signer, timestamps, witnesses
+from audit.export import erasures
 from audit.export.bundle import HeadMalformed
 from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.tlog import note, receipt, tree
@@ -35,6 +36,7 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
     Raises ledger.UnknownLog, HeadMalformed, signer.HeadRefused, signer.SignerDown or sequencer.Unsettled.
     """
     tenant = _checked_head(log).tenant
+    erasures.settle(erasures.begun_in([log]))
     for _ in range(TRIES):
         sequencer.settle(log, with_map=True)
         said, newest = globallog.map_proof(tenant, log), globallog.signed_head(tenant)
@@ -43,7 +45,7 @@ def gather(log: UUID, held: Sequence[int] = ()) -> Evidence:
     else:
         raise sequencer.Unsettled(str(log))
     row = MapRow(said.place.index, said.place.size, tuple(said.proof.siblings))
-    return anchored(tenant, said.index).evidence(row, held)
+    return anchored(tenant, said.index).evidence(log, row, held)
 
 
 @dataclass(frozen=True)
@@ -60,10 +62,11 @@ class Anchor:
     rotations: tuple[Leaf, ...]
     timestamp: bytes
 
-    def evidence(self, row: MapRow, held: Sequence[int] = ()) -> Evidence:
-        """That of the session of which this head's map says `row`."""
+    def evidence(self, log: UUID, row: MapRow, held: Sequence[int] = ()) -> Evidence:
+        """That of the session `log`, of which this head's map says `row`."""
         head = _leaf(self.tenant, row.index, self.size)
         old_heads = [old for old in held if 0 < old < self.size]
+        proofs = {kid: erasures.prove(self.tenant, kid, self.size) for kid in erasures.begun_in([log])}
         return Evidence(
             checkpoint=self.checkpoint,
             head=head,
@@ -74,6 +77,7 @@ class Anchor:
             rotations=self.rotations,
             timestamp=self.timestamp,
             consistency={old: tuple(globallog.consistency(self.tenant, old, self.size)) for old in old_heads},
+            erasures={kid: proof for kid, proof in proofs.items() if proof},
         )
 
 

@@ -35,7 +35,7 @@ class LedgerSource:
             return keys.entry_okm(kid, salt, UUID(envelope["log"]), envelope["seq"])
         except keys.Erased:
             if kid not in self._erased:
-                self._erased[kid] = erasure.on_record(kid)
+                self._erased[kid] = erasure.record_of(kid) is not None
             if not self._erased[kid]:
                 raise keys.Unreadable(f"{kid}: no erasure is on record") from None
             return None

@@ -25,7 +25,7 @@ from django.db.models.functions import Now
 
 from agentstate.errors import AgentStateError
 from audit import globallog, keys, ledger, sequencer
-from audit.export import bundle
+from audit.export import bundle, erasures
 from audit.export.evidence import MapRow
 from audit.export.gather import Anchor, Installation, anchored, anchored_at
 from audit.export.source import LedgerSource
@@ -103,7 +103,7 @@ def _next(export: UUID, fence: int, anchor: Anchor) -> bool:
         bundle.write(
             part.session,
             source,
-            anchor.evidence(_map_row(part)),
+            anchor.evidence(part.session, _map_row(part)),
             Installation(anchor.vkey),
             out,  # type: ignore[arg-type]
             shows=masks.shows if about.masked else None,
@@ -184,7 +184,11 @@ SELECT count(*) FROM agent_sessions_exportpart part LEFT JOIN audit_place place 
 
 
 def _settle(about: Export) -> None:
-    """See to it that a signed head map knows the sessions as they were when the export was asked for."""
+    """See to it that a signed head map knows the sessions as they were when the export was asked for, and that the
+    erasures of whom they name stand below it.
+    """
+    sessions = ExportPart.objects.filter(export=about.pk).values_list("session", flat=True)
+    erasures.settle(erasures.begun_in(sessions))
     for _ in range(ROUNDS):
         state = globallog.state(about.tenant_id)
         params = {"export": about.pk, "mapped": state.mapped}

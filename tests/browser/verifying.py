@@ -12,7 +12,7 @@ from typing import Any
 from playwright.sync_api import CDPSession, Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
-FORGERS = ("attacks", "bundle", "fields", "forgeries", "hostile", "log", "masked", "story")
+FORGERS = ("attacks", "bundle", "erasures", "fields", "forgeries", "hostile", "log", "masked", "story")
 NOT_HERE = "not (memory or bomb or woundings or every_byte or library or implementations or 1000)"  # too much
 AT_ONCE = 40  # jobs in one message to the page
 RUN = """async (jobs) => {

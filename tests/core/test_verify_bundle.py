@@ -40,6 +40,7 @@ def test_a_session_of_any_size_verifies(size, tmp_path):
         "partly": 0,
         "withheld": 0,
         "erased": 0,
+        "unproved": 0,
         "pruned": 0,
         "failures": 0,
     }
@@ -154,14 +155,18 @@ def test_an_erased_session_whose_erasure_is_recorded_verifies_without_its_cipher
         row.ciphertext = None
     verdict = check(export(ledger), tmp_path)
     assert verdict.ok, said(verdict)
-    assert verdict.counts["erased"] == 4
+    assert (verdict.counts["erased"], verdict.counts["unproved"]) == (4, 0)
 
 
-def pruned(ranges, behind=()):
-    """Three entries without their payloads, and the tombstone that names some of them."""
+def pruned(ranges, behind=("session.sealed",), upto=0):
+    """Three entries without their payloads, and the tombstone that names some of them; before it, with `upto`, a state
+    that stands for so many.
+    """
     ledger = chatter(3)
     for row in ledger.stored:
         row.ciphertext = None
+    if upto:
+        ledger.append("snapshot.recorded", {"upto": upto, "digest": "d", "form": "f", "v": 1})
     ledger.append("payload.pruned", {"ranges": ranges, "retention": "short", "due": "", "v": 1})
     for kind in behind:
         ledger.append(kind, {"text": "", "v": 1})
@@ -169,7 +174,7 @@ def pruned(ranges, behind=()):
 
 
 def test_pruned_payloads_are_counted_apart_from_erased_ones(tmp_path):
-    verdict = check(pruned([{"first": 0, "last": 2}], ["session.sealed"]), tmp_path)
+    verdict = check(pruned([{"first": 0, "last": 2}]), tmp_path)
     assert verdict.ok, said(verdict)
     assert (verdict.counts["pruned"], verdict.counts["erased"], verdict.counts["disclosed"]) == (3, 0, 2)
 
@@ -204,6 +209,21 @@ def test_what_stands_behind_a_seal_is_reported_unless_it_is_a_tombstone(tmp_path
     assert fine.ok, said(fine)
     verdict = check(pruned(every, ["session.sealed", "message.added"]), tmp_path)
     assert [(failure.entry, failure.check) for failure in verdict.failures] == [(5, "place")]
+
+
+@pytest.mark.parametrize("behind", [[], ["message.added"]])
+def test_a_session_that_goes_on_is_not_pruned_without_a_recorded_state(behind, tmp_path):
+    every = [{"first": 0, "last": 2}]
+    assert check(pruned(every, behind, upto=3), tmp_path).ok
+    verdict = check(pruned(every, behind), tmp_path)
+    assert [(failure.entry, failure.check) for failure in verdict.failures] == [(3, "story")]
+    assert "no state was recorded before it" in said(verdict)
+
+
+@pytest.mark.parametrize(("upto", "entry"), [(2, 4), (4, 3), (True, 3), ("3", 3)])
+def test_a_recorded_state_stands_for_all_that_is_pruned_and_for_nothing_to_come(upto, entry, tmp_path):
+    verdict = check(pruned([{"first": 0, "last": 2}], ["message.added"], upto), tmp_path)
+    assert [(failure.entry, failure.check) for failure in verdict.failures] == [(entry, "story")]
 
 
 def test_times_that_cannot_be_are_reported_with_the_entry(tmp_path):

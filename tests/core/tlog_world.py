@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -39,6 +39,8 @@ LOG = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER_LOG = UUID("018f0000-0000-7000-8000-000000000002")
 THIRD_LOG = UUID("018f0000-0000-7000-8000-000000000003")
 KID = UUID("018f0000-0000-7000-8000-0000000000aa")
+TENANT = UUID("018f0000-0000-7000-8000-0000000000bb")
+STAFF_LOG = uuid5(UUID(verify.STAFF_LOGS), f"{TENANT}/2026-11-21")
 VECTORS = Path(__file__).parents[1] / "vectors"
 
 
@@ -313,13 +315,48 @@ def returned(**changes: Any) -> dict[str, Any]:
     return {"call": "k1", "attempt": 1, "result": {"receipt": "b7"}, "output_path": None, "v": 1} | changes
 
 
-def in_a_log(ledger: MemoryLedger, signer: TestSigner = SIGNER) -> Evidence:
-    """Its head in a global log between heads of other sessions."""
+def in_a_log(ledger: MemoryLedger, signer: TestSigner = SIGNER, staff: MemoryLedger | None = None) -> Evidence:
+    """Its head in a global log between heads of other sessions, and of a log of staff: by default of one that has the
+    erasure, if there was one.
+    """
     log = GlobalLog(signer)
     log.add_head(OTHER_LOG, [b"other"])
     head = log.add_head(ledger.log, ledger.honest)
     log.add_head(THIRD_LOG, [b"third"])
-    return log.evidence(ledger.log, head, log.add_map())
+    if not ledger.erased:
+        return log.evidence(ledger.log, head, log.add_map())
+    staff = staff or staff_log()
+    theirs, at = log.add_head(staff.log, staff.honest), log.add_map()
+    return log.evidence(ledger.log, head, at, erasures={KID: erasure_proof(log, theirs, staff)})
+
+
+def staff_log(kind: str = "erasure.begun", kid: UUID = KID, log: UUID = STAFF_LOG) -> MemoryLedger:
+    """A log of staff: somebody signed in, and a data subject was erased."""
+    staff = MemoryLedger(log)
+    staff.append("account.signed_in", {"subject": "user:u1"})
+    staff.append(kind, {"approved_by": "user:u2", "basis": "objection", "request": "r", "subject_key": str(kid)})
+    return staff
+
+
+def erasure_proof(log: GlobalLog, head: int, staff: MemoryLedger, seq: int = -1) -> bytes:
+    """What a bundle holds of an erasure, written by hand. `head`: the leaf of the global log that is the staff's."""
+    row = staff.stored[seq]
+    envelope = json.loads(row.envelope)
+    okm = staff.okm(envelope)
+    assert okm is not None
+    assert row.ciphertext is not None
+    payload = verify.open_payload(envelope, row.ciphertext, okm)
+    leaf = log.leaf(head)
+    path = [each.hex() for each in leaf.path]
+    return plain(
+        {
+            "entry": row.envelope.decode(),
+            "head": {"body": leaf.body.decode(), "index": head, "path": path},
+            "leaves": fields.leaves(okm, payload, lambda pointer, _: pointer in ("/kind", "/subject_key")),
+            "path": [each.hex() for each in naive_path(staff.honest, row.seq)],
+            "tenant": str(TENANT),
+        }
+    )
 
 
 def export(

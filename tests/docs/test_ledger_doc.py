@@ -26,10 +26,16 @@ def test_the_table_of_an_entry_has_exactly_the_fields_of_an_envelope():
 def test_the_table_of_an_export_has_every_file_that_a_bundle_may_hold():
     said = first_cells(section(f"Export: `{verify.FORMAT}`"))
     forms = [
-        re.escape(name).replace("<N>", ".+").replace("<level>", "[0-9]").replace("<NNN>", "[0-9]{3}") for name in said
+        re.escape(name)
+        .replace("<N>", ".+")
+        .replace("<level>", "[0-9]")
+        .replace("<NNN>", "[0-9]{3}")
+        .replace("<key>", "[0-9a-f-]{36}")
+        for name in said
     ]
     forms = [form.replace("<size>", "[0-9]+").replace(r"\*", ".+") for form in forms]
-    optional = ["log/checkpoint.tsr", "log/keys/000.tlog-proof", "log/consistency/5"]
+    erasure = f"log/erasures/{verify.STAFF_LOGS}.json"
+    optional = ["log/checkpoint.tsr", "log/keys/000.tlog-proof", "log/consistency/5", erasure]
     assert all(verify.OPTIONAL.fullmatch(name) for name in optional)
     for name in (*verify.layout(70_000), *optional):
         assert any(re.fullmatch(form, name) for form in forms), name

@@ -21,6 +21,7 @@ THREATS: dict[str, tuple[str, ...]] = {
     ),
     "dropped entries": (
         f"{ENTRIES}a_dropped_entry_is_named_by_the_verifier",
+        "tests/core/test_verify_bundle.py::test_a_session_that_goes_on_is_not_pruned_without_a_recorded_state",
         f"{ENTRIES}a_dropped_entry_that_was_never_signed_is_named_when_the_others_move_up",
     ),
     "swapped entries": (f"{ENTRIES}swapped_entries_are_named_by_the_verifier",),
@@ -28,6 +29,8 @@ THREATS: dict[str, tuple[str, ...]] = {
         f"{ENTRIES}an_inserted_entry_is_named_by_the_verifier",
         f"{ENTRIES}an_inserted_entry_that_gets_signed_is_named_for_nobody_without_the_subjects_key_can_seal_one",
         f"{ENTRIES}an_entry_forged_under_a_key_that_never_was_is_named_for_no_erasure_is_on_the_record_of_staff",
+        f"{ENTRIES}an_entry_that_a_dishonest_exporter_calls_erased_is_named_for_staff_erased_nobody",
+        "tests/core/test_verify_erasures.py::test_a_forged_proof_of_an_erasure_is_refused",
     ),
     "replayed entries": (
         f"{ENTRIES}a_replayed_entry_is_named_by_the_verifier",

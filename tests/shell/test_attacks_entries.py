@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from uuid import uuid4
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.conf import settings
 from agentstate.clock import now
 from audit import erasure, globallog, keys, ledger, sequencer, signer, staff, verify
 from audit.export import bundle
+from audit.export.gather import Installation, gather
+from audit.export.report import plain
 from audit.export.source import LedgerSource
 from audit.tlog import canonical
 from audit.tlog.checkpoint import Checkpoint
@@ -173,6 +176,25 @@ def test_an_entry_forged_under_a_key_that_never_was_is_named_for_no_erasure_is_o
     superuser.run("INSERT INTO audit_payload VALUES (%s, 1, %s)", staff_log, model.ciphertext)
     assert VERIFIER in found_by(held, tmp_path)
     assert named(verdict_of(held, tmp_path)) == {6, 7}
+
+
+class Dishonest(LedgerSource):
+    """An exporter, with the signer at hand, that would rather not show what stands in the ledger."""
+
+    def okm(self, envelope: dict[str, Any]) -> None:
+        """Gone, it says."""
+
+
+def test_an_entry_that_a_dishonest_exporter_calls_erased_is_named_for_staff_erased_nobody(tmp_path):
+    head = talk(3)
+    kid = UUID(ledger.parse_envelope(next(ledger.read_rows(head.log)).envelope).kid)
+    erasure.tombstone(head.log, kid, seals=True)
+    held = kept(ledger.read_head(head.log))
+    out = tmp_path / "bundle.zip"
+    with out.open("wb") as file:
+        bundle.write(held.log, Dishonest(held.log), gather(held.log), Installation(), file, render=plain)
+    verdict = verify.verify(out, held.vkey)
+    assert {(failure.entry, failure.check) for failure in verdict.failures} == {(seq, "erasure") for seq in range(4)}
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -21,8 +21,9 @@ from agentstate.clock import now
 from agentstate.engine.decide import SessionSealed
 from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
-from audit import erasure, holds, keys, ledger, staff, verify
+from audit import erasure, globallog, holds, keys, ledger, sequencer, staff, verify
 from audit.erasure import State
+from audit.export import erasures
 from audit.models import ErasureRequest, SubjectKey
 from sessions import commands as talking
 from sessions import erasure as erasing
@@ -366,6 +367,22 @@ def test_old_proofs_still_verify_and_a_new_export_says_what_was_erased(bank, at_
     verdict = verify.verify(export(session, tmp_path), vkey)
     assert verdict.ok, verdict.failures
     assert (verdict.counts["disclosed"], verdict.counts["erased"]) == (0, len(kinds(session)))
+
+
+def test_the_proof_of_an_erasure_can_be_made_under_an_older_head_when_the_log_of_staff_has_grown(at_once):
+    session, tenant = opened(), cast.tenant().pk
+    kid = kid_of(session)
+    approved()
+    assert erasing.carry_out_due() == 1
+    sequencer.settle(session)
+    before = globallog.signed_head(tenant).size
+    first = erasures.prove(tenant, kid, before)
+    staff.record(tenant, now(), "test.done", "system", "", {})
+    sequencer.run_once(tenant)
+    assert first is not None
+    assert erasures.prove(tenant, kid, before) == first
+    assert erasures.prove(tenant, kid, globallog.signed_head(tenant).size) != first
+    assert erasures.prove(tenant, kid, 0) is None
 
 
 def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):

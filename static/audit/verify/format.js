@@ -1,6 +1,7 @@
-// The constants of agentstate-export/2, the same as in audit/verify.py (a test compares them).
+// The constants of agentstate-export/3, the same as in audit/verify.py (a test compares them).
 
-export const FORMAT = "agentstate-export/2";
+export const FORMAT = "agentstate-export/3";
+export const OLDER_FORMAT = "agentstate-export/2"; // without proofs of erasures: there they are the exporter's word
 export const MANIFEST_TITLE = "agentstate export manifest v1";
 export const CHUNK = 256; // entries per file, as in C2SP tlog-tiles
 export const TOP_FILES = [
@@ -25,11 +26,14 @@ export const MAX_FAILURES = 1000; // kept in full; further ones are counted
 export const ERASED_BY = "subject.erased"; // the kind of the entry that must stand behind every erased payload
 export const PRUNED_BY = "payload.pruned"; // of the entry that names the payloads deleted when their term was over
 export const SEALED_BY = "session.sealed"; // of the entry after which nothing stands but these three
+export const RECORDED_BY = "snapshot.recorded"; // of the entry before a pruning in a session that goes on
+export const ERASURE_KINDS = ["erasure.begun", "erasure.key_destroyed"]; // of the entries of staff that say so
+export const STAFF_LOGS = "3b0c8a52-6d0b-5a0e-8a3d-5f5c6f1d2e90"; // namespace (UUID 5) of the ids of logs of staff
 export const CLOCK_TOLERANCE = 120; // seconds by which writers on several machines may disagree
 export const FUTURE_TOLERANCE = 86400; // seconds by which the auditor's own clock may be wrong
 
-// files that a bundle may hold or not: rotations of the log key, a timestamp, proofs from older heads
-export const OPTIONAL = /^log\/(?:checkpoint\.tsr|keys\/[0-9]{3}\.tlog-proof|consistency\/(?:0|[1-9][0-9]{0,15}))$/;
+// files that a bundle may hold or not: rotations of the log key, a timestamp, proofs of erasures and from older heads
+export const OPTIONAL = /^log\/(?:checkpoint\.tsr|keys\/[0-9]{3}\.tlog-proof|erasures\/[0-9a-f-]{36}\.json|consistency\/(?:0|[1-9][0-9]{0,15}))$/;
 
 /** A tile's path, as C2SP tlog-tiles has it: 1234067 is x001/x234/067; a partial one ends in .p/width. */
 export function tilePath(index, width) {

@@ -92,6 +92,7 @@ function facts({ key, log, head, timestamp, counts, sessions }) {
   if (sessions !== undefined) rows.push(["Sessions", sessions.toLocaleString("en")]);
   const { entries, disclosed, partly, withheld, erased, pruned } = counts;
   rows.push(["Entries", `${entries}: ${disclosed} disclosed, ${partly} partly disclosed, ${withheld} withheld, ${erased} erased, ${pruned} pruned`]);
+  if (counts.unproved) rows.push(["Erasures", `of ${counts.unproved} entries only the exporter says that they are erased: this older form of export proves none`]);
   return rows.flatMap(([name, value, mono]) => [made("dt", name), made("dd", value, mono ? "mono" : "")]);
 }
 

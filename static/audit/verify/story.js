@@ -3,6 +3,7 @@
 // Kinds and references stand in the envelopes and are always checked, the rest where events are disclosed. What is
 // sealed or hidden, or damaged and therefore reported by itself, is not held against the others.
 import { Fault, Hidden, Lacks } from "./faults.js";
+import { PRUNED_BY, RECORDED_BY, SEALED_BY } from "./format.js";
 import { digestOf, Num, Shown } from "./json.js";
 import { told } from "./spelling.js";
 
@@ -23,11 +24,14 @@ export class Story {
     this.returned = new Map(); // an intent's seq, and a call's id -> seq of the result
     this.requests = new Map();
     this.decidedOn = new Set(); // seqs of the requests on which there is a decision
+    this.recorded = [-2, 0]; // seq of the newest recorded state, and for how many entries it stands
+    this.alone = -1; // seq of a pruning just before, in front of which no state was recorded
   }
 
   /** Take in entry `seq`; envelope and event are Maps, null where they cannot be read. */
   add(seq, envelope, event) {
     const kind = envelope?.get("kind") ?? "";
+    this.follows(kind);
     this.kinds.push(kind);
     if (event === null) this.sealed.add(kind);
     if (envelope === null) return;
@@ -39,6 +43,39 @@ export class Story {
       else if (error instanceof Fault) this.verdict.fail("story", error.message, seq, kind);
       else if (error instanceof Lacks) this.verdict.fail("story", "the event lacks a field that its kind has", seq, kind);
       else throw error;
+    }
+  }
+
+  /** What a pruning stands between: a recorded state before it, or the seal behind it. */
+  follows(kind) {
+    if (this.alone >= 0 && ![SEALED_BY, ""].includes(kind)) this.unrecorded();
+    const before = this.kinds.length ? this.kinds.at(-1) : "nothing";
+    this.alone = kind === PRUNED_BY && ![RECORDED_BY, ""].includes(before) ? this.kinds.length : -1;
+  }
+
+  /** After the last entry. */
+  end() {
+    if (this.alone >= 0) this.unrecorded();
+  }
+
+  unrecorded() {
+    const message = "the session went on, and no state was recorded before it that stands for what was pruned";
+    this.verdict.fail("story", message, this.alone, PRUNED_BY);
+  }
+
+  records(seq, upto) {
+    if (!["number", "bigint"].includes(typeof upto) || !(upto > 0 && upto <= seq)) {
+      throw new Fault(`it does not stand for entries before it: ${seq} do`);
+    }
+    this.recorded = [seq, upto];
+  }
+
+  /** The state that was recorded just before a pruning stands for all that it names. */
+  standsFor(seq, event) {
+    const [recorded, upto] = this.recorded;
+    const last = field(event, "ranges").map((each) => each.get("last")).reduce((one, other) => (other > one ? other : one));
+    if (recorded === seq - 1 && last >= upto) {
+      throw new Fault(`it names entry ${last}, and the state recorded before it stands for the first ${upto}`);
     }
   }
 
@@ -74,6 +111,10 @@ export class Story {
       case "tool.returned":
       case "tool.failed":
         return this.results(seq, kind, event, envelope);
+      case RECORDED_BY:
+        return this.records(seq, field(event, "upto"));
+      case PRUNED_BY:
+        return this.standsFor(seq, event);
     }
   }
 

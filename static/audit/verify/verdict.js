@@ -5,7 +5,7 @@ import { indented } from "./spelling.js";
 export class Verdict {
   constructor() {
     this.failures = [];
-    this.counts = { entries: 0, disclosed: 0, partly: 0, withheld: 0, erased: 0, pruned: 0, failures: 0 };
+    this.counts = { entries: 0, disclosed: 0, partly: 0, withheld: 0, erased: 0, unproved: 0, pruned: 0, failures: 0 };
     this.head = null;
     this.log = null; // the global log's head, who cosigned it, and how fresh it is
     this.timestamp = null;

@@ -1,5 +1,5 @@
 // One run over the bundle of one session. All failures are collected; a Fault ends the run.
-import { encoded, equal, hex, latin1, leafHash, sha256, unbase64, unhex } from "./bytes.js";
+import { encoded, equal, hex, joined, latin1, leafHash, sha256, unbase64, unhex } from "./bytes.js";
 import * as entries from "./entry.js";
 import { Fault } from "./faults.js";
 import { isDigest, openLeaves } from "./fields.js";
@@ -33,6 +33,7 @@ export class Verifier {
     this.latest = ""; // the latest time of a sound entry; text order is time order
     this.erased = new Map(); // kid -> entries said to be erased
     this.erasures = new Set(); // kids for which an entry records the erasure
+    this.provesErasures = true; // whether the bundle is of the form that does
     this.pruned = []; // entries said to be pruned
     this.prunings = []; // the ranges that entries name; [0, seq] where one is not disclosed
     this.sealed = false;
@@ -48,9 +49,10 @@ export class Verifier {
     await this.checked("tail", () => this.checkTail());
     await this.checked("timestamp", () => this.checkTimestamp());
     for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
+    this.story.end();
     this.checkTree();
     await this.checked("receipt", () => this.checkAcknowledged());
-    this.checkErasures();
+    await this.checkErasures();
     this.checkPrunings();
     this.verdict.finished = true;
   }
@@ -234,6 +236,7 @@ export class Verifier {
     }
     const manifest = canonical(data);
     const count = manifestCount(manifest);
+    this.provesErasures = manifest.get("format") === format.FORMAT;
     this.checkFiles(manifest.get("files"), count);
     return count;
   }
@@ -477,11 +480,60 @@ export class Verifier {
     if (!this.kept) throw new Fault(`the first ${told.size} entries are not those that were acknowledged`);
   }
 
-  checkErasures() {
+  /** Behind every erased payload there is an entry here that says so, and one of staff with its proof. */
+  async checkErasures() {
+    const names = [...this.archive.members.keys()].filter((name) => name.startsWith("log/erasures/"));
+    const proofs = new Map(names.map((name) => [name.slice(13, -5), name]));
     for (const [kid, seqs] of this.erased) {
-      if (this.erasures.has(kid)) continue;
-      for (const seq of seqs) this.verdict.fail("payload", "said to be erased, and no entry records the erasure", seq);
+      if (!this.erasures.has(kid)) {
+        for (const seq of seqs) this.verdict.fail("payload", "said to be erased, and no entry records the erasure", seq);
+      }
+      if (proofs.has(kid)) continue;
+      if (!this.provesErasures) this.verdict.counts.unproved += seqs.length;
+      else for (const seq of seqs) this.verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq);
     }
+    for (const [kid, name] of proofs) {
+      try {
+        await this.checkErasure(kid, name);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        this.verdict.fail("erasure", `${name}: ${error.message}`);
+      }
+    }
+  }
+
+  /**
+   * An entry of a log of staff, which stands under the global log's head, has the erasure of this key. Of what it says
+   * only that is shown.
+   */
+  async checkErasure(kid, name) {
+    if (!this.erased.has(kid)) throw new Fault("nothing here was erased under this key");
+    if (!this.log) return;
+    const said = canonical(this.archive.read(name, format.MAX_NOTE));
+    const [entry, leaf, leaves, path, tenant] = membersOf(said, ["entry", "head", "leaves", "path", "tenant"], "the proof");
+    if (typeof entry !== "string" || !Array.isArray(leaves) || typeof tenant !== "string" || !notes.UUID.test(tenant)) {
+      throw new Fault("the proof is malformed");
+    }
+    const head = notes.readSessionHead(this.leafOf(leaf, "the head of staff"), this.key.name);
+    const data = encoded(entry), envelope = entries.readEnvelope(data);
+    const day = envelope.get("at").slice(0, 10);
+    if (head.log !== (await uuid5(format.STAFF_LOGS, `${tenant}/${day}`))) {
+      throw new Fault(`the head is not that of the log of staff of ${day}`);
+    }
+    const root = rootOfProof(BigInt(envelope.get("seq")), head.size, leafHash(data), hashes(path));
+    if (!equal(root, head.root)) throw new Fault("the entry does not stand in the log of staff");
+    const event = openLeaves(envelope, leaves);
+    const about = format.ERASURE_KINDS.includes(event.get("kind")) && event.get("subject_key") === kid;
+    if (envelope.get("log") !== head.log || !about) throw new Fault("the entry of staff is not about the erasure of this key");
+  }
+
+  /** The text of a leaf of the global log that is proven to stand under its head. */
+  leafOf(leaf, name) {
+    const [body, index, path] = membersOf(leaf, ["body", "index", "path"], name);
+    if (typeof body !== "string" || !entries.isInteger(index)) throw new Fault(`${name} is malformed`);
+    const root = rootOfProof(BigInt(index), this.log.size, leafHash(encoded(body)), hashes(path));
+    if (!equal(root, this.log.root)) throw new Fault(`${name} does not stand in the log: it is for another leaf or another head`);
+    return body;
   }
 
   checkPrunings() {
@@ -495,14 +547,37 @@ export class Verifier {
 
 function manifestCount(manifest) {
   const good = manifest instanceof Map && manifest.size === 3 && ["entries", "files", "format"].every((name) => manifest.has(name));
-  if (!good || manifest.get("format") !== format.FORMAT || !(manifest.get("files") instanceof Map)) {
-    throw new Fault(`manifest.json is not that of ${format.FORMAT}`);
+  const known = good && [format.FORMAT, format.OLDER_FORMAT].includes(manifest.get("format"));
+  if (!known || !(manifest.get("files") instanceof Map)) {
+    throw new Fault(`manifest.json is not that of ${format.FORMAT} or ${format.OLDER_FORMAT}`);
   }
   const count = manifest.get("entries");
   if (!entries.isInteger(count) || count < 0 || count > format.MAX_ENTRIES) {
     throw new Fault(`manifest.json: got ${quoted(count)} entries, want 0 to ${format.MAX_ENTRIES}`);
   }
   return count;
+}
+
+/** The values of an object that has exactly these members. */
+function membersOf(value, names, what) {
+  if (!(value instanceof Map) || value.size !== names.length || !names.every((name) => value.has(name))) {
+    throw new Fault(`${what} is malformed`);
+  }
+  return names.map((name) => value.get(name));
+}
+
+function hashes(values) {
+  if (!Array.isArray(values) || values.length > 256 || !values.every(isDigest)) throw new Fault("a list of hashes is malformed");
+  return values.map(unhex);
+}
+
+/** The UUID of version 5 (RFC 9562): of SHA-1 over the namespace and the name. */
+async function uuid5(namespace, name) {
+  const named = joined(unhex(namespace.replaceAll("-", "")), encoded(name));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-1", named)).slice(0, 16);
+  digest[6] = (digest[6] & 0x0f) | 0x50;
+  digest[8] = (digest[8] & 0x3f) | 0x80;
+  return hex(digest).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 /** Whether the key signed the text in one of these lines. */
