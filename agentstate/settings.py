@@ -314,6 +314,7 @@ WITNESS_EVERY = env.float("WITNESS_EVERY", default=10.0)
 TIMESTAMP_URL = env.str("TIMESTAMP_URL", default="")  # a time-stamp authority (RFC 3161)
 TIMESTAMP_ROOT = env.str("TIMESTAMP_ROOT", default="")  # file with its root certificate (PEM)
 TIMESTAMP_EVERY = env.float("TIMESTAMP_EVERY", default=3600.0)
+RESTAMP_DAYS = env.float("RESTAMP_DAYS", default=90.0)
 LOG_READS_PER_MINUTE = env.int("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
 SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
 SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.025)  # and while heads change

@@ -13,8 +13,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from audit import globallog, timestamps, witnesses
+from audit import globallog, restamping, timestamps, witnesses
 
+DAILY = 86_400.0  # seconds between two looks for stamps that end soon
 LOOK = 1.0  # seconds between two looks whether something is due
 log = logging.getLogger("audit.asking")
 
@@ -39,10 +40,10 @@ def outside_parties(tenant: UUID) -> Iterator[threading.Event]:
 
 
 class Due:
-    """Does something with a new head, at most every so many seconds."""
+    """Does something with a new head, at most every so many seconds; with `anyway`, also where there is no new one."""
 
-    def __init__(self, every: float, act: Callable[[UUID], object]) -> None:
-        self._every, self._act = every, act
+    def __init__(self, every: float, act: Callable[[UUID], object], *, anyway: bool = False) -> None:
+        self._every, self._act, self._anyway = every, act, anyway
         self._next = time.monotonic()
         self._done: datetime | None = None
 
@@ -51,7 +52,7 @@ class Due:
         if time.monotonic() < self._next and not now:
             return
         head = globallog.signed_head(tenant)
-        if head is None or head.signed_at == self._done:
+        if head is None or (head.signed_at == self._done and not self._anyway):
             return
         self._next = time.monotonic() + self._every
         self._act(tenant)
@@ -64,6 +65,7 @@ def _ask(tenant: UUID, over: threading.Event, sealed: threading.Event) -> None:
         every.append((Due(settings.WITNESS_EVERY, witnesses.collect), False))
     if settings.TIMESTAMP_URL:
         every.append((Due(settings.TIMESTAMP_EVERY, timestamps.stamp), True))
+        every.append((Due(DAILY, restamping.restamp, anyway=True), False))
     while not over.is_set():
         at_once = sealed.is_set()
         sealed.clear()

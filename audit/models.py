@@ -169,7 +169,9 @@ class Cosignature(models.Model):
 
 
 class Timestamp(models.Model):
-    """A time-stamp authority's answer (RFC 3161) over the note of a signed head."""
+    """A time-stamp authority's answer (RFC 3161) over the note of a signed head, or over a text that names older stamps
+    (audit/restamping.py): then `size` is below 0. `until`: its authority's certificate ends then.
+    """
 
     pk = models.CompositePrimaryKey("tenant", "size", "at")
     tenant = models.UUIDField()
@@ -177,6 +179,7 @@ class Timestamp(models.Model):
     at = models.DateTimeField()
     note = models.BinaryField()
     token = models.BinaryField()
+    until = models.DateTimeField(null=True)
 
 
 class Place(models.Model):

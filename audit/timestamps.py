@@ -7,7 +7,7 @@ certificate. Anybody can check it: `openssl ts -verify -data checkpoint -in chec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from agentstate.errors import Broken
 from audit import globallog
 from audit.globallog import SignedHead
 from audit.ledger import run
+from audit.verify import Fault, read_timestamp
 
 SECONDS = 10.0  # for an answer
 LONGEST = 100_000  # bytes of an answer
@@ -79,13 +80,27 @@ def stamp_head(head: SignedHead, seconds: float = SECONDS) -> Timestamp | None:
     if not settings.TIMESTAMP_URL:
         return None
     token = request(head.checkpoint, seconds)
+    return Timestamp(head.size, keep(head.tenant, head.size, head.checkpoint, token), head.checkpoint, token)
+
+
+def keep(tenant: UUID, size: int, stamped: bytes, token: bytes) -> datetime:
+    """Store an answer over the bytes `stamped`, a head of `size`, or older stamps (below 0); the authority's time."""
     at = decode_timestamp_response(token).tst_info.gen_time
     run(
-        "INSERT INTO audit_timestamp (tenant, size, at, note, token)"
-        " VALUES (%(tenant)s, %(size)s, %(at)s, %(note)s, %(token)s) ON CONFLICT DO NOTHING",
-        {"tenant": head.tenant, "size": head.size, "at": at, "note": head.checkpoint, "token": token},
+        "INSERT INTO audit_timestamp (tenant, size, at, note, token, until)"
+        " VALUES (%(tenant)s, %(size)s, %(at)s, %(note)s, %(token)s, %(until)s) ON CONFLICT DO NOTHING",
+        {"tenant": tenant, "size": size, "at": at, "note": stamped, "token": token, "until": until_of(token)},
     )
-    return Timestamp(head.size, at, head.checkpoint, token)
+    return at
+
+
+def until_of(token: bytes) -> datetime | None:
+    """When the first of the certificates in an answer ends; None if it holds none. Raises NoTimestamp."""
+    try:
+        end = read_timestamp(token)[2]
+    except Fault as error:
+        raise NoTimestamp(f"{error}.") from None
+    return datetime.strptime(end, "%Y%m%d%H%M%SZ").replace(tzinfo=UTC) if end else None
 
 
 def latest(tenant: UUID, covering: int = 0) -> Timestamp | None:

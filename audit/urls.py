@@ -12,5 +12,6 @@ urlpatterns = [
     path("tile/entries/<path:path>", views.entries, name="entries"),
     path("tile/<path:path>", views.tile, name="tile"),
     path("key", views.key, name="key"),
+    path("restamps/<str:digest>", views.restamps, name="restamps"),
     path("policy", views.policy, name="policy"),
 ]

@@ -59,6 +59,9 @@ EXPORTS_TITLE = "agentstate exports manifest v1"
 EXPORTS_FILES = ("README.txt", "log/checkpoint", "policy", "sessions.csv", "sessions.jsonl")
 MAP_TITLE = "agentstate headmap/1"
 KEY_TITLE = "agentstate key/1"
+RESTAMP_TITLE = "agentstate restamp/1"
+RESTAMPS_FORMAT = "agentstate-restamps/1"
+MAX_RESTAMPS = 100  #: time stamps one over the other
 PROOF_TITLE = "c2sp.org/tlog-proof@v1"
 MAX_BUNDLE = 2**32 - 1  #: bytes; the archive has no zip64 form
 MAX_ENTRIES = 2**22
@@ -857,19 +860,59 @@ def check_receipt(data: bytes, key: LogKey, head: Head, proof: LogProof) -> None
 # --- time -----------------------------------------------------------------------------------------
 
 
-def read_timestamp(data: bytes) -> tuple[bytes, str]:
-    """(SHA-256 that is stamped, time) of an RFC 3161 response. Its signature is NOT checked: openssl ts does that."""
+def read_timestamp(data: bytes) -> tuple[bytes, str, str]:
+    """(SHA-256 that is stamped, time, when the first of its certificates ends or "") of an RFC 3161 response. Its
+    signature is NOT checked: openssl ts does that.
+    """
     try:
         token = _der(_der(data)[0][1])[1][1]
         signed = _der(_der(_der(token)[1][1])[0][1])
         content = _der(_der(_der(_der(signed[2][1])[1][1])[0][1])[0][1])
         imprint = _der(content[2][1])
         digest, at = imprint[1][1], content[4][1].decode("ascii")
+        certificates = _der(signed[3][1]) if signed[3][0] == 0xA0 else []
+        until = min((_end(certificate) for _, certificate in certificates), default="")
     except (IndexError, UnicodeDecodeError):
         raise Fault("the timestamp is not an RFC 3161 response") from None
     if len(digest) != 32 or not re.fullmatch(r"[0-9]{14}(\.[0-9]+)?Z", at):
         raise Fault("the timestamp is not over SHA-256, or tells no time")
-    return digest, at
+    return digest, at, until
+
+
+def _end(certificate: bytes) -> str:
+    """When an X.509 certificate ends, in the form YYYYMMDDhhmmssZ."""
+    fields = _der(_der(certificate)[0][1])
+    validity = fields[4 if fields[0][0] == 0xA0 else 3][1]
+    form, value = _der(validity)[1]
+    text = value.decode("ascii")
+    if form == 0x17:  # UTCTime, of the years 1950 to 2049
+        text = ("19" if text >= "5" else "20") + text
+    if not re.fullmatch(r"[0-9]{14}Z", text):
+        raise IndexError
+    return text
+
+
+def check_restamps(data: bytes, token: bytes) -> tuple[int, str]:
+    """How many newer stamps stand one over the other above `token`, and until when the newest can be believed."""
+    said = canonical(data)
+    good = isinstance(said, dict) and set(said) == {"format", "restamps"} and said["format"] == RESTAMPS_FORMAT
+    if not good or not isinstance(said["restamps"], list) or not 0 < len(said["restamps"]) <= MAX_RESTAMPS:
+        raise Fault(f"the newer stamps are not in the form {RESTAMPS_FORMAT}")
+    _, at, until = read_timestamp(token)
+    for each in said["restamps"]:
+        good = isinstance(each, dict) and set(each) == {"document", "token"}
+        if not good or {type(value) for value in each.values()} != {str}:
+            raise Fault("a newer stamp is malformed")
+        lines, newer = each["document"].split("\n"), _unbase64(each["token"])
+        if lines[0] != RESTAMP_TITLE or hashlib.sha256(token).hexdigest() not in lines[2:-1]:
+            raise Fault("a newer stamp is not over the one before it")
+        digest, later, end = read_timestamp(newer)
+        if digest != hashlib.sha256(each["document"].encode()).digest():
+            raise Fault("a newer stamp is over another text")
+        if later[:14] < at[:14] or (until and later[:14] > until[:14]):
+            raise Fault(f"a newer stamp is of {later}: the one before it is of {at} and ended {until}")
+        token, at, until = newer, later, end
+    return len(said["restamps"]), until
 
 
 def _der(data: bytes) -> list[tuple[int, bytes]]:
@@ -1362,6 +1405,7 @@ class Demand:
     min_size: int = 0  #: the global log must have as many entries at least
     max_age: timedelta | None = None  #: of the newest cosignature
     receipt: Receipt | None = None  #: of a command: the session has to hold what it says
+    restamps: bytes = b""  #: newer time stamps over the bundle's own
 
 
 class Verifier:
@@ -1400,7 +1444,7 @@ class Verifier:
         count = self._check_manifest()
         self._check_head(demand.session)
         self._checked("tail", self._check_tail)
-        self._checked("timestamp", self._check_timestamp)
+        self._checked("timestamp", lambda: self._check_timestamp(demand.restamps))
         for index, width in tiles(count):
             self._check_chunk(index, width)
         self._story.end()
@@ -1549,13 +1593,21 @@ class Verifier:
             raise Fault("log/headmap.json is malformed")
         return row["index"], row["size"], [bytes.fromhex(each) for each in siblings]
 
-    def _check_timestamp(self) -> None:
+    def _check_timestamp(self, restamps: bytes) -> None:
         if "log/checkpoint.tsr" not in self._archive.members:
+            if restamps:
+                raise Fault("there is no time stamp here that newer ones could be over")
             return
-        digest, at = read_timestamp(self._archive.read("log/checkpoint.tsr", MAX_NOTE))
+        token = self._archive.read("log/checkpoint.tsr", MAX_NOTE)
+        digest, at, until = read_timestamp(token)
         if digest != hashlib.sha256(self._archive.read("log/checkpoint", MAX_NOTE)).digest():
             raise Fault("log/checkpoint.tsr stamps another head")
-        self._verdict.timestamp = {"at": at, "signature": "not checked here: use openssl ts -verify"}
+        self._verdict.timestamp = {"at": at, "signature": "not checked here: use openssl ts -verify", "until": until}
+        if restamps:
+            newer, until = check_restamps(restamps, token)
+            self._verdict.timestamp |= {"until": until, "renewed": str(newer)}
+        self._verdict.timestamp["sha256"] = hashlib.sha256(token).hexdigest()
+        self._verdict.timestamp["ended"] = "yes" if until and until < f"{self._now:%Y%m%d%H%M%S}" else "no"
 
     def _check_manifest(self) -> int:
         """Every file is one that the log key signed; returns how many entries the bundle says it holds."""
@@ -2458,6 +2510,8 @@ def verify_proof(
 def _check_proof(data: bytes, policy: Policy, verdict: Verdict, now: datetime, demand: Demand) -> None:
     if len(data) > MAX_PROOF:
         raise Fault(f"the proof has more than {MAX_PROOF} bytes")
+    if demand.restamps:
+        raise Fault("a proof holds no time stamp that newer ones could be over")
     if data.startswith(PROOF_TITLE.encode()):
         if demand.receipt or demand.session or demand.held or demand.min_size or demand.max_age:
             raise Fault("a tlog-proof is checked by itself")
@@ -2530,6 +2584,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--min-size", metavar="N", type=int, default=0, help="entries that the log must have at least")
     parser.add_argument("--max-age", metavar="HOURS", type=float, help="since the newest cosignature of a witness")
     parser.add_argument("--receipt", metavar="FILE", help="of a command: the session must hold what it says")
+    parser.add_argument("--restamps", metavar="FILE", help="newer time stamps over the bundle's own")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     return parser
 
@@ -2542,6 +2597,7 @@ def _demand(options: argparse.Namespace) -> Demand:
         min_size=options.min_size,
         max_age=timedelta(hours=options.max_age) if options.max_age is not None else None,
         receipt=read_receipt(_small_file(options.receipt)) if options.receipt else None,
+        restamps=_small_file(options.restamps) if options.restamps else b"",
     )
 
 
@@ -2562,6 +2618,20 @@ def _proof_in_words(said: dict[str, Any]) -> Iterator[str]:
         yield f"End      nothing after entry {len(said['entries']) - 1} as of leaf {said['as_of']} of the log"
 
 
+def _end_in_words(stamp: dict[str, str]) -> Iterator[str]:
+    """Until when a time stamp can be believed, and what to do."""
+    if "renewed" in stamp:
+        yield f"         {stamp['renewed']} newer stamps are over it, whose signatures are for openssl as well"
+    if not stamp["until"]:
+        yield "         it holds no certificate: until when it can be believed is not known here"
+    elif stamp["ended"] == "yes":
+        yield f"         WARNING: its authority's certificate ended {stamp['until']}. Ask for a newer stamp over it,"
+        yield f"         LOG/restamps/{stamp['sha256']}, and give that with --restamps"
+    else:
+        yield f"         can be believed until {stamp['until']}, when its authority's certificate ends. Before that"
+        yield f"         fetch the newer stamp over it, LOG/restamps/{stamp['sha256']}"
+
+
 NO_WITNESS = "         no witness that you trust cosigned: another auditor may have been shown another history"
 
 
@@ -2578,6 +2648,7 @@ def in_words(verdict: Verdict) -> Iterator[str]:
         yield f"         cosigned by {witnesses} at {verdict.log['cosigned_at']}" if witnesses else NO_WITNESS
     if verdict.timestamp:
         yield f"Time     {verdict.timestamp['at']} (signature {verdict.timestamp['signature']})"
+        yield from _end_in_words(verdict.timestamp)
     if verdict.head:
         yield f"Session  {verdict.head['log']}"
         yield f"Head     {verdict.head['size']} entries, root {verdict.head['root']}"

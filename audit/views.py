@@ -6,6 +6,7 @@ entries end where the newest signed head does, and what lies behind it is not fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from uuid import UUID
@@ -19,7 +20,7 @@ from redis.exceptions import RedisError
 
 from agentstate.clock import now
 from agentstate.people.queries import the_tenant
-from audit import globallog, signer
+from audit import globallog, restamping, signer
 from audit.export import gather
 from audit.tlog import tiles
 
@@ -98,6 +99,13 @@ def policy(_request: HttpRequest) -> HttpResponse:
         return _bytes(gather.policy(), TEXT, SECONDS)
     except signer.SignerDown:
         return _away()
+
+
+@public
+def restamps(_request: HttpRequest, digest: str) -> HttpResponse:
+    """The time stamps over the one with this SHA-256 (hex), as `verify.py --restamps` takes them: JSON."""
+    found = restamping.renewals(_tenant(), digest) if re.fullmatch("[0-9a-f]{64}", digest) else None
+    return _said(404, "no newer stamp is over it\n") if found is None else _bytes(found, "application/json", SECONDS)
 
 
 def _stored(path: str) -> HttpResponse:

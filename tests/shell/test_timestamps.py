@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+import hashlib
+import json
 import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
 from django.db import connection
+from django.test import Client
 
-from audit import asking, globallog, sequencer, timestamps
+from agentstate.clock import now
+from audit import asking, globallog, restamping, sequencer, timestamps, verify
+from tests import cast
+from tests.core import tlog_world as world
 from tests.processes import eventually
 from tests.shell.test_ledger import TENANT, new_log
 
@@ -27,7 +37,7 @@ distinguished_name = name
 [ name ]
 [ root ]
 basicConstraints = critical, CA:true
-keyUsage = critical, keyCertSign
+keyUsage = critical, keyCertSign, cRLSign
 subjectKeyIdentifier = hash
 [ authority ]
 basicConstraints = critical, CA:false
@@ -54,7 +64,7 @@ def openssl(folder: Path, *words: str) -> bytes:
 class Authority:
     """A certificate authority with a time-stamp authority below it, in a folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, days: int = 2) -> None:
         folder.mkdir()
         self.folder, self.broken = folder, lambda answer: answer
         (folder / "c").write_text(CONFIG)
@@ -64,7 +74,7 @@ class Authority:
                 "-config", "c", "-extensions", "root", "-days", "2")  # fmt: skip
         openssl(folder, "req", *curve, "-keyout", "t.key", "-out", "t.csr", "-subj", "/CN=TSA", "-config", "c")
         openssl(folder, "x509", "-req", "-in", "t.csr", "-CA", "root.pem", "-CAkey", "r.key", "-out", "t.pem",
-                "-extfile", "c", "-extensions", "authority", "-days", "2", "-CAcreateserial")  # fmt: skip
+                "-extfile", "c", "-extensions", "authority", "-days", str(days), "-CAcreateserial")  # fmt: skip
 
     def answer(self, question: bytes) -> bytes:
         (self.folder / "q").write_bytes(question)
@@ -171,6 +181,91 @@ def test_without_a_root_certificate_nothing_is_asked(authority, settings):
     settings.TIMESTAMP_ROOT = ""
     with pytest.raises(ImproperlyConfigured, match="TIMESTAMP_ROOT"):
         timestamps.stamp(TENANT)
+
+
+@contextmanager
+def longer(folder: Path, settings) -> Iterator[Authority]:
+    """An authority whose certificates end later, in the place of the one before."""
+    held = Authority(folder / "successor", days=400)
+    with answering(held) as settings.TIMESTAMP_URL:
+        settings.TIMESTAMP_ROOT = str(held.folder / "root.pem")
+        yield held
+
+
+@pytest.mark.django_db
+def test_stamps_that_end_soon_are_renewed_by_one_newer_that_openssl_verifies(authority, tmp_path, settings, capsys):
+    bundles, tenant = [], cast.tenant().pk
+    for size in (1, 2):
+        sequencer.run_once(tenant, extra=[bytes([size])])
+        bundles.append(timestamps.stamp(tenant))
+    with longer(tmp_path, settings) as successor:
+        call_command("restamp")
+        assert capsys.readouterr().out == "2 time stamps renewed\n"
+        assert restamping.restamp(tenant) == 0  # they are, and the newer one lasts
+        assert timestamps.latest(tenant) == bundles[1]
+        for stamped in bundles:
+            found = restamping.renewals(tenant, hashlib.sha256(stamped.token).hexdigest())
+            newer, until = verify.check_restamps(found, stamped.token)
+            assert (newer, until[:4]) == (1, f"{now() + timedelta(days=400):%Y}")
+        (held,) = json.loads(found)["restamps"]
+        (successor.folder / "list").write_text(held["document"])
+        (successor.folder / "list.tsr").write_bytes(base64.b64decode(held["token"]))
+        openssl(successor.folder, "ts", "-verify", "-data", "list", "-in", "list.tsr", "-CAfile", "root.pem")
+        answer = Client().get(f"/log/restamps/{hashlib.sha256(bundles[0].token).hexdigest()}")
+        assert (answer.status_code, Client().get(f"/log/restamps/{'0' * 64}").status_code) == (200, 404)
+
+
+@pytest.mark.django_db
+def test_a_stamp_is_not_renewed_by_one_that_ends_no_later(authority):
+    sequencer.run_once(TENANT, extra=[b"leaf"])
+    timestamps.stamp(TENANT)
+    with pytest.raises(timestamps.NoTimestamp, match="ends no later"):
+        restamping.restamp(TENANT)
+    assert restamping.renewals(TENANT, hashlib.sha256(timestamps.latest(TENANT).token).hexdigest()) is None
+
+
+@pytest.mark.django_db
+def test_the_verifier_says_until_when_a_stamp_can_be_believed_and_follows_newer_ones(authority, tmp_path, settings):
+    ledger = world.chatter(2)
+    plain = world.in_a_log(ledger)
+    token = timestamps.request(plain.checkpoint)
+    data = world.export(ledger, evidence=dataclasses.replace(plain, timestamp=token))
+    said = "\n".join(verify.in_words(world.check(data, tmp_path)))
+    assert f"can be believed until {now() + timedelta(days=2):%Y%m%d}" in said
+    later = verify.Demand()
+    assert "WARNING: its authority's" in "\n".join(
+        verify.in_words(world.check(data, tmp_path, now=now() + timedelta(days=3), demand=later))
+    )
+    with longer(tmp_path, settings):
+        text = f"{verify.RESTAMP_TITLE}\nlog.example/test\n{hashlib.sha256(token).hexdigest()}\n"
+        newer = {"document": text, "token": base64.b64encode(timestamps.request(text.encode())).decode()}
+    for renewed, holds in ((newer, True), (newer | {"document": text[:-2] + "0\n"}, False)):
+        file = world.plain({"format": verify.RESTAMPS_FORMAT, "restamps": [renewed]})
+        verdict = world.check(data, tmp_path, demand=verify.Demand(restamps=file))
+        assert verdict.ok is holds
+    assert verdict.timestamp["until"][:8] == f"{now() + timedelta(days=2):%Y%m%d}"
+
+
+@pytest.mark.django_db
+def test_a_revoked_authority_is_found_by_openssl_with_its_list(authority):
+    """What docs/auditors.md tells to do with a CRL."""
+    folder = authority.folder
+    (folder / "data").write_bytes(b"x")
+    (folder / "data.tsr").write_bytes(timestamps.request(b"x"))
+    (folder / "c").write_text(f"{CONFIG}[ lists ]\ndatabase = index\ndefault_md = sha256\ndefault_crl_days = 1\n")
+    (folder / "index").write_text("")
+    ca = ("ca", "-config", "c", "-name", "lists", "-keyfile", "r.key", "-cert", "root.pem")
+    for revoked in (False, True):
+        if revoked:
+            openssl(folder, *ca, "-revoke", "t.pem")
+        openssl(folder, *ca, "-gencrl", "-out", "crl.pem")
+        (folder / "trusted.pem").write_text((folder / "root.pem").read_text() + (folder / "crl.pem").read_text())
+        words = ("ts", "-verify", "-data", "data", "-in", "data.tsr", "-CAfile", "trusted.pem", "-crl_check")
+        if revoked:
+            with pytest.raises(subprocess.CalledProcessError):
+                openssl(folder, *words)
+        else:
+            openssl(folder, *words)
 
 
 @pytest.mark.django_db(transaction=True)

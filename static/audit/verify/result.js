@@ -84,7 +84,7 @@ function facts({ key, log, head, timestamp, counts, sessions }) {
     if ("continues" in log) rows.push(["Continues", `the head of ${log.continues} entries that you hold`]);
     if (log.key !== key?.vkey) rows.push(["Key now", log.key, true]);
   }
-  if (timestamp) rows.push(["Time stamp", `${timestamp.at}, signature ${timestamp.signature}`]);
+  if (timestamp) rows.push(["Time stamp", `${timestamp.at}, signature ${timestamp.signature}`], ["Believed until", untilInWords(timestamp)]);
   if (head) {
     rows.push(["Session", head.log, true], ["Head", `${head.size} entries`], ["Its root", head.root, true]);
     if ("leaf" in head) rows.push(["Freshness", `leaf ${head.leaf} of the log, the newest of this session as of leaf ${head.latest_as_of}`]);
@@ -94,6 +94,14 @@ function facts({ key, log, head, timestamp, counts, sessions }) {
   rows.push(["Entries", `${entries}: ${disclosed} disclosed, ${partly} partly disclosed, ${withheld} withheld, ${erased} erased, ${pruned} pruned`]);
   if (counts.unproved) rows.push(["Erasures", `of ${counts.unproved} entries only the exporter says that they are erased: this older form of export proves none`]);
   return rows.flatMap(([name, value, mono]) => [made("dt", name), made("dd", value, mono ? "mono" : "")]);
+}
+
+/** Until when a time stamp can be believed, and what to do. */
+function untilInWords({ until, ended, sha256 }) {
+  if (!until) return "not known here: it holds no certificate";
+  const newer = `the newer stamp over it, /log/restamps/${sha256}, which verify.py takes with --restamps`;
+  if (ended === "yes") return `its authority's certificate ended ${until}: ask the operator for ${newer}`;
+  return `${until}, when its authority's certificate ends; before that, fetch ${newer}`;
 }
 
 function failureRow({ entry, kind, check, message }) {

@@ -212,11 +212,13 @@ export class Verifier {
 
   checkTimestamp() {
     if (!this.archive.members.has("log/checkpoint.tsr")) return;
-    const [digest, at] = readTimestamp(this.archive.read("log/checkpoint.tsr", format.MAX_NOTE));
+    const token = this.archive.read("log/checkpoint.tsr", format.MAX_NOTE);
+    const [digest, at, until] = readTimestamp(token);
     if (!equal(digest, sha256(this.archive.read("log/checkpoint", format.MAX_NOTE)))) {
       throw new Fault("log/checkpoint.tsr stamps another head");
     }
-    this.verdict.timestamp = { at, signature: "not checked here: use openssl ts -verify" };
+    const ended = until && until < secondOf(this.now) ? "yes" : "no";
+    this.verdict.timestamp = { at, signature: "not checked here: use openssl ts -verify", until, sha256: hex(sha256(token)), ended };
   }
 
   // --- manifest and head
@@ -638,5 +640,8 @@ function microseconds(text) {
   if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString() !== `${text.slice(0, 23)}Z` || text < "0001") return null;
   return BigInt(milliseconds) * 1000n + BigInt(text.slice(23, 26));
 }
+
+/** A time in milliseconds since 1970 as YYYYMMDDhhmmss. */
+const secondOf = (milliseconds) => new Date(milliseconds).toISOString().replaceAll(/[-:T]|\..*/g, "");
 
 const isoSecond = (seconds) => new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "+00:00");
