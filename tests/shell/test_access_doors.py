@@ -87,6 +87,7 @@ PAGES: dict[str, str | None] = {
     "log/tile/entries/<path:path>": None,
     "log/tile/<path:path>": None,
     "log/key": None,
+    "log/restamps/<str:digest>": None,
     "log/policy": None,
     "verify/": None,
     "sign-in/": None,
@@ -175,6 +176,7 @@ def world(bank) -> dict[str, Any]:
         "token": "unknown",
         "export_id": UNKNOWN,
         "path": "0/000",
+        "digest": "0" * 64,
         "agent": "bank",
         "reference": "bank",
     }
