@@ -85,6 +85,9 @@ CLEAR: dict[str, dict[str, str]] = {
         "closed_by": ID, "to": "whom a rule names: roles, teams and logins",
         "chain": "whom a rule names next: roles, teams and logins",
     },
+    "agent_sessions_teamrule": {"what": WORDS, "name": NAMED, "changed_by": ID},
+    "agent_sessions_teamruleversion": {"definition": "what staff set up, and no customer said", "by": ID},
+    "agent_sessions_levelclock": {"agent": NAMED, "name": NAMED, "what": WORDS, "about": ID, "outcome": WORDS},
     "agent_sessions_beat": {"who": "a host's name and a process's number"},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
 }  # fmt: skip

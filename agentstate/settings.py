@@ -136,6 +136,7 @@ CELERY_BEAT_SCHEDULE = {
     "sweep": {"task": "sessions.tasks.sweep", "schedule": 1.0, "options": {"expires": 3600}},
     "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 3600}},
     "fire_triggers": {"task": "sessions.tasks.fire_triggers", "schedule": 1.0, "options": {"expires": 3600}},
+    "look_for_alerts": {"task": "sessions.tasks.look_for_alerts", "schedule": 1.0, "options": {"expires": 3600}},
     "forget_firings": {"task": "sessions.tasks.forget_firings", "schedule": 600.0, "options": {"expires": 3600}},
     "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},

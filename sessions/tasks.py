@@ -14,7 +14,7 @@ from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
-from sessions.alerts import escalating
+from sessions.alerts import escalating, watching
 from sessions.exports import building
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, presence, sweeper
@@ -40,6 +40,7 @@ class _Pace:
 
 _sweeps = _Pace(0.5)
 _triggers = _Pace(0.5)
+_alerts = _Pace(0.5)
 
 
 @shared_task(ignore_result=True)
@@ -68,9 +69,17 @@ def sweep() -> None:
 
 
 def followed(announced: Sequence[live.Announced]) -> None:
-    """What follows every commit, before it is forgotten that there was one: profiles learn, triggers hear."""
+    """What follows every commit, before it is forgotten that there was one: profiles learn, triggers and rules hear."""
     learning.teach_all({each.session for each in announced})
     entries.take_in(announced)
+    watching.take_in(announced)
+
+
+@shared_task(ignore_result=True)
+def look_for_alerts() -> None:
+    """Every second: judge what was committed, and what has become due, by the rules of the teams."""
+    if _alerts.has_room():
+        watching.look_at_due()
 
 
 @shared_task(ignore_result=True)

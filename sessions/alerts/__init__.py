@@ -1,5 +1,6 @@
-"""Alerts: something in a session, or in a team's own affairs, wants a person's eye.
+"""Alerts: rules of a team find what wants a person's eye, in a session or in the team's own affairs.
 
-`rows` is what a session's alerts amount to as rows, `of_sessions` raises, passes on and closes them in a session's log,
-`raising` those of a team that are about no session; `escalating` passes on what nobody acknowledged.
+Pure: `definition` (what a rule is), `hits` (what in a session makes it hit, what is over, what is due next), `phrases`
+(words among words). The rest touches the world: `keeping` stores rules, `watching` takes in what was committed and what
+has become due, `raising` writes the alerts of a team that are about no session.
 """

@@ -14,7 +14,15 @@ import signal
 import threading
 from pathlib import Path
 
-POINTS = ("before_intent", "after_intent", "after_effect", "after_result", "after_model", "after_commit")
+POINTS = (
+    "before_intent",
+    "after_intent",
+    "after_effect",
+    "after_result",
+    "after_model",
+    "after_commit",
+    "after_alerts",
+)
 
 
 def point(name: str, detail: str = "") -> None:

@@ -9,7 +9,7 @@ Intervals are lengths of time and know no clocks.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -17,12 +17,12 @@ import msgspec
 from cronsim import CronSim, CronSimError
 
 from agentstate.errors import Invalid
+from sessions import calendars
+from sessions.calendars import Calendar
 
 MIN_EVERY = 10  # seconds
 MAX_EVERY = 366 * 24 * 3600
-MAX_HOLIDAYS = 400
 LOOK = 1_000  # times that are tried until one lies within business hours
-DAYS_AHEAD = 400  # within which business hours must open
 MAX_CATCH_UP = 100  # missed times that are made up for
 GRACE = timedelta(seconds=60)  # later than this a time counts as missed
 
@@ -80,7 +80,7 @@ def check(schedule: Schedule) -> None:
     if schedule.once:
         _instant(schedule.once)
     if schedule.hours is not None:
-        _must_open(schedule.hours, zone)
+        _must_open(schedule.hours, schedule.zone)
 
 
 def _must_be_cron(text: str, zone: ZoneInfo) -> None:
@@ -94,29 +94,17 @@ def _must_be_cron(text: str, zone: ZoneInfo) -> None:
         raise BadSchedule("it never comes", field="on.schedule.cron") from None
 
 
-def _must_open(hours: Hours, zone: ZoneInfo) -> None:
-    if not hours.days or not set(hours.days) <= set(range(1, 8)):
+def _must_open(hours: Hours, zone: str) -> None:
+    if not hours.days:
         raise BadSchedule("days are 1 (Monday) to 7", field="on.schedule.hours.days")
-    if _time(hours.open, "open") >= _time(hours.close, "close"):
-        raise BadSchedule("it opens before it closes", field="on.schedule.hours.close")
-    if len(hours.holidays) > MAX_HOLIDAYS:
-        raise BadSchedule(f"at most {MAX_HOLIDAYS}", field="on.schedule.hours.holidays")
-    for day in hours.holidays:
-        try:
-            date.fromisoformat(day)
-        except ValueError:
-            raise BadSchedule(f"got {day[:20]!r}, want a date", field="on.schedule.hours.holidays") from None
-    if _opening(hours, zone, datetime(2026, 1, 1, tzinfo=UTC)) is None:
-        raise BadSchedule("it never opens", field="on.schedule.hours")
-
-
-def _time(text: str, name: str) -> time:
     try:
-        if len(text) != len("00:00"):
-            raise ValueError
-        return time.fromisoformat(text)
-    except ValueError:
-        raise BadSchedule(f"got {text[:20]!r}, want HH:MM", field=f"on.schedule.hours.{name}") from None
+        calendars.check(_calendar(hours, zone), "on.schedule.hours")
+    except calendars.BadCalendar as error:
+        raise BadSchedule(error.detail, field=str(error.facts.get("field", "on.schedule.hours"))) from None
+
+
+def _calendar(hours: Hours, zone: str) -> Calendar:
+    return calendars.daily(hours.days, hours.open, hours.close, zone, hours.holidays)
 
 
 def _zone(schedule: Schedule) -> ZoneInfo:
@@ -139,11 +127,14 @@ def _instant(text: str) -> datetime:
 def following(schedule: Schedule, after: datetime, since: datetime) -> datetime | None:
     """The first time after `after`, in UTC; None when there is none any more. Intervals are counted from `since`."""
     hours, zone = schedule.hours, _zone(schedule)
+    if hours is None:
+        return _raw(schedule, zone, after, since)
+    calendar = _calendar(hours, schedule.zone)
     for _ in range(LOOK):
         found = _raw(schedule, zone, after, since)
-        if found is None or hours is None or _is_open(hours, zone, found):
+        if found is None or calendars.is_open(calendar, found):
             return found
-        opening = _opening(hours, zone, found)
+        opening = calendars.opening(calendar, found)
         if opening is None or (schedule.once and hours.outside == "skip"):
             return None
         if hours.outside == "next":
@@ -169,42 +160,6 @@ def _raw(schedule: Schedule, zone: ZoneInfo, after: datetime, since: datetime) -
 def _cron(text: str, start: datetime) -> Iterator[datetime]:
     for found in CronSim(text, start):
         yield found.astimezone(UTC)
-
-
-def _is_open(hours: Hours, zone: ZoneInfo, at: datetime) -> bool:
-    local = at.astimezone(zone)
-    return _opens_on(hours, local.date()) and _time(hours.open, "open") <= local.time() < _time(hours.close, "close")
-
-
-def _opens_on(hours: Hours, day: date) -> bool:
-    return day.isoweekday() in hours.days and day.isoformat() not in hours.holidays
-
-
-def _opening(hours: Hours, zone: ZoneInfo, at: datetime) -> datetime | None:
-    """The first opening after `at`."""
-    today = at.astimezone(zone).date()
-    for ahead in range(DAYS_AHEAD):
-        day = today + timedelta(days=ahead)
-        if _opens_on(hours, day):
-            opening = _of_day(day, _time(hours.open, "open"), zone)
-            if opening > at:
-                return opening
-    return None
-
-
-def _of_day(day: date, wall: time, zone: ZoneInfo) -> datetime:
-    """The instant of a time of day: of a doubled one the first, of a skipped one the end of the gap."""
-    found = datetime.combine(day, wall, zone).astimezone(UTC)
-    if found.astimezone(zone).time() == wall:
-        return found
-    early = datetime.combine(day, wall, zone).replace(fold=1).astimezone(UTC)  # before the gap, as the gap is skipped
-    while found - early > timedelta(seconds=1):
-        middle = early + (found - early) / 2
-        if middle.astimezone(zone).time() > wall:
-            found = middle
-        else:
-            early = middle
-    return found.replace(microsecond=0)
 
 
 def due(schedule: Schedule, next_at: datetime, now: datetime, since: datetime) -> Due:

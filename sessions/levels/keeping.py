@@ -1,0 +1,99 @@
+"""The rows of clocks: read, moved by what was committed, written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
+from django.db.models import Max, Q
+
+from agentstate.engine.instants import parse
+from sessions.alerts.tables import LevelClock
+from sessions.alerts.view import Level, Told
+from sessions.levels import clocks as levels
+from sessions.levels.clocks import Clock, Measure, Session
+from sessions.states import Loaded
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def moved(loaded: Loaded, seen: int, told: Sequence[Told], measures: Sequence[Measure]) -> list[Clock]:
+    """The session's clocks after these entries: those that ran before, and new ones. A clock of a target that has
+    changed since goes on as it began, one whose target is off stands as it is.
+    """
+    opened = loaded.state.opened
+    if not measures or opened is None:
+        return []
+    known = {measure.id: measure for measure in measures}
+    rows = LevelClock.objects.filter(session=loaded.place.id, target__in=known)
+    held = [_clock(row, known[row.target]) for row in rows.filter(Q(ended_at=None) | Q(seq__gte=seen))]
+    begun = frozenset(rows.values_list("target", flat=True).distinct())
+    upto = LevelClock.objects.filter(session=loaded.place.id).aggregate(last=Max("upto"))["last"]
+    session = Session(
+        loaded.place.id,
+        opened.agent,
+        opened.channel,
+        parse(loaded.state.opened_at),
+        begun,
+        -1 if upto is None else upto,
+    )
+    return levels.moved(held, told, measures, session)
+
+
+def _clock(row: LevelClock, measure: Measure) -> Clock:
+    target = msgspec.structs.replace(measure.target, seconds=row.allowed)
+    return Clock(
+        row.pk,
+        msgspec.structs.replace(measure, version=row.version, target=target),
+        row.about,
+        row.seq,
+        row.upto,
+        row.started_at,
+        row.since,
+        timedelta(microseconds=row.spent),
+        row.ended_at,
+        LevelClock.Outcome(row.outcome).value,
+    )
+
+
+def running(clocks: Sequence[Clock]) -> list[Clock]:
+    """Those that have not ended."""
+    return [clock for clock in clocks if clock.ended_at is None]
+
+
+def shown(clocks: Sequence[Clock]) -> tuple[Level, ...]:
+    """Clocks as rules see them."""
+    return tuple(
+        Level(str(each.id), each.measure.name, each.about, each.seq, each.risk_at, each.missed_at) for each in clocks
+    )
+
+
+def keep(loaded: Loaded, clocks: Sequence[Clock]) -> None:
+    """Write them; what stands there of a later entry stays."""
+    opened = loaded.state.opened
+    assert opened is not None or not clocks
+    for clock in clocks:
+        assert opened is not None
+        row = {
+            "tenant": loaded.place.tenant,
+            "team": loaded.place.team,
+            "session": loaded.place.id,
+            "agent": opened.agent,
+            "target": clock.measure.id,
+            "version": clock.measure.version,
+            "name": clock.measure.name,
+            "what": clock.measure.target.what,
+            "about": clock.about,
+            "seq": clock.seq,
+            "upto": clock.upto,
+            "allowed": clock.measure.target.seconds,
+            "started_at": clock.started_at,
+            "since": clock.since,
+            "spent": clock.used // _MICROSECOND,
+            "risk_at": clock.risk_at,
+            "missed_at": clock.missed_at,
+            "ended_at": clock.ended_at,
+            "outcome": clock.outcome,
+        }
+        LevelClock.objects.update_or_create(id=clock.id, defaults=row)

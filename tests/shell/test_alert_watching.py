@@ -1,0 +1,253 @@
+"""Rules over live entries: nothing committed is passed over, nothing alerted of twice, and alerts end by themselves."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.db.models import F
+
+from audit import ledger
+from audit.server_clock import now
+from sessions import commands, live
+from sessions.alerts import keeping, watching
+from sessions.alerts.tables import Alert, AlertWatch, LevelClock, TeamRule
+from sessions.commands import alerts as handling
+from sessions.commands import supervision
+from sessions.live import Announced
+from tests import cast
+from tests.shell.bank_world import kinds, opened, say
+from tests.shell.test_first_transfer import asks_for_a_transfer, pending
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HELLO = {"on": {"phrase": {"words": ["complaint"]}}, "cool_down": 0}
+
+
+def on(name: str, definition: dict[str, Any], what: str = "rule", *, seen: int = 0) -> TeamRule:
+    """A rule of the team, and nothing that is shipped."""
+    team = cast.retail()
+    return keeping.keep(team.tenant_id, team.pk, "user:x", what, name, definition, seen=seen)
+
+
+def outbox() -> list[Announced]:
+    rows = ledger.run("SELECT session, team, first, seq, at FROM agent_sessions_outbox ORDER BY id", {})
+    return [Announced(*row) for row in rows]
+
+
+def look(session: UUID | None = None) -> None:
+    """What the sweeper does, with everything due at once."""
+    live.drain_outbox(older_than=-1.0, first=watching.take_in)
+    while watching.look_at_due():
+        pass
+
+
+def later(**times: Any) -> None:
+    """As if so much time had passed for what waits to be looked at."""
+    AlertWatch.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - timedelta(**times))
+
+
+def alerts(**wanted: Any) -> list[str]:
+    return list(Alert.objects.filter(**wanted).order_by("raised_at").values_list("name", flat=True))
+
+
+def test_words_of_a_customer_are_alerted_of_once_and_what_follows_is_counted():
+    on("complaint", HELLO)
+    session = opened()
+    for text in ("I have a complaint", "a Complaint, I said", "hello"):
+        say(session, text)
+        look()
+    row = Alert.objects.get()
+    assert (row.name, row.hits, row.state, row.why) == ("complaint", 2, "open", "phrase")
+    assert kinds(session).count("alert.raised") == 1
+
+
+def test_what_is_told_twice_or_looked_at_twice_is_alerted_of_once():
+    on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    told = outbox()
+    look()
+    for _ in range(2):
+        watching.take_in(told)
+        look()
+    assert (Alert.objects.get().hits, kinds(session).count("alert.raised")) == (1, 1)
+
+
+def test_an_alert_that_somebody_closed_is_not_raised_again_for_the_same_words():
+    on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    told = outbox()
+    look()
+    handling.close_alert(cast.alice(), Alert.objects.get().pk, "called back")
+    watching.take_in(told)
+    look()
+    assert alerts() == ["complaint"]
+    say(session, "another complaint")
+    look()
+    assert alerts() == ["complaint", "complaint"]
+
+
+def test_after_an_alert_a_rule_cools_down():
+    on("complaint", {**HELLO, "cool_down": 3600})
+    session = opened()
+    say(session, "a complaint")
+    look()
+    handling.close_alert(cast.alice(), Alert.objects.get().pk, "called back")
+    say(session, "a complaint")
+    look()
+    assert alerts() == ["complaint"]
+
+
+def test_an_alert_ends_by_itself_when_a_person_takes_the_session_over():
+    on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    look()
+    supervision.take_over(cast.alice(), session)
+    look()
+    assert Alert.objects.get().cause == "taken_over"
+
+
+def test_silence_is_found_by_its_time_and_no_session_is_looked_at_for_nothing():
+    on("silence", {"on": {"silence": {"seconds": 300}}})
+    session = opened()
+    commands.say(cast.cleo(), session, "Hello?")
+    look()
+    watch = AlertWatch.objects.get()
+    assert (alerts(), watch.due_at > now() + timedelta(seconds=250)) == ([], True)
+
+
+def test_a_customer_who_asks_for_a_person_is_alerted_of_and_the_alert_ends_with_the_wish():
+    on("person", {"on": {"person": {}}, "severity": "critical"})
+    session = opened()
+    supervision.ask_for_person(cast.cleo(), session, "pressed the button")
+    look()
+    assert alerts(state="open") == ["person"]
+    supervision.no_person_needed(cast.cleo(), session, "never mind")
+    look()
+    assert Alert.objects.get().cause == "withdrawn"
+
+
+def test_a_request_near_its_deadline_is_alerted_of_until_it_is_decided(bank):
+    on("near", {"on": {"deadline": {"seconds": 86_000}}})
+    session = asks_for_a_transfer()
+    look()
+    assert Alert.objects.get().about == str(pending(session).id)
+    commands.decide(cast.alice(), pending(session).id, "reject", reason="no")
+    look()
+    assert Alert.objects.get().cause == "decided"
+
+
+def test_what_happened_before_a_rule_was_there_is_none_of_its_business():
+    session = opened()
+    say(session, "a complaint")
+    on("complaint", HELLO)
+    watching.take_in(outbox())
+    look()
+    assert alerts() == []
+
+
+def test_a_rule_that_is_switched_off_leaves_no_open_alert():
+    rule = on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    look()
+    keeping.switch(rule.pk, False, "user:x")
+    look()
+    assert Alert.objects.get().cause == "rule_off"
+    say(session, "a complaint")
+    look()
+    assert alerts() == ["complaint"]
+
+
+def test_alerts_cause_no_alerts_and_a_session_in_which_nothing_is_awaited_is_left_alone():
+    on("everything", {"on": {"entry": {"kinds": ["session.opened", "message.added"]}}, "cool_down": 0})
+    session = opened()
+    say(session, "hello")
+    look()
+    size = len(kinds(session))
+    for _ in range(3):
+        look()
+    assert len(kinds(session)) == size
+    assert AlertWatch.objects.count() == 0
+
+
+def test_a_look_that_fails_comes_again_and_at_last_the_team_is_told(monkeypatch):
+    on("complaint", HELLO)
+    session = opened()
+    monkeypatch.setattr(watching.hits, "found", lambda *_: 1 // 0)
+    watching.take_in(outbox())
+    for _ in range(watching.ATTEMPTS):
+        assert watching.look_at_due() == 1
+        later(hours=1)
+    assert [(row.name, row.about) for row in Alert.objects.filter(session=None)] == [(watching.FAILED, str(session))]
+    assert AlertWatch.objects.count() == 0
+
+
+def test_a_crash_between_raising_and_writing_down_raises_nothing_twice(monkeypatch):
+    on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    watching.take_in(outbox())
+    with monkeypatch.context() as patched:
+        patched.setattr(watching, "_finish", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            watching.look_at_due()
+    AlertWatch.objects.update(lease_until=None)
+    look()
+    assert (Alert.objects.get().hits, kinds(session).count("alert.raised")) == (1, 1)
+
+
+def test_a_team_that_has_set_up_nothing_begins_with_what_is_shipped_and_keeps_what_it_switches_off():
+    session = opened()
+    watching.take_in(outbox())
+    rules = TeamRule.objects.filter(team=cast.retail(), what="rule")
+    assert rules.filter(name="asks-for-a-person", on=True).exists()
+    rules.update(on=False)
+    TeamRule.objects.filter(what="target").update(on=False)
+    assert watching.take_in(outbox()) == 0
+    assert session
+
+
+def test_service_levels_are_measured_from_the_entries_and_told_of_when_missed():
+    on("first", {"what": "first_response", "seconds": 1}, "target")
+    on("missed", {"on": {"level": {"at": "missed"}}})
+    session = opened()
+    commands.say(cast.cleo(), session, "Hello?")
+    look()
+    clock = LevelClock.objects.get()
+    assert (clock.outcome, clock.missed_at - clock.started_at) == ("running", timedelta(seconds=1))
+    LevelClock.objects.update(since=clock.since - timedelta(minutes=1))
+    later(minutes=1)
+    look()
+    assert (alerts(state="open"), Alert.objects.get().why) == (["missed"], "sla_missed")
+    supervision.take_over(cast.alice(), session)
+    supervision.speak(cast.alice(), session, "Hello, this is Alice")
+    look()
+    assert LevelClock.objects.get().outcome == "missed"
+    assert Alert.objects.get().cause == "settled"
+
+
+def test_a_target_needs_a_calendar_that_is_there_and_keeps_it():
+    with pytest.raises(keeping.UnknownCalendar):
+        on("first", {"what": "first_response", "seconds": 1, "calendar": "office"}, "target")
+    office = on("office", {"week": {"1": [["09:00", "17:00"]]}}, "calendar")
+    on("first", {"what": "first_response", "seconds": 1, "calendar": "office"}, "target")
+    with pytest.raises(keeping.InUse):
+        keeping.switch(office.pk, False, "user:x")
+
+
+def test_a_fork_is_watched_from_its_promotion_on():
+    on("complaint", HELLO)
+    session = opened()
+    say(session, "a complaint")
+    look()
+    child = commands.fork(cast.alice(), session, reason="what if").session
+    look()
+    assert not Alert.objects.filter(session=child).exists()
+    commands.promote(cast.alice(), child, reason="better")
+    look()
+    assert not AlertWatch.objects.filter(session=child, due_at__lte=now()).exists()
