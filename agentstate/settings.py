@@ -207,6 +207,8 @@ SPECTACULAR_SETTINGS = {
         "DecisionKind": "sessions.api.shapes.DECISION_KIND",
         "EntryKind": "sessions.api.shapes.ENTRY_KIND",
         "Channel": "sessions.api.shapes.CHANNEL",
+        "AlertRuleWhat": "sessions.api.shapes.alerts.RULE_WHAT",
+        "LevelWhat": "sessions.api.shapes.alerts.LEVEL_WHAT",
         "AlertState": "sessions.api.shapes.alerts.ALERT_STATE",
         "AlertSeverity": "sessions.api.shapes.alerts.ALERT_SEVERITY",
         "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",

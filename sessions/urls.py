@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.views import (
+    alert_rules,
+    alerts,
     audit,
     auditing,
     charts,
@@ -50,6 +52,15 @@ urlpatterns = [
     path("stops/<uuid:stop_id>/lift/", supervision.stop_lift, name="stop_lift"),
     path("handover/", supervision.handover, name="handover"),
     path("desk/next/", supervision.next_work, name="next_work"),
+    path("alerts/", alerts.alerts, name="alerts"),
+    path("alerts/changes/", alerts.alert_changes, name="alert_changes"),
+    path("alerts/rules/", alert_rules.alert_rules, name="alert_rules"),
+    path("alerts/rules/keep/", alert_rules.alert_rule_keep, name="alert_rule_keep"),
+    path("alerts/rules/<uuid:rule_id>/", alert_rules.alert_rule, name="alert_rule"),
+    path("alerts/rules/<uuid:rule_id>/switch/", alert_rules.alert_rule_switch, name="alert_rule_switch"),
+    path("alerts/<uuid:alert_id>/<str:act>/", alerts.alert_act, name="alert_act"),
+    path("levels/", alert_rules.levels, name="levels"),
+    path("levels/<str:part>.csv", alert_rules.levels_table, name="levels_table"),
     path("stuck/", stuck.stuck, name="stuck"),
     path("sessions/<uuid:session_id>/stuck/", stuck.stuck_session, name="stuck_session"),
     path("sessions/<uuid:session_id>/stuck/<str:how>/", stuck.stuck_step_in, name="stuck_step_in"),

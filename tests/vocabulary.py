@@ -203,10 +203,10 @@ PAGES = {
     "timer.cancelled": "session",
     "timer.fired": "session",
     "trigger.fired": "session",
-    "alert.raised": "session",
-    "alert.acknowledged": "session",
-    "alert.escalated": "session",
-    "alert.closed": "session",
+    "alert.raised": "alerts",
+    "alert.acknowledged": "alerts",
+    "alert.escalated": "alerts",
+    "alert.closed": "alerts",
 }
 
 # kind of a profile's event -> page

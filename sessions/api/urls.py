@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from sessions.api.views import (
+    alert_rules,
     alerts,
     auditing,
     changes,
@@ -40,6 +41,12 @@ urlpatterns = [
     path("audit/grants", auditing.Grants.as_view()),
     path("audit/grants/<str:grant>", auditing.OneGrant.as_view()),
     path("alerts", alerts.Alerts.as_view()),
+    path("alert-rules", alert_rules.AlertRules.as_view()),
+    path("alert-rules/dry-run", alert_rules.AlertTrial.as_view()),
+    path("alert-rules/<str:rule>", alert_rules.OneAlertRule.as_view()),
+    path("alert-rules/<str:rule>/switch", alert_rules.AlertRuleSwitch.as_view()),
+    path("service-levels", alert_rules.ServiceLevels.as_view()),
+    path("service-levels/<str:part>.csv", alert_rules.ServiceLevelTable.as_view()),
     path("alerts/<str:alert>", alerts.OneAlert.as_view()),
     path("alerts/<str:alert>/acknowledge", alerts.Acknowledging.as_view()),
     path("alerts/<str:alert>/close", alerts.Closing.as_view()),

@@ -18,7 +18,7 @@ def keep_trigger(user: Person, name: str, definition: Any, *, seen: int = 0, tea
     """Make a trigger, or change the one of that name whose version `seen` its author saw. Raises BadTrigger, BadGuard,
     BadSchedule, UnknownWatch, ChangedMeanwhile, Invalid, PermissionDenied.
     """
-    chosen = _team(user, team)
+    chosen = team_configured(user, team)
     return keeping.keep(chosen.tenant_id, chosen.pk, author_of(user).actor, name, definition, seen=seen)
 
 
@@ -39,7 +39,8 @@ def found(user: Person, trigger: UUID) -> Trigger:
     return row
 
 
-def _team(user: Person, slug: str) -> Team:
+def team_configured(user: Person, slug: str) -> Team:
+    """The team that is meant, of those that they configure. Raises PermissionDenied, Invalid."""
     allowed = Team.objects.filter(pk__in=teams_with(user, Permission.CONFIGURE))
     if slug:
         allowed = allowed.filter(slug=slug)

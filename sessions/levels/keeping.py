@@ -53,7 +53,7 @@ def _clock(row: LevelClock, measure: Measure) -> Clock:
         row.since,
         timedelta(microseconds=row.spent),
         row.ended_at,
-        LevelClock.Outcome(row.outcome).value,
+        msgspec.convert(row.outcome, levels.Outcome),
     )
 
 

@@ -19,6 +19,7 @@ from agentstate.people.permissions import Permission, teams_with
 from audit import keys
 from sessions import access, projections, states
 from sessions.access import Seen
+from sessions.alerts.tables import LevelClock
 from sessions.models import AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
 
@@ -59,6 +60,8 @@ class SessionLine(msgspec.Struct, frozen=True):
     open_preview: str = ""
     asked_at: datetime | None = None  # of the open request whose deadline is nearest
     expires_at: datetime | None = None  # that deadline
+    missed_at: datetime | None = None  # when a service level is missed, if its clock runs on; on the wall
+    measured_from: datetime | None = None  # since when that clock runs
     taken_by: str = ""  # who speaks instead of the agent, by actor; `queue`: nobody yet
     taken_at: datetime | None = None
     wanted_at: datetime | None = None  # since when the customer asks for a person
@@ -95,7 +98,16 @@ def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[Sess
     if only is not None:
         rows = rows.filter(pk__in=only)
     lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE], "wall")
+    clocks = _clocks([line.id for line in lines if line.expires_at is None])
+    lines = [msgspec.structs.replace(line, **clocks[line.id]) if line.id in clocks else line for line in lines]
     return sorted(lines, key=worst_first)
+
+
+def _clocks(ids: list[UUID]) -> dict[UUID, dict[str, datetime]]:
+    """Of each session the clock of a service level that is missed first."""
+    running = LevelClock.objects.filter(session__in=ids, ended_at=None, missed_at__isnull=False).order_by("-missed_at")
+    rows = running.values_list("session", "since", "missed_at")
+    return {session: {"measured_from": since, "missed_at": missed} for session, since, missed in rows if since}
 
 
 def worst_first(line: SessionLine) -> tuple[bool, int, float, datetime]:

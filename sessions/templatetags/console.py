@@ -130,6 +130,20 @@ def lasted(start: datetime, end: datetime) -> str:
 
 
 @register.filter
+def span(milliseconds: int | None) -> str:
+    """A length of time as m:ss, below ten seconds with tenths."""
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds / 1000:.1f} s" if milliseconds < 10_000 else span_of(milliseconds / 1000)
+
+
+@register.filter
+def share(thousandths: int) -> str:
+    """A share in percent."""
+    return f"{thousandths / 10:.1f} %"
+
+
+@register.filter
 def show_money(amount: dict[str, object]) -> str:
     """An amount with currency and cents."""
     return money.show(amount)

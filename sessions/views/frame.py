@@ -21,6 +21,7 @@ from audit import condition
 from audit.keys import Erased
 from sessions import queries
 from sessions import stops as stopping
+from sessions.queries import alerts as alerting
 from sessions.queries import privacy as subjects
 from sessions.queries import work
 
@@ -69,6 +70,11 @@ class Shell:
     def stuck(self) -> int:
         """Sessions in which somebody must step in, counted by the query that lists them."""
         return queries.stuck_sessions(self.person).count() if self.person else 0
+
+    @cached_property
+    def alerts(self) -> int:
+        """What wants this person's eye, counted by the query that lists it."""
+        return alerting.mine(self.person).count() if self.person else 0
 
     @cached_property
     def may_look_inside(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sessions.words.sentence import Data, Sentence, Tell
+from sessions.words.values import long
 
 SEVERITY = {"info": "For information", "warning": "Warning", "critical": "Critical"}
 CAUSES = {
@@ -69,3 +70,52 @@ TELL: dict[str, Tell] = {
     "alert.escalated": _escalated,
     "alert.closed": _closed,
 }
+
+_ROLES = {"supervisor": "supervisors", "admin": "admins", "viewer": "viewers", "privacy": "privacy officers"}
+
+
+def whom(names: list[str]) -> str:
+    """Whom an alert is for, in words."""
+    told = []
+    for name in names:
+        kind, _, of = name.partition(":")
+        if kind == "owner":
+            told.append("who has the session")
+        elif kind == "role":
+            told.append(_ROLES.get(of, f"{of}s"))
+        else:
+            told.append(f"team {of}" if kind == "team" else of)
+    return ", ".join(told)
+
+
+WHAT = {"rule": "Alert rule", "target": "Service level", "calendar": "Calendar"}
+ON = {
+    "phrase": "Words are said",
+    "silence": "Nobody speaks",
+    "loop": "Circles and bounds",
+    "stuck": "Nothing goes on",
+    "refused": "Refused again and again",
+    "person": "A person is asked for",
+    "deadline": "A deadline is near",
+    "expired": "A request expired",
+    "tool": "A tool keeps failing",
+    "unrecovered": "A failure was left behind",
+    "entry": "An entry, by condition",
+    "level": "A service level",
+}
+LEVELS = {
+    "first_response": "First response",
+    "next_response": "Next response",
+    "decide": "Time to decide",
+    "resolution": "Resolution",
+}
+
+
+def about(what: str, definition: Data) -> str:
+    """What a rule, target or calendar is, on one line."""
+    if what == "rule":
+        return ON[next(iter(definition["on"]))]
+    if what == "target":
+        by = f", by {definition['calendar']}" if definition["calendar"] else ", around the clock"
+        return f"{LEVELS[definition['what']]} within {long(definition['seconds'])}{by}"
+    return f"{definition['zone']}, {len(definition['week'])} days a week"

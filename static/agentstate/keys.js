@@ -2,7 +2,7 @@
 
 const $ = (id) => document.getElementById(id);
 const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
-const stops = () => [...document.querySelectorAll(".wall a.go, .queue a.item, .hits a.go, .ledger a.go")];
+const stops = () => [...document.querySelectorAll(".wall a.go, .queue a.item, .hits a.go, .alerts a.go, .ledger a.go")];
 
 function move(step) {
   const all = stops();

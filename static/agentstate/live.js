@@ -64,7 +64,7 @@ function put(fresh) {
   const log = $("log"), bottom = log && log.scrollHeight - log.scrollTop - log.clientHeight < 40;
   if (page.place) page.place(fresh);
   else for (const part of [...fresh.body.children]) if (part.id && $(part.id)) morph($(part.id), part);
-  for (const id of ["stopped", "wanted"]) if ($(id) && fresh.getElementById(id)) morph($(id), fresh.getElementById(id));
+  for (const id of ["stopped", "wanted", "alert-badge"]) if ($(id) && fresh.getElementById(id)) morph($(id), fresh.getElementById(id));
   const badge = fresh.getElementById("badge");
   if (badge) { morph($("badge"), badge); count(Number(badge.dataset.count)); }
   tick();

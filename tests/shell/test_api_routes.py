@@ -29,6 +29,13 @@ OPERATIONS = [
     ("GET", "/audit/grants"),
     ("POST", "/audit/grants"),
     ("DELETE", "/audit/grants/{grant}"),
+    ("GET", "/alert-rules"),
+    ("POST", "/alert-rules"),
+    ("POST", "/alert-rules/dry-run"),
+    ("GET", "/alert-rules/{rule}"),
+    ("POST", "/alert-rules/{rule}/switch"),
+    ("GET", "/service-levels"),
+    ("GET", "/service-levels/{part}.csv"),
     ("GET", "/alerts"),
     ("GET", "/alerts/{alert}"),
     ("POST", "/alerts/{alert}/acknowledge"),
@@ -223,6 +230,8 @@ BODIES: dict[str, dict[str, Any]] = {
         "until": "2031-01-01T00:00:00Z",
         "reason": "so",
     },
+    "alert-rules": {"what": "rule", "name": "a", "definition": {"on": {"loop": {}}}},
+    "alert-rules/dry-run": {"definition": {"on": {"loop": {}}}},
     "acknowledge": {},
     "close": {"reason": "over"},
     "claim": {},
@@ -272,6 +281,8 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 NAMED = {
+    "rule": UNKNOWN,
+    "part": "levels",
     "alert": UNKNOWN,
     "agent": "bank",
     "delegation": UNKNOWN,

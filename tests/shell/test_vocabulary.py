@@ -276,9 +276,16 @@ def opens_its_pages(session: str) -> None:
     """Every page that the table names for what happened here opens, and the audit page tells all of it."""
     browser = cast.browser(cast.alice())
     happened = set(kinds(UUID(session)))
-    for page in {vocabulary.PAGES[kind] for kind in happened} - {"decision", "decisions", "sessions", "live", "stuck"}:
+    for page in {vocabulary.PAGES[kind] for kind in happened} - {
+        "decision",
+        "decisions",
+        "sessions",
+        "live",
+        "stuck",
+        "alerts",
+    }:
         assert browser.get(reverse(page, args=[session])).status_code == 200, page
-    for page in ("decisions", "sessions", "live", "stuck"):
+    for page in ("decisions", "sessions", "live", "stuck", "alerts"):
         assert browser.get(reverse(page)).status_code == 200, page
 
 

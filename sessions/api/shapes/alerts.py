@@ -1,4 +1,4 @@
-"""Shapes of alerts."""
+"""Shapes of alerts, of the rules that raise them, and of service levels."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from rest_framework import serializers
 
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import LONGEST_REASON
+from sessions.alerts.documents import WHATS
 from sessions.alerts.tables import Alert as Row
-from sessions.api.shapes.fields import ExactText, Key, Strict, choices
+from sessions.api.shapes.data import Anything
+from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
+from sessions.api.shapes.values import AnyValue, ExactNumber
+from sessions.levels.definition import WHATS as MEASURED
+from sessions.queries.alert_trials import LONGEST
 
 ALERT_STATE = choices(Row.Standing.values)
 ALERT_SEVERITY = choices(SEVERITIES)
+RULE_WHAT = choices(WHATS)
+LEVEL_WHAT = choices(MEASURED)
 
 
 class AcknowledgeAlert(Strict):
@@ -59,3 +66,103 @@ class Alert(serializers.Serializer[Any]):
 class AlertPage(serializers.Serializer[Any]):
     alerts = Alert(many=True)
     next = serializers.UUIDField(allow_null=True, help_text="`after` of the next page; none: this is the last")
+
+
+class KeepAlertRule(Strict):
+    """A rule, target or calendar to make, or to change."""
+
+    what = ExactChoice(choices=RULE_WHAT)
+    name = ExactText(max_length=60, help_text="a lower-case word with digits and hyphens")
+    definition = AnyValue(help_text="docs/alerts.md")
+    seen = ExactNumber(
+        min_value=0, max_value=2**31 - 1, required=False, help_text="the version that you saw; 0 or none: it is new"
+    )
+    team = ExactText(max_length=60, required=False, help_text="slug; needed if you configure several")
+
+
+class SwitchAlertRule(Strict):
+    on = ExactFlag()
+
+
+class TryAlertRule(Strict):
+    """A rule to try on what is past."""
+
+    definition = AnyValue(help_text="of a rule: docs/alerts.md")
+    days = ExactNumber(min_value=1, max_value=LONGEST, required=False, help_text="of the last days; 7 if none")
+
+
+class AlertRule(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    what = serializers.ChoiceField(choices=RULE_WHAT)
+    name = serializers.CharField()
+    team = serializers.UUIDField()
+    version = serializers.IntegerField()
+    on = serializers.BooleanField()
+    since = serializers.DateTimeField(help_text="what happened before is none of its business")
+    changed_by = serializers.CharField()
+    changed_at = serializers.DateTimeField()
+    raised = serializers.IntegerField(help_text="alerts, or measurements, of the last seven days")
+    open = serializers.IntegerField(help_text="alerts that are not closed, or measurements that run")
+    may_change = serializers.BooleanField()
+    definition = Anything(help_text="of the newest version, with all defaults")
+
+
+class AlertRuleList(serializers.Serializer[Any]):
+    rules = AlertRule(many=True)
+
+
+class WouldAlert(serializers.Serializer[Any]):
+    session = serializers.UUIDField()
+    agent = serializers.CharField()
+    at = serializers.DateTimeField()
+    why = serializers.CharField()
+    about = serializers.CharField()
+    seq = serializers.IntegerField()
+
+
+class AlertTrial(serializers.Serializer[Any]):
+    since = serializers.DateTimeField()
+    until = serializers.DateTimeField()
+    sessions = serializers.IntegerField(help_text="that were looked at")
+    entries = serializers.IntegerField()
+    alerts = serializers.IntegerField(help_text="that would have been raised")
+    in_sessions = serializers.IntegerField()
+    lines = WouldAlert(many=True)
+    left_out = Anything(help_text="sessions that were not looked at, by why")
+
+
+class LevelFigure(serializers.Serializer[Any]):
+    day = serializers.DateField(help_text="UTC, on which the measurements began")
+    team = serializers.UUIDField()
+    agent = serializers.CharField()
+    target = serializers.CharField()
+    what = serializers.ChoiceField(choices=LEVEL_WHAT)
+    met = serializers.IntegerField()
+    missed = serializers.IntegerField()
+    late = serializers.IntegerField(help_text="that still run and are missed already")
+    running = serializers.IntegerField()
+    void = serializers.IntegerField(help_text="that came to no end of ours")
+    share = serializers.IntegerField(allow_null=True, help_text="thousandths met, of met, missed and late")
+    median = serializers.IntegerField(allow_null=True, help_text="milliseconds of open time")
+    p95 = serializers.IntegerField(allow_null=True)
+
+
+class AlertFigure(serializers.Serializer[Any]):
+    day = serializers.DateField(help_text="UTC, on which they were raised")
+    team = serializers.UUIDField()
+    agent = serializers.CharField(help_text="empty: about no session")
+    rule = serializers.CharField()
+    severity = serializers.ChoiceField(choices=ALERT_SEVERITY)
+    raised = serializers.IntegerField()
+    acknowledged = serializers.IntegerField()
+    by_itself = serializers.IntegerField(help_text="closed because the cause was over")
+    escalated = serializers.IntegerField()
+    median = serializers.IntegerField(allow_null=True, help_text="milliseconds until it was acknowledged")
+    p95 = serializers.IntegerField(allow_null=True)
+
+
+class ServiceLevels(serializers.Serializer[Any]):
+    since = serializers.DateField()
+    until = serializers.DateField()
+    levels = LevelFigure(many=True)
+    alerts = AlertFigure(many=True)

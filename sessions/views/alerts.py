@@ -1,0 +1,121 @@
+"""The page of alerts: what wants an eye, whose it is, what to do; acknowledging, taking and closing."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.errors import Invalid, Refused
+from agentstate.ids import new_id
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.queries import display_names
+from sessions.commands import alerts as commands
+from sessions.models import ApprovalRequest
+from sessions.queries import alerts as queries
+from sessions.queries.alerts import AlertLine
+from sessions.views.frame import console
+from sessions.words import alerts as words
+
+SHOWN = 100
+VIEWS = ("open", "closed")
+DONE = {"acknowledge": "You have it.", "take": "You have it now.", "close": "Closed."}
+ABOUT_REQUESTS = ("deadline_near", "expired")
+
+
+@console
+@require_safe
+def alerts(request: HttpRequest) -> HttpResponse:
+    """The list."""
+    return render(request, "agent_sessions/alerts.html", _context(request))
+
+
+@console
+@require_safe
+def alert_changes(request: HttpRequest) -> HttpResponse:
+    """The list alone, for a page that is open."""
+    return render(request, "agent_sessions/alert_changes.html", _context(request))
+
+
+@console
+@require_POST
+def alert_act(request: HttpRequest, alert_id: UUID, act: str) -> HttpResponse:
+    """Acknowledge, take or close one; what is refused is told above the list."""
+    post = request.POST
+    try:
+        if act == "close":
+            commands.close_alert(request.user, alert_id, post.get("reason", ""), key=post.get("key", ""))
+        elif act in DONE:
+            commands.acknowledge_alert(request.user, alert_id, holder=post.get("holder", ""), key=post.get("key", ""))
+        else:
+            raise Invalid("want acknowledge, take or close", field="act")
+    except Refused as refusal:
+        if refusal.status == 404 or isinstance(refusal, PermissionDenied):
+            raise
+        context = {**_context(request), "refusal": refusal}
+        status = 422 if isinstance(refusal, Invalid) else refusal.status
+        return render(request, "agent_sessions/alerts.html", context, status=status)
+    messages.success(request, DONE[act])
+    return redirect("alerts")
+
+
+def _context(request: HttpRequest) -> dict[str, Any]:
+    view = request.GET.get("view", "open")
+    if view not in VIEWS:
+        raise Invalid(f"want one of {', '.join(VIEWS)}", field="view")
+    groups = _open(request) if view == "open" else [("", _closed(request))]
+    lines = [line for _, group in groups for line in group]
+    requests = _requests(lines)
+    return {
+        "here": "alerts",
+        "view": view,
+        "groups": [(name, [_told(line, requests) for line in group]) for name, group in groups if group],
+        "names": display_names({name for line in lines for name in (line.held_by, line.closed_by) if name}),
+        "key": str(new_id()),
+    }
+
+
+def _open(request: HttpRequest) -> list[tuple[str, list[AlertLine]]]:
+    mine = queries.standing(request.user, mine_only=True, limit=SHOWN)
+    known = {line.id for line in mine}
+    others = [line for line in queries.standing(request.user, mine_only=False, limit=SHOWN) if line.id not in known]
+    return [("For you", mine), ("For others", others)]
+
+
+def _closed(request: HttpRequest) -> list[AlertLine]:
+    return queries.alerts(request.user, state="closed", limit=SHOWN)
+
+
+def _requests(lines: list[AlertLine]) -> set[str]:
+    """Which of them are about a request that has a page."""
+    named = [line.about for line in lines if line.why in ABOUT_REQUESTS]
+    return {str(each) for each in ApprovalRequest.objects.filter(pk__in=named).values_list("pk", flat=True)}
+
+
+def _told(line: AlertLine, requests: set[str]) -> dict[str, Any]:
+    return {
+        "line": line,
+        "severity": words.SEVERITY[line.severity],
+        "why": words.why(line.why),
+        "ended": words.cause(line.cause) if line.cause else "",
+        "to": words.whom(line.to),
+        "way": _way(line, requests),
+    }
+
+
+def _way(line: AlertLine, requests: set[str]) -> tuple[str, str]:
+    """What to do, and where."""
+    if line.session is None:
+        return "", ""
+    if line.about in requests:
+        return "Open the request", reverse("decision", args=[line.about])
+    if line.why in ("stuck", "not_recovered"):
+        return "Step in", reverse("stuck_session", args=[line.session])
+    return ("Take it over" if line.why == "wants_person" else "Open the session"), reverse(
+        "session", args=[line.session]
+    )
