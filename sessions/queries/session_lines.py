@@ -98,12 +98,11 @@ def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[Sess
     if only is not None:
         rows = rows.filter(pk__in=only)
     lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE], "wall")
-    clocks = _clocks([line.id for line in lines if line.expires_at is None])
-    lines = [msgspec.structs.replace(line, **clocks[line.id]) if line.id in clocks else line for line in lines]
-    return sorted(lines, key=worst_first)
+    clocks = _clocks([line.id for line in lines])
+    return sorted((msgspec.structs.replace(line, **clocks.get(line.id, {})) for line in lines), key=worst_first)
 
 
-def _clocks(ids: list[UUID]) -> dict[UUID, dict[str, datetime]]:
+def _clocks(ids: list[UUID]) -> dict[UUID, dict[str, datetime | None]]:
     """Of each session the clock of a service level that is missed first."""
     running = LevelClock.objects.filter(session__in=ids, ended_at=None, missed_at__isnull=False).order_by("-missed_at")
     rows = running.values_list("session", "since", "missed_at")
