@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
 
 from agentstate.engine.decide import Authority
 from agentstate.people import delegations
@@ -66,3 +67,16 @@ def standing(actors: Iterable[str], team: UUID) -> dict[str, tuple[Authority, ..
         authority = held if permissions is None else _worth(held, permissions, f"user:{giver}")
         found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
     return found
+
+
+def deciders(team: UUID) -> list[tuple[User, tuple[Authority, ...]]]:
+    """Everybody who may decide something in the team, by name, with what they hold themselves and what is lent to
+    them. Two queries, however many they are.
+    """
+    roles = [role for each in DELEGABLE for role in roles_with(each)]
+    lent_some = delegations.running().filter(team=team).values("receiver")
+    deciding = Q(memberships__team=team, memberships__role__in=roles) | Q(pk__in=lent_some)
+    people = list(User.objects.filter(deciding, is_active=True).distinct().order_by("display_name", "pk"))
+    held = standing([each.actor for each in people], team)
+    found = ((each, held.get(each.actor, ())) for each in people)
+    return [(each, authorities) for each, authorities in found if any(one.may for one in authorities)]

@@ -96,10 +96,10 @@ SHOWN: Mapping[str, Forms] = {
     | _numbers("tool_version", "tier", "quorum")
     | _money("arguments")
     | {"/allowed": WORDS, "/expires_at": TIME},
-    "decision.made": _words("decision", "by", "under", "code")
+    "decision.made": _words("decision", "by", "under", "code", "shown/data/surface", "shown/data/rule")
     | _ids("request")
-    | _numbers("tier")
-    | _money("arguments"),
+    | _numbers("tier", "shown/data/asked", "shown/data/tier")
+    | _money("arguments", "shown/data/arguments"),
     "request.escalated": _words("by") | _ids("request") | _numbers("step"),
     "request.held": _ids("request") | {"/until": TIME},
     "request.undone": _words("by") | _ids("request"),

@@ -16,11 +16,12 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Action, Nothing, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
+from agentstate.engine.decide.interventions import wants_a_person
+from agentstate.engine.decide.reviewing import left_out
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState, digest_of, pending
-from agentstate.engine.state.rounds import PLAN
 from audit import keys, ledger
 from audit.ledger import Fragment
 from sessions.alerts import rows as alerts
@@ -86,7 +87,8 @@ def session_row(state: SessionState, action: Action | None = None) -> dict[str, 
 
 def stuck_in(state: SessionState) -> int:
     """How many things wait for somebody to step in: calls that the runtime cannot settle, and the session itself."""
-    return sum(bool(call.stuck) for call in state.calls.values()) + bool(state.failure and not state.ended)
+    waits = sum(wants_a_person(state, call) for call in state.calls.values())
+    return waits + bool(state.failure and not state.ended)
 
 
 def session_card(state: SessionState) -> SessionCard:
@@ -107,8 +109,8 @@ def session_card(state: SessionState) -> SessionCard:
     )
 
 
-def request_row(request: Request) -> dict[str, Any]:
-    """The plain columns of a request's row."""
+def request_row(request: Request, state: SessionState) -> dict[str, Any]:
+    """The plain columns of a request's row. Of one that has ended nobody asks any more who may not approve it."""
     asked = request.asked
     return {
         "state": request.status.value,
@@ -129,7 +131,7 @@ def request_row(request: Request) -> dict[str, Any]:
         "held_until": request.held_until or None,
         "escalates_at": _escalates_at(request),
         "reviewers": [list(group) for group in request.reviewers],
-        "excluded": _excluded(request),
+        "excluded": _excluded(request, state),
         "escalated": request.step,
     }
 
@@ -142,10 +144,11 @@ def _escalates_at(request: Request) -> str | None:
     return stamp(parse(request.at) + timedelta(seconds=left[0].after))
 
 
-def _excluded(request: Request) -> list[str]:
-    """Who may not approve it, as far as the request alone says; the decision itself knows more."""
-    proposer = request.asked.arguments.get("by", "") if request.asked.tool == PLAN and request.terms.four_eyes else ""
-    return sorted({*request.approvals, *request.behalf, str(proposer)} - {""})
+def _excluded(request: Request, state: SessionState) -> list[str]:
+    """Who may not approve it: who stands behind it already, and whom four eyes leave out."""
+    if request.status is not RequestStatus.PENDING:
+        return []
+    return sorted({*request.approvals, *request.behalf, *left_out(state, request)} - {""})
 
 
 def kid_of_request(request: str) -> UUID | None:
@@ -190,10 +193,16 @@ _OF_REQUESTS = (
 )
 
 
+# What changes whose session it is, and with it whom four eyes leave out.
+_OF_PEOPLE = (ev.SessionTakenOver, ev.SessionPassedOn, ev.SessionHandedBack, ev.WorkAssigned)
+
+
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
     """The requests that `events` touched, as they stand in `state`, the state after them."""
     touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
-    touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
+    if any(isinstance(event, _OF_PEOPLE) for event in events):
+        touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
+        touched |= {each.asked.request: None for each in pending(state) if each.terms.four_eyes}
     return [state.requests[request] for request in touched if request in state.requests]
 
 
@@ -359,7 +368,7 @@ def _request_fragment(
 ) -> Fragment:
     """The row of a request; `lasts`: the seconds of a claim that begins now, by the database's clock."""
     prefix = f"r{number}_"
-    params: dict[str, Any] = {f"{prefix}{name}": value for name, value in request_row(request).items()}
+    params: dict[str, Any] = {f"{prefix}{name}": value for name, value in request_row(request, state).items()}
     row_id = UUID(request.asked.request)
     params[f"{prefix}reviewers"] = _json.encode(params[f"{prefix}reviewers"]).decode()
     params |= {

@@ -235,7 +235,7 @@ def _compare_requests(folded: Folded) -> Iterator[Difference]:
             yield Difference(session, f"request {surplus}", "a row", "no row")
     for key in folded.requests.keys() & rows.keys():
         request, card = folded.requests[key]
-        columns = _columns(rows[key], _home(folded) | projections.request_row(request))
+        columns = _columns(rows[key], _home(folded) | projections.request_row(request, folded.state))
         yield from _compare(session, f"request {key}", columns)
         if card and _opened(projections.open_request_card, rows[key].kid or folded.place.kid, rows[key]) != card:
             yield Difference(session, f"request {key}.card", "another text", "the fold's")
@@ -298,7 +298,7 @@ def rebuild(session: UUID) -> None:
                 session_id=session,
                 card=_request_card(folded, key),
                 **_home(folded),
-                **projections.request_row(request),
+                **projections.request_row(request, folded.state),
             )
             for key, (request, _) in folded.requests.items()
         )

@@ -165,9 +165,25 @@ def _decided(entry: ReportEntry, entries: list[ReportEntry]) -> Decided:
         ("Changed to", _pretty(event.get("arguments"))),
         ("Reason", event.get("reason", "")),
         ("Answer", event.get("response", "")),
+        ("What they saw", _saw(event.get("shown"), entries)),
     ]
     told = tuple((name, str(value)) for name, value in facts if value and asked | event)
     return Decided(entry, str(event["decision"]).capitalize(), str(asked["preview"]) if asked else "", told)
+
+
+def _saw(shown: Any, entries: list[ReportEntry]) -> str:
+    """What stood before the person: the recorded data, with the words that it cites."""
+    data = shown.get("data") if isinstance(shown, dict) else None
+    if not isinstance(data, dict):
+        return MASKED if shown else ""
+    said = data["said"] if isinstance(data.get("said"), list) else []
+    cited = [entries[seq] for seq in said if isinstance(seq, int) and 0 <= seq < len(entries)]
+    told = [f"Entry {each.seq}: {(each.event or {}).get('text', MASKED)}" for each in cited]
+    where = {"page": "On the page", "api": "Over the API"}.get(str(data["surface"]), MASKED)
+    evidence = data["evidence"]
+    rests_on = map(_evidence, evidence) if isinstance(evidence, list) else [_pretty(evidence)]
+    first = [f"{where}: {data['preview']}", _pretty(data["arguments"])]
+    return "\n".join([*first, *rests_on, *told, f"sha256 {shown['digest']}"])
 
 
 def _shown(entry: ReportEntry) -> dict[str, Any]:

@@ -23,6 +23,7 @@ OPERATIONS = {
     "RetrySession": "retry_session",
     "PassOn": "pass_on",
     "Speak": "speak",
+    "BargeIn": "barge_in",
     "Whisper": "whisper",
     "HandBack": "hand_back",
     "AskForPerson": "ask_for_person",

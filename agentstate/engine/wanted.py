@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+ASK_FOR_PERSON = "ask_for_person"  # the tool by which an agent says that its customer asks for a person
 PHRASES = (
     "speak to * human",
     "speak with * human",

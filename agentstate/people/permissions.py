@@ -30,6 +30,7 @@ class Permission(StrEnum):
     READ = "read"  # what was said in it
     UNMASK = "unmask"  # personal data in clear
     WHISPER = "whisper"  # guide the agent, unseen by the customer
+    BARGE_IN = "barge_in"  # say one thing to the customer while the agent goes on
     TAKE_OVER = "take_over"  # speak to the customer instead of the agent, and hand back
     STOP = "stop"  # let an agent, a tool, a team or everything do nothing new, and lift that again
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
@@ -70,6 +71,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
             P.READ,
             P.UNMASK,
             P.WHISPER,
+            P.BARGE_IN,
             P.TAKE_OVER,
             P.STOP,
             P.DECIDE,

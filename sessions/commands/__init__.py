@@ -21,6 +21,7 @@ from sessions.commands.stops import lift, stop
 from sessions.commands.supervision import (
     ask_for_person,
     assign,
+    barge_in,
     hand_back,
     no_person_needed,
     pass_on,
@@ -40,6 +41,7 @@ __all__ = [
     "add_data",
     "ask_for_person",
     "assign",
+    "barge_in",
     "cancel",
     "cast_vote",
     "change_goals",

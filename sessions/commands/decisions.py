@@ -7,10 +7,11 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.state import digest_of
 from agentstate.errors import Refused
 from agentstate.people.permissions import Permission, can
 from audit import ledger
-from sessions import authority
+from sessions import authority, showing
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
 from sessions.models import ApprovalRequest
@@ -42,10 +43,12 @@ def decide(
     seen: str = "",
     code: str = "",
     retyped: dict[str, Any] | None = None,
+    view: str = "",
     key: str = "",
 ) -> Committed:
     """A person's decision on exactly what the request shows: `seen` is the digest of what they were shown, needed once
-    somebody has edited the request.
+    somebody has edited the request. `view` is what their page showed, as it was signed (`showing.signed`); a program
+    that names `seen` has seen what the API shows under that digest. Either is recorded with the decision.
 
     Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided
     (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
@@ -55,20 +58,24 @@ def decide(
         raise core.UnknownRequest()
     mine, others = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
     author = author_of(user, key)
-    command = core.Decide(
-        request=str(request),
-        decision=decision,
-        by=author.actor,
-        may=mine.may,
-        names=mine.names,
-        lent=others,
-        reason=reason,
-        arguments=arguments,
-        response=response,
-        seen=seen,
-        code=code,
-        retyped=retyped or {},
-    )
+    page = showing.read(author.actor, request, view) if view else None
+
+    def wish(loaded: Loaded) -> core.Decide:
+        return core.Decide(
+            request=str(request),
+            decision=decision,
+            by=author.actor,
+            may=mine.may,
+            names=mine.names,
+            lent=others,
+            reason=reason,
+            arguments=arguments,
+            response=response,
+            seen=seen,
+            code=code,
+            retyped=retyped or {},
+            shown=page or _over_the_api(loaded, str(request), seen),
+        )
 
     def still() -> None:
         now = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
@@ -82,10 +89,20 @@ def decide(
         {"g_request": request},
     )
     try:
-        return person_command(row["session_id"], command, author, guard=in_time, refused=RequestExpired(), still=still)
+        return person_command(row["session_id"], wish, author, guard=in_time, refused=RequestExpired(), still=still)
     except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
         how, at = row["state"], row["ended_at"].isoformat() if row["ended_at"] else ""
         raise core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at) from None
+
+
+def _over_the_api(loaded: Loaded, request: str, seen: str) -> ev.View | None:
+    """What a program has read that names the digest of the request as it stands; None where it names none, or
+    another.
+    """
+    held = loaded.state.requests.get(request)
+    if held is None or not seen or digest_of(loaded.state, held) != seen:
+        return None
+    return showing.shown(showing.view(held, seen, surface="api"))
 
 
 def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Committed:

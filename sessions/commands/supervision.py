@@ -8,12 +8,13 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.errors import Invalid
-from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, can, require
+from agentstate.people.models import Team, User
+from agentstate.people.permissions import Permission, PermissionDenied, can, require, roles_with
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, person_command
 from sessions.models import ApprovalRequest
 from sessions.queries import supervision as proposals
+from sessions.queries.work import TEAM
 
 
 def take_over(user: Person, session: UUID, reason: str = "", *, holder: str = "", key: str = "") -> Committed:
@@ -34,6 +35,15 @@ def speak(user: Person, session: UUID, text: str, *, key: str = "") -> Committed
     must_may(user, session, Permission.TAKE_OVER)
     author = author_of(user, key)
     return person_command(session, core.Speak(text, author.actor), author)
+
+
+def barge_in(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
+    """They say one thing to the customer; the agent keeps the session, goes on and knows of it. Raises
+    PermissionDenied, Invalid, SessionOver, TakenByAnother.
+    """
+    must_may(user, session, Permission.BARGE_IN)
+    author = author_of(user, key)
+    return person_command(session, core.BargeIn(text, author.actor), author)
 
 
 def whisper(user: Person, session: UUID, text: str, *, now: bool = False, key: str = "") -> Committed:
@@ -105,8 +115,9 @@ def assign(
     holder: str = "",
     key: str = "",
 ) -> Committed:
-    """A colleague, by name, is to see to a request or to the session; `to` empty: back to the queue. `holder` is who
-    was to do it when they looked, by actor. Raises PermissionDenied, Invalid, SessionOver, UnknownRequest, HasChanged.
+    """A colleague, by name, or a team, as `team:<slug>`, is to see to a request or to the session; `to` empty: back to
+    the queue. `holder` is who was to do it when they looked, by actor. Raises PermissionDenied, Invalid, SessionOver,
+    UnknownRequest, HasChanged.
     """
     for reason in why:
         bounded("why", reason)
@@ -115,10 +126,25 @@ def assign(
         raise core.UnknownRequest()
     needed = Permission.TAKE_OVER if request is None else Permission.DECIDE
     require(user, needed, team)
-    colleague = colleague_of(to, team, needed) if to else ""
+    colleague = _whom(to, team, needed) if to else ""
     author = author_of(user, key)
     command = core.Assign(str(request or ""), colleague, author.actor, why, holder)
     return person_command(session, command, author)
+
+
+def _whom(to: str, team: UUID, needed: Permission) -> str:
+    """Who is to do something in `team`: a colleague, or a team of whom somebody may. Raises Invalid,
+    PermissionDenied.
+    """
+    if not to.startswith(TEAM):
+        return colleague_of(to, team, needed)
+    slug = to.removeprefix(TEAM)
+    if not Team.objects.filter(slug=slug).exists():
+        raise Invalid(f"there is no team {slug[:60]!r}", field="to")
+    may = User.objects.filter(is_active=True, memberships__team=team, memberships__role__in=roles_with(needed))
+    if not may.filter(memberships__team__slug=slug).exists():
+        raise PermissionDenied(f"Nobody there has the permission {needed.value}.", permission=needed.value, field="to")
+    return to
 
 
 def colleague_of(name: str, team: UUID, needed: Permission) -> str:

@@ -20,6 +20,7 @@ from sessions.queries.plans import (
 from sessions.queries.replays import ReplayLine, replayed
 from sessions.queries.request_lines import (
     RequestLine,
+    assignable,
     decidable,
     decided,
     request_line,
@@ -27,6 +28,7 @@ from sessions.queries.request_lines import (
     requests,
     visible_requests,
 )
+from sessions.queries.seen import SeenLine, seen_of
 from sessions.queries.session_lines import (
     ERASED_NAME,
     PAGE,
@@ -56,6 +58,7 @@ __all__ = [
     "PlanLine",
     "ReplayLine",
     "RequestLine",
+    "SeenLine",
     "SessionLine",
     "StateDifference",
     "StateLine",
@@ -64,6 +67,7 @@ __all__ = [
     "UndoableLine",
     "VersionsLine",
     "WallCounts",
+    "assignable",
     "check_plan",
     "conflicts",
     "data_of",
@@ -84,6 +88,7 @@ __all__ = [
     "rollback_preview",
     "saved_plan",
     "saved_plans",
+    "seen_of",
     "session_line",
     "sessions",
     "state_difference",

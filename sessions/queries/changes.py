@@ -8,8 +8,11 @@ from uuid import UUID
 import msgspec
 
 from agentstate.clock import now
+from agentstate.engine import events as ev
+from agentstate.engine import scratchpad
 from agentstate.engine.decide.schema import in_force
 from agentstate.engine.merge.kept import Conflict
+from agentstate.engine.schemas.declared import Declared
 from agentstate.engine.schemas.reads import without_private
 from agentstate.engine.state import SessionState
 from agentstate.people.permissions import Permission, can
@@ -78,6 +81,29 @@ def shown_pad(user: Person, session: UUID, team: UUID, state: SessionState) -> d
         return masked
     access.note(user, "private", [Seen(session, team)])
     return state.pad
+
+
+def shown_basis(
+    user: Person, session: UUID, team: UUID, state: SessionState, basis: tuple[ev.Evidence, ...]
+) -> tuple[list[tuple[str, Any]], list[str]]:
+    """What a request rests on, by path, and the paths whose values are hidden from those who may not unmask; that
+    others see them is noted.
+    """
+    found = [(each.path, each.value) for each in basis]
+    if state.opened is None:
+        return found, []
+    declared = in_force(state, given_for(state.opened.agent, now()))
+    open_ones = [(path, _open_at(declared, path, value)) for path, value in found]
+    hidden = [path for (path, value), (_, open_one) in zip(found, open_ones, strict=True) if value != open_one]
+    if not hidden or not access.may(user, Permission.UNMASK, session, team):
+        return open_ones, hidden
+    access.note(user, "private", [Seen(session, team)])
+    return found, []
+
+
+def _open_at(declared: Declared | None, path: str, value: Any) -> Any:
+    """What of a value is not private where it stands in the state."""
+    return scratchpad.read(without_private(declared, scratchpad.write({}, path, value), HIDDEN), path)
 
 
 def conflicts(user: Person, session: UUID) -> list[ConflictLine]:

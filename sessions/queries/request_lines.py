@@ -10,18 +10,18 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.contrib.postgres.fields import ArrayField
-from django.db.models import BooleanField, Case, F, Func, Q, QuerySet, TextField, Value, When
+from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
-from agentstate.engine.decide import Authority, UnknownRequest
+from agentstate.engine.decide import UnknownRequest
 from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
-from sessions import access, authority, projections, recorded, states
+from sessions import access, projections, recorded, states
 from sessions.access import Seen
 from sessions.models import ApprovalRequest
+from sessions.queries.entitled import Entitled
 from sessions.queries.paging import behind
 from sessions.queries.session_lines import ERASED_NAME, PAGE, Person
 
@@ -31,6 +31,7 @@ class RequestLine(msgspec.Struct, frozen=True):
 
     id: UUID
     session: UUID
+    team: UUID
     state: str
     tier: int
     quorum: int
@@ -38,6 +39,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     tool: str
     rule: str
     policy: str
+    asked_seq: int  # the entry that asked
     asked_at: datetime
     expires_at: datetime
     ended_at: datetime | None
@@ -55,6 +57,9 @@ class RequestLine(msgspec.Struct, frozen=True):
     escalates_at: datetime | None = None  # it goes to the next of its chain then
     reviewers: list[list[str]] = []  # one of each group decides; none: whoever has the permission
     terms: Terms = Terms()  # what is asked of those who decide
+    assigned_to: str = ""  # who is to see to it, by actor; or a team, as `team:<slug>`
+    why_not: str = ""  # while it waits and is not this person's to decide: why not
+    who_may: list[str] = []  # and whose it is, by name
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
@@ -70,37 +75,7 @@ def decidable(user: Person) -> QuerySet[ApprovalRequest]:
 
 def _open_to(user: Person) -> QuerySet[ApprovalRequest]:
     """The pending requests that are for this person, held ones included."""
-    return visible_requests(user).filter(_is_for(user), state="pending")
-
-
-def _is_for(user: Person) -> Q:
-    """What is for this person to decide, on their own authority or on one lent to them."""
-    mine = Q(pk=None)
-    for team in teams_with(user, Permission.READ):
-        for each in (authority.own(user, team), *authority.lent(user, team)):
-            mine |= _within(each, team, user)
-    return mine
-
-
-def _within(each: Authority, team: UUID, user: Person) -> Q:
-    """What one authority opens: its team and tiers, where it is among the reviewers and not left out."""
-    if Permission.DECIDE not in each.may and Permission.DECIDE_TIER3 not in each.may:
-        return Q(pk=None)
-    tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
-    if Permission.DECIDE not in each.may:
-        tiers = Q(tier__gte=3)
-    actors = [actor for actor in (getattr(user, "actor", ""), each.of) if actor]
-    return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
-        excluded__overlap=actors
-    )
-
-
-class _Reviews(Func):
-    """Whether somebody with these names is in each group of reviewers."""
-
-    template = "NOT EXISTS (SELECT 1 FROM jsonb_array_elements(%(expressions)s::text[]))"
-    arg_joiner = ") AS g(names) WHERE NOT jsonb_exists_any(g.names, "
-    output_field = BooleanField()
+    return visible_requests(user).filter(Entitled(user).theirs(), state="pending")
 
 
 def requests(
@@ -136,16 +111,27 @@ def request_line(user: Person, request: UUID) -> RequestLine:
 
 
 def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **facts: object) -> list[RequestLine]:
-    found = list(rows.annotate(claimed_now=_CLAIMED))
+    found = list(rows.annotate(claimed_now=_CLAIMED, open_now=_OPEN))
     access.note(user, what, [Seen(row.session_id, row.team_id) for row in found], **facts)
     keys.warm({row.kid or row.session.kid for row in found})
-    in_time = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
-    open_ones = ApprovalRequest.objects.filter(in_time, pk__in=[row.pk for row in found], state="pending")
-    mine = set(open_ones.filter(_is_for(user)).values_list("pk", flat=True))  # they are visible: they were just read
+    waiting, entitled = {row.pk for row in found if row.open_now}, Entitled(user)
+    open_ones = ApprovalRequest.objects.filter(entitled.theirs(), pk__in=waiting)  # visible: they were just read
+    mine = set(open_ones.values_list("pk", flat=True)) if waiting else set()
     deciding = set(teams_with(user, Permission.DECIDE))
-    return [_request_line(row, row.pk in mine, row.team_id in deciding) for row in found]
+    lines = [_request_line(row, row.pk in mine, row.team_id in deciding) for row in found]
+    return [
+        _for_others(line, row, entitled) if row.pk in waiting - mine else line
+        for line, row in zip(lines, found, strict=True)
+    ]
 
 
+def _for_others(line: RequestLine, row: ApprovalRequest, entitled: Entitled) -> RequestLine:
+    """The line of a request that waits for others, with why, and for whom."""
+    return msgspec.structs.replace(line, why_not=entitled.why_not(row), who_may=entitled.who_may(row))
+
+
+_IN_TIME = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
+_OPEN = Case(When(_IN_TIME, state="pending", then=Value(True)), default=Value(False), output_field=BooleanField())
 _CLAIMED = Case(When(claimed_until__gt=Now(), then=Value(True)), default=Value(False), output_field=BooleanField())
 
 
@@ -153,6 +139,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
     plain = RequestLine(
         id=row.pk,
         session=row.session_id,
+        team=row.team_id,
         state=row.state,
         tier=row.tier,
         quorum=row.quorum,
@@ -160,6 +147,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         tool=row.tool,
         rule=row.rule,
         policy=row.policy,
+        asked_seq=row.asked_seq,
         asked_at=row.asked_at,
         expires_at=row.expires_at,
         ended_at=row.ended_at,
@@ -169,6 +157,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         held_until=row.held_until,
         escalates_at=row.escalates_at,
         reviewers=row.reviewers,
+        assigned_to=row.assigned_to,
         claimed_by=row.claimed_by if row.claimed_now else "",
         claimed_until=row.claimed_until if row.claimed_now else None,
     )
@@ -186,6 +175,14 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         terms=card.terms,
         digest=card.digest,
     )
+
+
+def assignable(user: Person, request: UUID) -> list[tuple[str, str]]:
+    """To whom this person may give a request that waits (`Entitled.assignable`); nobody where they decide nothing."""
+    row = visible_requests(user).filter(pk=request, state="pending").first()
+    if row is None or row.team_id not in teams_with(user, Permission.DECIDE):
+        return []
+    return Entitled(user).assignable(row)
 
 
 def request_of(user: Person, request: UUID) -> tuple[RequestLine, Request, SessionState]:

@@ -1,6 +1,7 @@
 """Whose turn it is: who asks for a person, what somebody has in hand, and what they should see to next, with why.
 
-The rules are few and told with each choice: what is assigned to you comes first; what wants a skill goes to who has it,
+The rules are few and told with each choice: what is assigned to you comes first, then what is for a team of yours; what
+is for others is left to them; what wants a skill goes to who has it,
 and to everybody where nobody in the team does; then the higher tier, then the nearer deadline. A customer who asks for
 a person counts as tier 2, due PATIENCE after they asked.
 """
@@ -25,6 +26,7 @@ from sessions.queries.session_lines import PAGE, Person, SessionLine, lines_of, 
 
 PATIENCE = timedelta(minutes=2)  # that a customer who asks for a person is supposed to have
 PERSON_TIER = 2
+TEAM = "team:"  # in the place of a person: whoever of this team
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -93,24 +95,28 @@ def skills_of(user: User) -> list[str]:
 def ranked(user: User) -> list[Work]:
     """What this person could see to now, the first first."""
     mine = frozenset(skills_of(user))
-    found = sorted(_candidates(user, mine), key=lambda each: (each[0], -each[1].tier, each[1].due))
-    return [work for _, work in found]
+    return sorted(_candidates(user, mine), key=lambda work: (_whose(work, user), -work.tier, work.due))
 
 
-def _candidates(user: User, mine: frozenset[str]) -> Iterator[tuple[bool, Work]]:
+def _whose(work: Work, user: User) -> int:
+    """Theirs first, then their team's, then nobody's."""
+    return 0 if work.assigned_to == user.actor else 1 if work.assigned_to else 2
+
+
+def _candidates(user: User, mine: frozenset[str]) -> Iterator[Work]:
     at, wanted = now(), _Wanted()
+    theirs = ("", user.actor, *_teams_of(user))
     free = Q(claimed_by__in=("", user.actor)) | Q(claimed_until__lte=Now())
-    rows = decidable(user).filter(free, assigned_to__in=("", user.actor)).select_related("session")
+    rows = decidable(user).filter(free, assigned_to__in=theirs).select_related("session")
     for row in rows[:PAGE]:
         by = {"tool": row.tool, "agent": row.session.agent, "channel": row.session.channel}
         reasons = wanted.reasons(row.team_id, by, mine)
         if reasons is None and row.assigned_to != user.actor:
             continue
         told = (*_mine(row.assigned_to), *(reasons or ()), f"tier {row.tier}", _due(row.expires_at, at))
-        work = Work(row.session_id, row.pk, row.tier, row.expires_at, row.assigned_to, told)
-        yield row.assigned_to == "", work
+        yield Work(row.session_id, row.pk, row.tier, row.expires_at, row.assigned_to, told)
     teams = teams_with(user, Permission.TAKE_OVER)
-    sessions = AgentSession.objects.filter(_waits_for_a_person(), team__in=teams, assigned_to__in=("", user.actor))
+    sessions = AgentSession.objects.filter(_waits_for_a_person(), team__in=teams, assigned_to__in=theirs)
     for session in sessions.order_by("wanted_at")[:PAGE]:
         reasons = wanted.reasons(session.team_id, {"agent": session.agent, "channel": session.channel}, mine)
         if reasons is None and session.assigned_to != user.actor:
@@ -118,11 +124,16 @@ def _candidates(user: User, mine: frozenset[str]) -> Iterator[tuple[bool, Work]]
         assert session.wanted_at is not None
         waited = f"the customer asks for a person, for {_span(at - session.wanted_at)}"
         told = (*_mine(session.assigned_to), *(reasons or ()), waited)
-        work = Work(session.pk, None, PERSON_TIER, session.wanted_at + PATIENCE, session.assigned_to, told)
-        yield session.assigned_to == "", work
+        yield Work(session.pk, None, PERSON_TIER, session.wanted_at + PATIENCE, session.assigned_to, told)
+
+
+def _teams_of(user: User) -> list[str]:
+    return [f"{TEAM}{slug}" for slug in user.memberships.values_list("team__slug", flat=True).distinct()]
 
 
 def _mine(assigned_to: str) -> tuple[str, ...]:
+    if assigned_to.startswith(TEAM):
+        return ("it is assigned to a team of yours",)
     return ("it is assigned to you",) if assigned_to else ()
 
 

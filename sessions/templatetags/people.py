@@ -21,3 +21,9 @@ def software(actor: str) -> str:
     if actor.startswith("trigger:"):
         return "Trigger"
     return {"system": "System", "customer": "Customer", "anonymous": "Nobody"}.get(actor, "Somebody")
+
+
+@register.filter
+def team_named(actor: str) -> str:
+    """The slug of a team to which work is assigned; empty for people."""
+    return actor.removeprefix("team:") if actor.startswith("team:") else ""

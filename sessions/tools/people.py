@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentstate.engine.decide.supervision import ASK_FOR_PERSON
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.tools.registry import Arguments, ToolContext, tool
 
 

@@ -17,7 +17,8 @@ from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import access, commands, forms, money, queries, retyping, transcript, words
+from sessions import access, commands, forms, money, queries, retyping, showing, transcript, words
+from sessions.queries.changes import shown_basis
 from sessions.tools import registry as tools
 from sessions.views.frame import as_id, console
 
@@ -47,6 +48,8 @@ class Card:
     code: str = ""
     code_error: str = ""
     me: str = ""
+    whom: list[tuple[str, str]] = field(default_factory=list)  # to whom it may be given
+    view: str = ""  # what all this shows, signed: it comes back with the decision and is recorded with it
 
     @property
     def waits(self) -> bool:
@@ -66,12 +69,12 @@ class Card:
     @property
     def next_reviewers(self) -> str:
         """Whom it goes to next, in words."""
-        return _groups(self.held.terms.chain[self.held.step].reviewers) if self.may_pass_on else ""
+        return words.groups_of_people(self.held.terms.chain[self.held.step].reviewers) if self.may_pass_on else ""
 
     @property
     def reviewers(self) -> str:
         """Whom it is for, in words; empty: whoever has the permission."""
-        return _groups(self.held.reviewers)
+        return words.groups_of_people(self.held.reviewers)
 
     @property
     def lost_to(self) -> str:
@@ -112,6 +115,11 @@ class Card:
         was, now = self.held.asked.arguments, self.held.arguments
         told = {each.name: each.named(now[each.name]) for each in self.fields if now[each.name] != was.get(each.name)}
         return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in told.items())
+
+    @property
+    def decided(self) -> bool:
+        """Whether anybody has decided on it, alone or as one of several."""
+        return bool(self.held.decision)
 
     @property
     def tool(self) -> tools.Tool | None:
@@ -169,7 +177,8 @@ def _queue(request: HttpRequest, view: str) -> dict[str, Any]:
         lines = queries.requests(request.user, state="expired")
     else:
         view, lines = "open", queries.requests(request.user)
-    names = display_names({line.decided_by or line.claimed_by for line in lines})
+    concerned = {actor for line in lines for actor in (line.decided_by, line.claimed_by, line.assigned_to)}
+    names = display_names(concerned)
     groups: dict[str, list[queries.RequestLine]] = {}
     for line in lines:
         groups.setdefault(_group(line, view), []).append(line)
@@ -186,35 +195,41 @@ def _group(line: queries.RequestLine, view: str) -> str:
 
 
 def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None = None) -> Card:
-    line, held, _ = queries.request_of(request.user, request_id)
+    line, held, state = queries.request_of(request.user, request_id)
     asked = held.asked
     schema = found.arguments if (found := tools.find(asked.tool)) else {}
-    evidence = [(item.path, item.value) for item in asked.basis]
+    evidence, masked = shown_basis(request.user, line.session, line.team, state, asked.basis)
     accounts = [value for _, value in evidence]
     typed = typed if line.state == "pending" and line.may_decide else None
     retype = retyping.retyped(held.terms.retype, held.arguments, typed or {}) if line.may_decide else []
     start = max(0, held.seq - BEFORE)
     around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
-    story = _story(around, line, held)
-    others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from}
+    story, said = _story(around, line, held), _said(around, held.seq)
+    seen = showing.view(
+        held,
+        line.digest,
+        surface="page",
+        said=[item.seq for item in said],
+        told=[entry["seq"] for entry in story],
+        masked=masked,
+    )
+    me = getattr(request.user, "actor", "")
+    others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from, line.assigned_to}
     names = display_names({entry["actor"] for entry in story} | others)
     return Card(
         line=line,
         held=held,
         fields=forms.fields(schema, asked.arguments, held.arguments, accounts, typed),
-        said=_said(around, held.seq),
+        said=said,
         story=story,
         names=names,
         key=str(new_id()),
         evidence=evidence,
         retype=retype,
-        me=getattr(request.user, "actor", ""),
+        me=me,
+        whom=queries.assignable(request.user, line.id) if line.state == "pending" else [],
+        view=showing.signed(me, line.id, seen) if line.may_decide else "",
     )
-
-
-def _groups(groups: tuple[tuple[str, ...], ...]) -> str:
-    """`supervisor or Sue, and team retail` of groups of names."""
-    return ", and ".join(" or ".join(name.replace(":", " ").removeprefix("role ") for name in one) for one in groups)
 
 
 def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
@@ -268,9 +283,9 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
     if chosen not in OFFERED:
         raise Invalid("choose Approve, Reject or Ask again", field="decision")
-    if card.open and not request.POST.get("seen"):
+    if card.open and not (request.POST.get("seen") and request.POST.get("view")):
         raise Outdated("the page did not say what it showed: look at it again")
-    sent: dict[str, Any] = {name: request.POST.get(name, "") for name in ("key", "seen")}
+    sent: dict[str, Any] = {name: request.POST.get(name, "") for name in ("key", "seen", "view")}
     if chosen == "respond":
         commands.decide(request.user, card.line.id, "respond", response=f"{ASK_AGAIN} {note}".strip(), **sent)
         return True
@@ -339,7 +354,9 @@ def _onward(request: HttpRequest, card: Card) -> HttpResponse:
 @console
 @require_POST
 def decision_act(request: HttpRequest, request_id: UUID, act: str) -> HttpResponse:
-    """Claim, take, keep or release a request, or undo one that is held. A script asks for JSON; a form goes back."""
+    """Claim, take, keep, release or assign a request, or undo one that is held. A script asks for JSON, a form goes
+    back.
+    """
     scripted = request.headers.get("Accept", "") == "application/json"
     try:
         _act(request, request_id, act)
@@ -369,7 +386,11 @@ def _act(request: HttpRequest, request_id: UUID, act: str) -> None:
         commands.keep(request.user, request_id)
     elif act == "release":
         commands.release(request.user, request_id, key=key)
+    elif act == "assign":
+        session, to = queries.request_line(request.user, request_id).session, request.POST.get("to", "")
+        holder = request.POST.get("holder", "")
+        commands.assign(request.user, session, to, request=request_id, holder=holder, key=key and f"{key}-assign")
     elif act == "undo":
         commands.undo(request.user, request_id, reason=request.POST.get("reason", "")[:MAX_NOTE], key=key)
     else:
-        raise Invalid("choose Claim, Take, Release or Undo", field="act")
+        raise Invalid("choose Claim, Take, Release, Assign or Undo", field="act")

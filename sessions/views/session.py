@@ -22,7 +22,7 @@ from sessions.queries import supervision as handing_back
 from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
-from sessions.views.supervision import colleagues
+from sessions.views.supervision import colleagues, to_assign
 
 TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit page
     "session.opened",
@@ -208,11 +208,20 @@ def _people(request: HttpRequest, line: queries.SessionLine, state: SessionState
         "mine": mine,
         "taken": bool(state.taken_by),
         "wanted": line.waits_for_person and not state.taken_by,
+        "may_barge_in": can(user, Permission.BARGE_IN, line.team) and not state.taken_by,
         "may_whisper": can(user, Permission.WHISPER, line.team),
         "summary": handing_back.proposed_summary(user, line.id) if mine else "",
         "problems": handing_back.not_consistent(user, line.id) if mine else [],
         "colleagues": [each for each in others if each != user],
+        "whom": _to_assign(user, line, state),
     }
+
+
+def _to_assign(user: Any, line: queries.SessionLine, state: SessionState) -> list[tuple[str, str]]:
+    """To whom this person may give the session; nobody once it has ended."""
+    if not isinstance(user, User) or state.ended or not can(user, Permission.TAKE_OVER, line.team):
+        return []
+    return to_assign(user, line.team)
 
 
 def _timeline(entries: list[queries.EntryLine]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from sessions.commands import work
 from sessions.commands.supervision import colleague_named
 from sessions.queries import stops as stop_lines
 from sessions.queries import work as work_lines
+from sessions.queries.work import TEAM
 from sessions.tools import registry as tools
 from sessions.views.frame import console
 from sessions.words import plain
@@ -29,8 +30,8 @@ from sessions.words import plain
 @console
 @require_POST
 def session_supervise(request: HttpRequest, session_id: UUID, act: str) -> HttpResponse:
-    """A person takes the session over, speaks, whispers, hands it back, passes it on, or says that no person is needed;
-    then its page again.
+    """A person takes the session over, speaks, barges in, whispers, hands it back, passes it on, assigns it, or says
+    that no person is needed; then its page again.
     """
     sent, user = request.POST, request.user
     key = f"{sent['key']}-{act}" if sent.get("key") else ""
@@ -39,6 +40,8 @@ def session_supervise(request: HttpRequest, session_id: UUID, act: str) -> HttpR
             commands.take_over(user, session_id, sent.get("reason", ""), holder=sent.get("holder", ""), key=key)
         case "speak":
             commands.speak(user, session_id, sent.get("text", ""), key=key)
+        case "barge-in":
+            commands.barge_in(user, session_id, sent.get("text", ""), key=key)
         case "whisper":
             commands.whisper(user, session_id, sent.get("text", ""), now=sent.get("now") == "yes", key=key)
         case "hand-back":
@@ -48,8 +51,12 @@ def session_supervise(request: HttpRequest, session_id: UUID, act: str) -> HttpR
             commands.pass_on(user, session_id, sent.get("to", ""), sent.get("reason", ""), key=key)
         case "no-person":
             commands.no_person_needed(user, session_id, sent.get("reason", ""), key=key)
+        case "assign":
+            commands.assign(user, session_id, sent.get("to", ""), holder=sent.get("holder", ""), key=key)
         case _:
-            raise Invalid(f"got {act[:50]!r}, want take-over, speak, whisper, hand-back, pass-on or no-person")
+            raise Invalid(
+                f"got {act[:50]!r}, want take-over, speak, barge-in, whisper, hand-back, pass-on, assign or no-person"
+            )
     return redirect("session", session_id)
 
 
@@ -59,6 +66,14 @@ def colleagues(user: User, team: UUID | None = None) -> list[User]:
     role = roles_with(Permission.TAKE_OVER)
     found = User.objects.filter(is_active=True, memberships__team__in=teams, memberships__role__in=role)
     return list(found.distinct().order_by("display_name"))
+
+
+def to_assign(user: User, team: UUID) -> list[tuple[str, str]]:
+    """To whom a session of the team may be given, as it is sent and as people read it: colleagues, and their teams."""
+    found = colleagues(user, team)
+    teams = Team.objects.filter(memberships__user__in=found).distinct().order_by("name")
+    people = [(each.username, each.display_name) for each in found]
+    return people + [(f"{TEAM}{each.slug}", f"Team {each.name}") for each in teams]
 
 
 @console

@@ -19,6 +19,7 @@ from sessions.words import (
     triggers,
     versions,
 )
+from sessions.words.approvals import groups_of_people
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
 from sessions.words.standing import DOING, OUTCOMES, STANDS, Doing, doing, happening, speaker, spoken_by, stands
@@ -39,6 +40,7 @@ __all__ = [
     "entry",
     "facts",
     "groups",
+    "groups_of_people",
     "happening",
     "plain",
     "result",

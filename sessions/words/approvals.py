@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.standing import OUTCOMES
 from sessions.words.values import plain, value
+
+
+def groups_of_people(groups: Iterable[Iterable[str]]) -> str:
+    """`supervisor or user maya, and team retail` of groups of reviewers as rules name them."""
+    told = (" or ".join(name.replace(":", " ").removeprefix("role ") for name in one) for one in groups)
+    return ", and ".join(told)
 
 
 def _requested(data: Data, tool: str) -> Sentence:

@@ -6,7 +6,11 @@ from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.values import clipped
 
 _ASKED = {"phrase": "in their own words", "tool": "the agent says so", "api": "asked from outside"}
-_DROPPED = {"taken_over": "a person had taken over", "stopped": "the agent was stopped"}
+_DROPPED = {
+    "taken_over": "a person had taken over",
+    "stopped": "the agent was stopped",
+    "spoken_over": "a colleague spoke",
+}
 
 
 def _taken(data: Data, tool: str) -> Sentence:
@@ -34,7 +38,8 @@ def _wanted(data: Data, tool: str) -> Sentence:
 
 def _assigned(data: Data, tool: str) -> Sentence:
     what = "A request" if data["request"] else "The session"
-    told = f"{what} was given to a colleague" if data["to"] else f"{what} went back to the queue"
+    whom = f"team {data['to'].removeprefix('team:')}" if data["to"].startswith("team:") else "a colleague"
+    told = f"{what} was given to {whom}" if data["to"] else f"{what} went back to the queue"
     return Sentence(told, ", ".join(data.get("why", ())), "p")
 
 

@@ -20,8 +20,10 @@ const plain = {
   e: () => document.querySelector("#fields .in")?.focus(),
   "/": () => document.querySelector(".find input")?.focus(),
   w: () => take("mode-whisper", "whisper-text"),
+  b: () => take("mode-barge", "barge-text"),
   t: () => take("mode-take", "say-text", "take-reason"),
-  h: () => handBack(),
+  h: () => unfold("hand-back", "summary"),
+  g: () => unfold("assign", "assign-to"),
   n: () => $("next-work")?.focus(),
   ".": () => $("pause")?.click(),
   "?": () => open(),
@@ -36,11 +38,11 @@ function take(mode, ...fields) {
   fields.map($).find((field) => field)?.focus();
 }
 
-function handBack() {
-  const part = $("hand-back");
-  if (!part) return;
-  part.open = true;
-  $("summary").focus();
+// Opens a part of the page, and goes to where one types or chooses.
+function unfold(part, field) {
+  if (!$(part)) return;
+  $(part).open = true;
+  $(field).focus();
 }
 
 function open() {

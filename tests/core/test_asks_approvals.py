@@ -12,13 +12,24 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import policy as pol
 from agentstate.engine.advance import Nothing, RunCall, next_action, next_actions
-from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed, Outdated, SessionOver, UnknownRequest
+from agentstate.engine.decide import (
+    AlreadyDecided,
+    DecisionNotAllowed,
+    Outdated,
+    SessionOver,
+    SessionPaused,
+    UnknownRequest,
+)
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
+from sessions.agents import bank as _bank  # noqa: F401  (its agent is registered)
+from sessions.agents import context, registry
 from tests.core import worlds
+from tests.core.laws import told_well
 from tests.core.test_approval_explorer import ALLOW, NAMES, decides, rule, start
 from tests.core.test_versions import rollback
 from tests.core.worlds import AUTHORIZE, START, World, decision, edit, transfer, waiting
@@ -319,3 +330,31 @@ def test_with_twenty_busy_branches_no_permit_is_voided_by_what_does_not_concern_
         world = world.after(core.Return(move.id, 1, {"receipt": move.id}))
     assert len(intents(world)) == 20
     assert len(world.events(ev.ApprovalRequested)) == 20
+
+
+@pytest.mark.parametrize("crash", ["before it ran", "while it ran", "for good"])
+def test_a_crash_in_a_tool_leaves_no_call_without_a_result_in_what_the_model_is_shown(crash):
+    world = worlds.opened().asked(AUTHORIZE, worlds.proposed("post_letter", "state.letter", to="Ada"), transfer(40_000))
+    world = world.with_rules(pol.Rule("free", ("*",), "true", 0, "allow", "Free."))
+    if crash != "before it ran":
+        world = world.after(core.Begin(world.call("authorize").id))
+    if crash == "for good":
+        world = world.after(core.Begin(world.call("authorize").id))  # another worker finds the open intent
+        world = world.after(core.Fail(world.call("authorize").id, 2, "lost", False, 0.0, "lost"))
+    world = world.after(core.Say("customer", "Hello? Are you still there?", "customer"))
+    shown = context.build(registry.find("bank"), "model", stored(world).state).messages
+    told_well(shown)
+    assert shown[-1].role == "customer" or any(message.role == "customer" for message in shown[-3:])
+    assert world.asked(text="I am here.").events(ev.MessageAdded)[-1].text == "I am here."
+
+
+def test_a_pause_stops_what_flows_lasts_as_long_as_people_want_and_ends_by_a_person_alone():
+    world = worlds.authorized().asked(AUTHORIZE, transfer(100_000))
+    paused = world.after(core.Pause("the customer is at the counter", "user:sue"))
+    with pytest.raises(SessionPaused):
+        paused.after(core.Begin(paused.call("authorize").id))
+    later = replace(paused, seconds=200 * 86_400)
+    assert next_action(later.state, stamp(later.given.at)) == Nothing("resume")
+    going = later.after(core.Resume("user:sue"))
+    assert isinstance(next_action(going.state, stamp(going.given.at)), RunCall)
+    assert pending(going.state)[0].asked.request == pending(world.state)[0].asked.request

@@ -17,6 +17,7 @@ from agentstate.engine.decide.refusals import (
     NoPersonWanted,
     NotConsistent,
     NotTakenOver,
+    Outdated,
     SessionOver,
     TakenByAnother,
     TakenOver,
@@ -253,6 +254,32 @@ def _returned(tool: str) -> list[ev.AnyEvent]:
     return [event for event, _ in ran.history[len(world.history) :]]
 
 
+def test_a_person_says_one_thing_and_the_agent_keeps_the_session_and_knows():
+    asking = worlds.opened().after(ASK)
+    spoken = asking.after(core.BargeIn("This is Sue: the branch opens at nine.", SUE))
+    assert said(spoken)[-1] == ("staff", "This is Sue: the branch opens at nine.")
+    assert spoken.events(ev.ModelDropped)[-1].because == "spoken_over"  # what it was saying does not know of it
+    assert (spoken.state.taken_by, action(spoken)) == ("", AskModel(again=False))
+    with pytest.raises(Outdated):
+        spoken.after(ANSWER)
+    again = spoken.after(
+        core.Ask("step-2", "model", 0, 0, (), "digest"), core.Answer("step-2", "model", "At nine.", ())
+    )
+    assert said(again)[-1] == ("agent", "At nine.")
+    assert [item.role for item in again.state.items][-2:] == ["staff", "agent"]
+
+
+def test_nobody_barges_in_where_a_colleague_has_it_and_a_resting_agent_is_not_woken():
+    rested = worlds.opened().after(ASK, ANSWER)
+    assert isinstance(action(rested.after(core.BargeIn("Thank you for your patience.", SUE))), Nothing)
+    taken = worlds.opened().after(TAKE)
+    with pytest.raises(TakenByAnother):
+        taken.after(core.BargeIn("This is Bob.", BOB))
+    assert said(taken.after(core.BargeIn("It is mine anyway.", SUE)))[-1][0] == "staff"
+    with pytest.raises(SessionOver):
+        worlds.opened().after(core.End("hung up", "customer"), core.BargeIn("Hello?", SUE))
+
+
 def test_a_session_that_is_taken_over_survives_its_snapshot_and_its_entries():
     world = worlds.opened().after(ASK, TAKE, core.Assign("", BOB, SUE), ANSWER)
     assert from_snapshot(to_snapshot(world.state)) == world.state
@@ -272,6 +299,8 @@ MOVES: dict[str, Callable[[World], object]] = {
     "take": lambda world: TAKE,
     "steal": lambda world: core.TakeOver(BOB, holder=SUE),
     "speak": lambda world: core.Speak("It is Sue.", SUE),
+    "barge in": lambda world: core.BargeIn("This is Sue: it is 4,300.", SUE),
+    "bob barges in": lambda world: core.BargeIn("This is Bob.", BOB),
     "whisper": lambda world: core.Whisper("Be brief.", SUE, now=True),
     "pass on": lambda world: core.PassOn("", world.state.taken_by, "end of shift", SUE),
     "hand back": lambda world: core.HandBack("", world.state.taken_by or SUE),
@@ -305,7 +334,7 @@ def silent(world: World) -> None:
             case ev.ToolIntended(digest="", attempt=1):  # a lost result may be settled by another attempt
                 assert not holder, "a step of the agent's own begins while somebody has it"
             case ev.MessageAdded(role="staff", by=by):
-                assert holder == by, "who does not have it speaks"
+                assert holder in ("", by), "who does not have it speaks while somebody has"
 
 
 def explored(world: World, depth: int) -> Iterator[World]:

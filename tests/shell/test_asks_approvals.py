@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
+from django.db.models.functions import Now
 
+from agentstate.engine import decide as core
+from agentstate.errors import Refused
 from sessions import commands, queries, states
-from sessions.models import AgentSession
+from sessions.commit import run_commands
+from sessions.commit import step as commit_step
+from sessions.models import AgentSession, Slot
+from sessions.runtime import leases
 from tests import cast
 from tests.shell.api_world import Api, problem
-from tests.shell.bank_world import events, kinds, work
+from tests.shell.bank_world import events, kinds, opened, state, work
 from tests.shell.test_pages import paused
+from tests.shell.test_plans import FIRST, handed, step
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -69,3 +77,58 @@ def test_a_decision_gives_a_receipt_that_can_be_held_against_us(request_id):
     body = {"decision": "approve", "seen": line(request_id).digest}
     answer = Api(cast.alice()).post(f"/requests/{request_id}/decisions", body)
     assert {"size", "root", "leaf"} <= set(answer.json())
+
+
+def delegated() -> tuple[UUID, UUID]:
+    """A session whose task is another session's, and in that one somebody must be asked."""
+    named = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    calls = [step("act", "state.done", name="†input.name")]
+    commands.save_plan(cast.alice(), "careful", calls, inputs=named, output="†state.done.done")
+    call = step(
+        "wait", "state.answer || state.problem", name="†state.first.name", _delegate="careful", _scopes=["state.first"]
+    )
+    session = handed(FIRST, call)
+    return session, UUID(events(session, "call.delegated")[0]["session"])
+
+
+def asked_in(session: UUID) -> queries.RequestLine:
+    (found,) = [each for each in queries.requests(cast.alice(), mine=True) if each.session == session]
+    return found
+
+
+def test_what_a_delegate_asks_is_in_the_queue_and_its_parent_waits_and_then_goes_on():
+    session, child = delegated()
+    assert AgentSession.objects.get(pk=session).waiting_for == "delegate"
+    request = asked_in(child)
+    commands.decide(cast.alice(), request.id, "approve", seen=request.digest)
+    work()
+    assert state(session).pad["answer"]["output"] == "first"
+    assert [event["request"] for event in events(child, "tool.intended")] == [str(request.id)]
+
+
+def test_an_agent_that_is_used_as_a_tool_does_nothing_without_the_approval_that_it_needs():
+    session, child = delegated()
+    assert "tool.intended" not in kinds(child)
+    request = asked_in(child)
+    commands.decide(cast.alice(), request.id, "reject", reason="not like this", seen=request.digest)
+    work()
+    assert "tool.intended" not in kinds(child)
+    assert "answer" not in state(session).pad
+
+
+def test_after_a_crash_no_ghost_of_a_run_blocks_the_queue_or_holds_a_place(bank):
+    lost, other = opened(), opened("C-1002")
+    commands.say(cast.cleo(), lost, "What is my balance?")
+    lease = leases.claim()
+    assert lease is not None
+    assert lease.session == lost
+    AgentSession.objects.filter(pk=lost).update(lease_until=Now() - timedelta(seconds=1))  # its worker is gone
+    commands.say(cast.cleo(), other, "What is my balance?")
+    work()
+    rows = AgentSession.objects.filter(pk__in=[lost, other])
+    assert [(row.lease_until, row.holder, row.waiting_for) for row in rows] == [(None, None, "customer")] * 2
+    assert not Slot.objects.exists()
+    with pytest.raises(Refused):
+        run_commands(
+            lease, [commit_step(core.Ask("ghost", "scripted", 0, 0, (), "digest"))]
+        )  # the ghost itself commits nothing

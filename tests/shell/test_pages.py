@@ -30,7 +30,8 @@ ELSEWHERE = {
     "alert_act", "alert_rule_keep", "alert_rule_switch", "alert_rule", "levels_table",
     "triggers", "trigger", "trigger_keep", "trigger_switch",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
-    "session_supervise", "stop_lift", "next_work", "privacy_change", "erasure", "erasure_rule",
+    "session_supervise", "stop_lift", "next_work", "desk_skills", "desk_wanted",
+    "privacy_change", "erasure", "erasure_rule",
     "retention", "retention_change",
 }  # fmt: skip
 NONSENSE = [
@@ -72,6 +73,7 @@ def addresses(session, request) -> list[str]:
         reverse("decisions") + "?view=expired",
         reverse("decision_changes") + f"?r={request.id}",
         reverse("decision", args=two),
+        reverse("decision_seen", args=two),
         reverse("delegations"),
         reverse("alerts"),
         reverse("alerts") + "?view=closed",
@@ -106,6 +108,7 @@ def addresses(session, request) -> list[str]:
         reverse("privacy"),
         reverse("stops"),
         reverse("handover"),
+        reverse("desk"),
         reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
     ]
 

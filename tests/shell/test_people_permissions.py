@@ -20,7 +20,7 @@ from tests.cast import adam, alice, anna, cards, charlie, cleo, retail, vera
 
 TABLE = {  # the promise, spelt out here on its own: a change of ROLES must be made in both places
     Role.VIEWER: "see read",
-    Role.SUPERVISOR: "see read unmask whisper take_over stop decide decide_tier3 export disclose keep_profile"
+    Role.SUPERVISOR: "see read unmask whisper barge_in take_over stop decide decide_tier3 export disclose keep_profile"
     " change_state seal erase_request",
     Role.AUDITOR: "",
     Role.ADMIN: "see configure audit retention stop",

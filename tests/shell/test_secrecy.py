@@ -31,6 +31,7 @@ from sessions.runtime import execute
 from sessions.tools import registry as tools
 from tests import cast
 from tests.shell.bank_world import opened, say
+from tests.shell.test_pages_decisions import card, form_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -126,8 +127,8 @@ def a_conversation(browser) -> UUID:
     say(session, "Yes.")
     line = next(line for line in queries.requests(cast.alice()) if line.session == session)
     page = f"/decisions/{line.id}/"
-    assert browser.get(page).status_code == 200
-    done = browser.post(page, {"decision": "approve", "reason": REASON, "key": "k1", "seen": line.digest})
+    form = form_of(card(browser, line.id))
+    done = browser.post(page, {**form, "decision": "approve", "reason": REASON, "key": "k1"})
     assert done.status_code == 302
     tasks.advance_ready()
     memory.pin(cast.alice(), session, 1, why=PINNED)

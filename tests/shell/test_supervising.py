@@ -294,3 +294,37 @@ def test_the_pages_of_stops_and_of_handover_work_with_forms_alone(bank):
     assert "1 handed over" in told.content.decode()
     assert cast.browser(cast.vera()).get(reverse("handover")).status_code == 403
     assert queries.session_line(cast.alice(), session).taken_by == cast.bob().actor
+
+
+def test_a_person_barges_in_from_the_page_while_the_agent_is_answering_and_the_agent_goes_on(bank, monkeypatch):
+    session, worker = asking(monkeypatch)
+    before = len(events(session, "message.added"))
+    sent = {"text": "This is Alice: your card is on its way."}
+    page = cast.browser(cast.alice()).post(reverse("session_supervise", args=[session, "barge-in"]), sent, follow=True)
+    assert "your card is on its way" in page.content.decode()
+    worker.ends()
+    work()
+    said = [each["role"] for each in events(session, "message.added")[before:]]
+    assert (said[0], said.count("staff"), "agent" in said) == ("staff", 1, True)  # what it was saying was dropped
+    assert (state(session).taken_by, [each["because"] for each in events(session, "model.dropped")]) == (
+        "",
+        ["spoken_over"],
+    )
+    request = context.build(registry.find("bank"), "m", state(session))
+    assert [message.text for message in request.messages if message.role == "staff"] == [sent["text"]]
+    with pytest.raises(PermissionDenied):
+        commands.barge_in(cast.vera(), session, "x")
+    call_command("rebuild", "--check")
+
+
+def test_a_caller_who_is_upset_has_the_agent_ask_for_a_person_once_by_its_tool(bank):
+    session = opened()
+    work()
+    say(session, "This is ridiculous, I am calling for the third time.")
+    assert [line.id for line in lines.wanted_sessions(cast.alice())] == [session]
+    (wish,) = events(session, "session.human_requested")
+    assert (wish["source"], wish["why"][:21]) == ("tool", "the customer is upset")
+    say(session, "I am fed up, do something.")
+    called = [each for each in events(session, "tool.intended") if each["tool"] == "ask_for_person"]
+    assert len(called) == 1
+    assert "colleague has been asked for" in " ".join(said_by(session, "agent"))

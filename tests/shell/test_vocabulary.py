@@ -249,6 +249,7 @@ def supervise(people: People, session: str) -> None:
         people.ask("cleo", "ask_for_person", {"why": why}, session=session)
         people.ask("alice", "no_person_needed", {"why": "called back"}, session=session)
     people.ask("alice", "assign_work", {"to": "bob"}, session=session)
+    people.ask("alice", "barge_in", {"text": "A colleague is on the way."}, session=session)
     people.ask("alice", "take_over", {"reason": "she asks twice"}, session=session)
     people.ask("alice", "speak", {"text": "This is Alice."}, session=session)
     people.ask("alice", "pass_on", {"to": "bob", "reason": "end of shift"}, session=session)

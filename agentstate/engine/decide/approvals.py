@@ -93,9 +93,11 @@ def must_have_retyped(command: Decide, arguments: dict[str, Any], request: Reque
 
 def as_seen(command: Decide, state: SessionState, request: Request) -> str:
     """The digest of what the request shows now. An edit that waits for others changes it: who has not seen that
-    may not decide. Raises Outdated.
+    may not decide, and what is recorded as shown is of what is decided. Raises Outdated.
     """
     shown = digest_of(state, request)
+    if command.shown is not None and command.shown.data.get("digest") != shown:
+        raise Outdated("what was shown is not what is decided: look at it again")
     if command.seen != shown and (command.seen or request.approved_arguments is not None):
         raise Outdated("the request has been edited since: look at it again")
     return shown
@@ -161,6 +163,7 @@ def _decision(
         code=command.code,
         retyped=tuple(path for path in request.terms.retype if path in command.retyped) if approves else (),
         changed=tuple(change for change, _ in zip(changes, range(MAX_CHANGES), strict=False)),
+        shown=command.shown,
     )
 
 

@@ -24,6 +24,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.state import Call, SessionState, foresee
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from agentstate.errors import Invalid, Refused
 
 OWN = ("customer", "agent", "staff", "model", "call", "decision", "request", "run", "session")  # first words of HEARD
@@ -34,7 +35,8 @@ HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
     *(f"decision.{what}.*" for what in get_args(ev.DecisionKind)),
     *(f"request.{what}.*" for what in get_args(ev.Outcome) if what != "unopposed"),  # told as approved: it may go on
 )
-PLANNERS = frozenset({PLAN, GOALS, "batch"})  # by these nothing is done yet: no state forbids them
+# No state forbids these: planning does nothing yet, and a customer may ask for a person at any point.
+ALWAYS = frozenset({PLAN, GOALS, "batch", ASK_FOR_PERSON})
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
 
 
@@ -55,7 +57,7 @@ def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
     no step of the chart.
     """
     tools = state.chart.tools
-    if call.undoes >= 0 or tools is None or not state.chart.moves or call.tool in tools or call.tool in PLANNERS:
+    if call.undoes >= 0 or tools is None or not state.chart.moves or call.tool in tools or call.tool in ALWAYS:
         return None
     assert state.chart.inside is not None
     here = ", ".join(state.chart.inside.configuration)

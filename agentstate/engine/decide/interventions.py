@@ -71,6 +71,21 @@ def ways(state: SessionState, call: Call) -> tuple[str, ...]:
     return found
 
 
+def wants_a_person(state: SessionState, call: Call) -> bool:
+    """Whether nothing goes on with the call until somebody steps in. A failed one that its agent was told of and has
+    answered since is behind it: it may still be tried again, and asks nobody to.
+    """
+    if call.status is not CallStatus.FAILED:
+        return bool(call.stuck)
+    return bool(call.stuck) and not (state.owes or state.asking or state.ended) and not _moved_on(state, call)
+
+
+def _moved_on(state: SessionState, call: Call) -> bool:
+    """Whether the agent has answered since it was told; what has left the bounded conversation was long ago."""
+    told = next((at for at, item in enumerate(state.items) if item.call == call.id and item.role == "tool"), None)
+    return told is None or any(item.role == "agent" for item in state.items[told + 1 :])
+
+
 def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Raises NotFound, NotOpenToIntervention, PlanWentOn, Invalid."""
     if state.opened is None:

@@ -15,6 +15,7 @@ from agentstate.engine.decide.commands import (
     Answer,
     AskForPerson,
     Assign,
+    BargeIn,
     HandBack,
     NoAnswer,
     NoPersonNeeded,
@@ -39,10 +40,9 @@ from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.desk import QUEUE
-from agentstate.engine.wanted import phrase_heard
+from agentstate.engine.wanted import ASK_FOR_PERSON, phrase_heard
 from agentstate.errors import Invalid
 
-ASK_FOR_PERSON = "ask_for_person"  # the tool by which an agent says that its customer asks for a person
 MOST_REASONS = 8
 
 
@@ -78,6 +78,20 @@ def spoken(command: Speak, state: SessionState, given: Given) -> list[ev.AnyEven
     """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid."""
     _must_have_it(state, command.by)
     return [ev.MessageAdded("staff", worded(command.text), command.by)]
+
+
+def barged_in(command: BargeIn, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The agent keeps the session. An answer that its model is giving does not know what was said, so it is dropped,
+    and the model is asked again. Raises SessionOver, ForkMaySayNothing, TakenByAnother where somebody has it.
+    """
+    must_live(state)
+    if state.versions.is_draft:
+        raise ForkMaySayNothing()
+    if state.taken_by and state.taken_by != command.by:
+        raise TakenByAnother(by=state.taken_by, since=state.desk.taken_at)
+    under_way: list[ev.AnyEvent] = [ev.ModelDropped(state.asking, "spoken_over")] if state.asking else []
+    reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
+    return [*reopened, *under_way, ev.MessageAdded("staff", worded(command.text), command.by)]
 
 
 def whispered(command: Whisper, state: SessionState, given: Given) -> list[ev.AnyEvent]:

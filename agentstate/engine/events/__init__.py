@@ -25,6 +25,7 @@ from agentstate.engine.events.approvals import (
     RequestHeld,
     RequestReleased,
     RequestUndone,
+    View,
 )
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
 from agentstate.engine.events.calls import Answered, CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
@@ -366,6 +367,7 @@ __all__ = [
     "UserAdapted",
     "ValueProposed",
     "ValueProved",
+    "View",
     "VoteCast",
     "WorkAssigned",
     "Write",

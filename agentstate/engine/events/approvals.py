@@ -53,8 +53,20 @@ class Changed(msgspec.Struct, frozen=True):
     new: Any
 
 
+class View(msgspec.Struct, frozen=True):
+    """What stood before a person as they decided. `digest` is over `data`: what was asked, on which evidence, by which
+    rule and terms, as it was shown, masked values as their marks. What is long, and what was said, is cited by the
+    entry of this log that holds it.
+    """
+
+    digest: str
+    data: dict[str, Any]
+
+
 class DecisionMade(Event, frozen=True, tag="decision.made"):
-    """A person decided a request. `seen` is the digest of what was shown; `digest` of what may now execute."""
+    """A person decided a request. `seen` is the digest that the request had as they saw it; `digest` of what may now
+    execute. `shown`: what they saw; None: a program that did not say.
+    """
 
     request: str
     decision: DecisionKind
@@ -69,6 +81,7 @@ class DecisionMade(Event, frozen=True, tag="decision.made"):
     code: str = ""  # the reason, out of those that the terms name
     retyped: tuple[str, ...] = ()  # paths of the arguments that the person has typed themselves
     changed: tuple[Changed, ...] = ()  # what an edit changed
+    shown: View | None = None
     v: int = 1
 
 

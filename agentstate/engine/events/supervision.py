@@ -9,7 +9,7 @@ from typing import Literal
 from agentstate.engine.events.base import Event
 
 Asked = Literal["phrase", "tool", "api"]
-DroppedFor = Literal["taken_over", "stopped"]
+DroppedFor = Literal["taken_over", "stopped", "spoken_over"]
 
 
 class SessionTakenOver(Event, frozen=True, tag="session.taken_over"):

@@ -101,6 +101,11 @@ class Request(serializers.Serializer[Any]):
     quorum = serializers.IntegerField(help_text="people who must approve")
     approvals = serializers.IntegerField(help_text="people who have approved")
     may_decide = serializers.BooleanField(help_text="whether you may decide it now")
+    why_not = serializers.CharField(help_text="while it waits and you may not decide it: why not, in a sentence")
+    who_may = serializers.ListField(
+        child=serializers.CharField(), help_text="while it waits for others: by name, who may decide it"
+    )
+    assigned_to = serializers.CharField(help_text="who is to see to it: user:<id>, team:<slug>, or empty")
     tool = serializers.CharField()
     arguments = serializers.DictField(help_text="of the call, as they would run")
     preview = serializers.CharField(help_text="what would happen, in plain words")

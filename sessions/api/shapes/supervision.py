@@ -88,7 +88,11 @@ class NoPersonNeeded(Strict):
 class AssignWork(Strict):
     """Who is to see to what."""
 
-    to = ExactText(max_length=150, allow_blank=True, help_text="a colleague's name; empty: back to the queue")
+    to = ExactText(
+        max_length=150,
+        allow_blank=True,
+        help_text="a colleague's name, or a team as team:<slug>; empty: back to the queue",
+    )
     request = serializers.UUIDField(required=False, help_text="one of the session's; none: the session as a whole")
     why = ShortList(child=ExactText(max_length=MAX_REFERENCE), required=False, max_length=8)
     holder = ExactText(max_length=60, required=False, help_text=f"{_ACTOR} of who was to do it; none: nobody was")
@@ -196,3 +200,19 @@ class SkillRuleAnswer(serializers.Serializer[Any]):
 
 class SkillRules(serializers.Serializer[Any]):
     rules = SkillRuleAnswer(many=True)
+
+
+class DeskPerson(serializers.Serializer[Any]):
+    user = serializers.CharField(help_text="the name they sign in with")
+    name = serializers.CharField()
+    skills = serializers.ListField(child=serializers.CharField())
+    taken = serializers.IntegerField(help_text="sessions that they speak in")
+    sessions = serializers.IntegerField(help_text="sessions that they are to see to")
+    requests = serializers.IntegerField(help_text="requests that they are to see to")
+    claimed = serializers.IntegerField(help_text="requests that they are on")
+    oldest = serializers.DateTimeField(allow_null=True, help_text="since when the first of these requests waits")
+    decided = serializers.IntegerField(help_text="requests that they have decided since midnight UTC")
+
+
+class Desk(serializers.Serializer[Any]):
+    people = DeskPerson(many=True)

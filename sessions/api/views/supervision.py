@@ -17,6 +17,7 @@ from sessions.api.shapes.sessions import Receipt
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import stops as stopping
 from sessions.commands import work
+from sessions.queries import desk as desk_lines
 from sessions.queries import stops as stop_lines
 from sessions.queries import supervision as queries
 from sessions.states import UnknownSession
@@ -59,6 +60,22 @@ class Speech(APIView):
     def post(self, request: Request, session: str) -> Response:
         wanted = valid(forms.SpeakToCustomer, request)
         return receipt(commands.speak(request.user, identifier(session, UnknownSession), **wanted))
+
+
+class BargeIn(APIView):
+    """Say one thing to the customer while the agent goes on."""
+
+    @extend_schema(
+        operation_id="barge_in",
+        description="The agent keeps the session and knows what you said; an answer that it was giving is dropped, and"
+        " it is asked again.",
+        parameters=[SESSION],
+        request=forms.SpeakToCustomer,
+        responses=answers(201, Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.SpeakToCustomer, request)
+        return receipt(commands.barge_in(request.user, identifier(session, UnknownSession), **wanted))
 
 
 class Guidance(APIView):
@@ -251,3 +268,15 @@ class SkillRules(APIView):
     )
     def put(self, request: Request) -> Response:
         return Response({"rules": work.set_wanted_skills(request.user, **_plain(forms.SetSkillRules, request))})
+
+
+class Desk(APIView):
+    """Who sees to what."""
+
+    @extend_schema(
+        operation_id="list_desk",
+        description="By person, what they can do, what they have in hand and how much they have decided today.",
+        responses=answers(200, forms.Desk, *READING),
+    )
+    def get(self, request: Request) -> Response:
+        return Response({"people": [shown(forms.DeskPerson, each) for each in desk_lines.desk(request.user)]})

@@ -40,6 +40,7 @@ from agentstate.engine.decide.commands.session import Cancel, End, ExpireSession
 from agentstate.engine.decide.commands.supervision import (
     AskForPerson,
     Assign,
+    BargeIn,
     HandBack,
     NoPersonNeeded,
     PassOn,
@@ -63,6 +64,7 @@ __all__ = [
     "AskForPerson",
     "Assign",
     "Authority",
+    "BargeIn",
     "Begin",
     "Cancel",
     "CancelTimer",

@@ -25,7 +25,7 @@ class Decide(Command, frozen=True):
     delegated to them.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "shown"})
 
     request: str
     decision: ev.DecisionKind
@@ -39,6 +39,7 @@ class Decide(Command, frozen=True):
     retyped: dict[str, Any] = {}  # values that they typed themselves, by path: "arguments.amount.minor"
     names: frozenset[str] = frozenset()
     lent: tuple[Authority, ...] = ()
+    shown: ev.View | None = None  # what their page showed, with the digest that the request had there
 
 
 class Claim(Command, frozen=True):

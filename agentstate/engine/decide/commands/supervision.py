@@ -23,6 +23,13 @@ class Speak(Command, frozen=True):
     by: str
 
 
+class BargeIn(Command, frozen=True):
+    """A person says one thing to the customer while the agent has the session, which goes on and knows of it."""
+
+    text: str
+    by: str
+
+
 class Whisper(Command, frozen=True):
     """Guidance for the agent that the customer does not see. `now`: it is asked at once."""
 

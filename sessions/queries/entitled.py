@@ -1,0 +1,120 @@
+"""Who may decide a request, and why somebody may not: for the rows of a list, each team asked once.
+
+What is said here follows the columns of a request's row, as the list does. The decision itself is judged anew, inside
+the transaction that appends it.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BooleanField, F, Func, Q, TextField, Value
+
+from agentstate.engine.decide import Authority
+from agentstate.engine.decide.reviewing import needed
+from agentstate.engine.policy.terms import may_review
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, teams_with
+from sessions import authority, words
+from sessions.authority import Person
+from sessions.models import ApprovalRequest
+
+MOST_NAMED = 5  # people of whom a row says that they may decide it
+APPROVED_BEFORE = "You stand behind it already; another person must approve it."
+LEFT_OUT = "Four eyes: you asked for it, or have the session."
+
+
+class Entitled:
+    """What one person may decide: on their own authority, or on one that is lent to them; each team is asked once."""
+
+    def __init__(self, user: Person) -> None:
+        self._user = user
+        self._actor = getattr(user, "actor", "")
+        self._held: dict[UUID, tuple[Authority, ...]] = {}
+        self._deciders: dict[UUID, list[tuple[User, tuple[Authority, ...]]]] = {}
+
+    def theirs(self) -> Q:
+        """The requests that are for them to decide, in all teams that they read."""
+        mine = Q(pk=None)
+        for team in teams_with(self._user, Permission.READ):
+            for each in self._authority(team):
+                mine |= _opened_by(each, team, self._actor)
+        return mine
+
+    def why_not(self, row: ApprovalRequest) -> str:
+        """Why they may not decide a request that is open, in a sentence; empty where they may."""
+        held = [each for each in self._authority(row.team_id) if needed(row.tier) in each.may]
+        if not held:
+            return f"Tier {row.tier} needs the permission {needed(row.tier)}."
+        among = [each for each in held if may_review(_groups(row), each.names)]
+        if not among:
+            return f"It is for {words.groups_of_people(row.reviewers)}."
+        if all(_is_left_out(each, self._actor, row) for each in among):
+            return APPROVED_BEFORE if row.approvals else LEFT_OUT
+        return ""
+
+    def who_may(self, row: ApprovalRequest) -> list[str]:
+        """The names of those who may decide it now; behind MOST_NAMED, how many more."""
+        names = [
+            user.display_name
+            for user, held in self._in(row.team_id)
+            if any(_may(each, user.actor, row) for each in held)
+        ]
+        return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
+
+    def assignable(self, row: ApprovalRequest) -> list[tuple[str, str]]:
+        """To whom a request that waits may be given, as it is sent and as people read it: who may decide it, and the
+        teams that they are in.
+        """
+        found = [
+            (user, held) for user, held in self._in(row.team_id) if any(_may(one, user.actor, row) for one in held)
+        ]
+        teams = {name for _, held in found for name in held[0].names if name.startswith("team:")}
+        people = [(user.username, user.display_name) for user, _ in found]
+        return people + [(name, f"Team {name.removeprefix('team:')}") for name in sorted(teams)]
+
+    def _in(self, team: UUID) -> list[tuple[User, tuple[Authority, ...]]]:
+        if team not in self._deciders:
+            self._deciders[team] = authority.deciders(team)
+        return self._deciders[team]
+
+    def _authority(self, team: UUID) -> tuple[Authority, ...]:
+        if team not in self._held:
+            self._held[team] = (authority.own(self._user, team), *authority.lent(self._user, team))
+        return self._held[team]
+
+
+def _opened_by(each: Authority, team: UUID, actor: str) -> Q:
+    """What one authority opens: its team and tiers, where it is among the reviewers and not left out."""
+    if Permission.DECIDE not in each.may and Permission.DECIDE_TIER3 not in each.may:
+        return Q(pk=None)
+    tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
+    if Permission.DECIDE not in each.may:
+        tiers = Q(tier__gte=3)
+    actors = [name for name in (actor, each.of) if name]
+    return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
+        excluded__overlap=actors
+    )
+
+
+class _Reviews(Func):
+    """Whether somebody with these names is in each group of reviewers."""
+
+    template = "NOT EXISTS (SELECT 1 FROM jsonb_array_elements(%(expressions)s::text[]))"
+    arg_joiner = ") AS g(names) WHERE NOT jsonb_exists_any(g.names, "
+    output_field = BooleanField()
+
+
+def _may(each: Authority, actor: str, row: ApprovalRequest) -> bool:
+    """The same as `_opened_by`, of one row that is at hand."""
+    among = needed(row.tier) in each.may and may_review(_groups(row), each.names)
+    return among and not _is_left_out(each, actor, row)
+
+
+def _is_left_out(each: Authority, actor: str, row: ApprovalRequest) -> bool:
+    return bool(({actor, each.of} - {""}) & set(row.excluded))
+
+
+def _groups(row: ApprovalRequest) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(group) for group in row.reviewers)

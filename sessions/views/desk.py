@@ -1,0 +1,74 @@
+"""The desk: who can do what, has what in hand, and how far they have come; which work wants which skill."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.errors import Refused
+from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from sessions.agents import registry
+from sessions.commands import work
+from sessions.models import SkillWanted
+from sessions.queries import desk as lines
+from sessions.tools import registry as tools
+from sessions.views.frame import console
+
+SPARE = 2  # empty rows for new rules
+CHANNELS = ("phone", "chat")
+
+
+@console
+@require_safe
+def desk(request: HttpRequest) -> HttpResponse:
+    """Who sees to what, and the forms of those who set a team up."""
+    return _page(request)
+
+
+def _page(request: HttpRequest, refusal: Refused | None = None) -> HttpResponse:
+    context = {
+        "here": "desk",
+        "lines": lines.desk(request.user),
+        "wanted": lines.wanted(request.user),
+        "sets": lines.sets_skills_of(request.user),
+        "configures": set(teams_with(request.user, Permission.CONFIGURE)),
+        "may_hand_over": bool(teams_with(request.user, Permission.TAKE_OVER)),
+        "by": SkillWanted.By.choices,
+        "spare": range(SPARE),
+        "known": [*sorted(tools.names()), *registry.names(), *CHANNELS],
+        "refusal": refusal,
+    }
+    return render(request, "agent_sessions/desk.html", context, status=refusal.status if refusal else 200)
+
+
+@console
+@require_POST
+def desk_skills(request: HttpRequest) -> HttpResponse:
+    """What somebody can do, in place of what was known; then the page again."""
+    sent = request.POST
+    return _done(request, lambda: work.set_skills(request.user, sent.get("of", ""), sent.get("skills", "").split(",")))
+
+
+@console
+@require_POST
+def desk_wanted(request: HttpRequest) -> HttpResponse:
+    """Which skills a team's work wants, row by row; a row without a skill is left out. Then the page again."""
+    sent = request.POST
+    rows = zip(sent.getlist("by"), sent.getlist("value"), sent.getlist("skill"), strict=False)
+    rules = [{"by": by, "value": value.strip(), "skill": skill} for by, value, skill in rows if skill.strip()]
+    return _done(request, lambda: work.set_wanted_skills(request.user, sent.get("team", ""), rules))
+
+
+def _done(request: HttpRequest, act: Any) -> HttpResponse:
+    try:
+        act()
+    except PermissionDenied:
+        raise
+    except Refused as refusal:
+        return _page(request, refusal)
+    messages.success(request, "Kept. It counts for what is handed out from now on.")
+    return redirect("desk")
