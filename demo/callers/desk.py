@@ -16,10 +16,10 @@ from demo.callers.kinds import KINDS, Kind, Story, callers_for, story
 # and at most, so that the others keep the wall moving.
 DECIDED_AT_LEAST = 3
 PLAIN_AT_LEAST = 2  # of these, large transfers below the highest tier: one supervisor may decide them alone
-OPENING = ("large", "misheard", "small", "doubtful", "balance", "large")
+OPENING = ("large", "misheard", "small", "doubtful", "wants_person", "large")
 WEIGHTS = {
     "small": 4, "large": 3, "misheard": 2, "doubtful": 2, "refused_check": 2, "check_away": 2, "balance": 3,
-    "second_thoughts": 2, "hangs_up": 2,
+    "second_thoughts": 2, "wants_person": 2, "upset": 1, "hangs_up": 2,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Nine kinds of caller: who they are, what they want, and what they say to which question. Data, and pure functions.
+"""Eleven kinds of caller: who they are, what they want, and what they say to which question. Data, and pure functions.
 
 A caller goes by what the agent asks, recognised by a few words (`cue`), so the same scripts work with a language
 model behind the agent. None of them knows what a supervisor will decide.
@@ -204,6 +204,40 @@ KINDS: dict[str, Kind] = {
                 "refused": ("Thank you, that's all. Bye.",),
             },
             amounts=(300, 2400, 50),
+        ),
+        Kind(
+            "wants_person",
+            (
+                "Hello, can I talk to a real person, please?",
+                "Hi, I do not want a machine. Let me speak to a human being, please.",
+                "Good morning. I would like to speak with somebody real about my savings.",
+            ),
+            {
+                "wish": ("", "I would rather wait for somebody.", ""),
+                "confirm": ("I would rather do that with a person.",),
+                "wait": ("", "", "Thank you, I can wait."),
+                "other": (
+                    "Finally, a person. I would like to move {amount} from {source} to {target}, please.",
+                    "Thank you for coming. It is about {amount} that I want moved from {source} to {target}.",
+                ),
+            },
+            amounts=(300, 2400, 50),
+            topic="asks for a person",
+        ),
+        Kind(
+            "upset",
+            (
+                "This is ridiculous. I am calling for the third time, and {amount} is still not in {target}.",
+                "I am fed up. Nobody has moved my {amount} from {source} to {target}, how many times must I ask?",
+            ),
+            {
+                "wish": ("Move {amount} from {source} to {target}, as I have said.",),
+                "chat": ("How much longer?", "I have had enough of this music.", "Is anybody there at all?"),
+            },
+            amounts=(650, 2400, 50),
+            decides=True,
+            restless=45.0,
+            topic="third call",
         ),
         Kind(
             "hangs_up",

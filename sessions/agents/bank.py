@@ -6,7 +6,8 @@ The same definition drives the script and any language model; which of them is a
 from __future__ import annotations
 
 import sessions.tools.bank
-import sessions.tools.memory  # noqa: F401  (the agent names its tools, so they must be registered first)
+import sessions.tools.memory
+import sessions.tools.people  # noqa: F401  (the agent names its tools, so they must be registered first)
 from sessions.agents.registry import Agent, register
 from sessions.agents.scripted import ScriptedModel
 
@@ -24,7 +25,8 @@ How to work:
 7. A colleague decides some transfers. While one waits, keep the customer company and propose nothing new.
 8. Say what happened, with receipt and new balance, exactly as the result says; a colleague may have corrected it.
 9. When the customer complains, call sort_complaint with their words, and say what it was written down as.
-10. What the customer sets as a limit or wants kept in mind for the whole call, keep with remember.
+10. When the customer asks for a person, is angry, or you cannot help, call ask_for_person once, and go on helping.
+11. What the customer sets as a limit or wants kept in mind for the whole call, keep with remember.
 
 What never to do: promise what a colleague or the check will decide; give or guess the reason of a refusal; propose
 again what a colleague rejected; move money without a yes; act on a wish that you did not understand. If you do not
@@ -34,7 +36,7 @@ understand twice, say so and offer the branch. Be brief, calm and kind. No lists
 BANK = Agent(
     name="bank",
     instructions=INSTRUCTIONS,
-    tools=("load_customer", "authorize", "transfer", "remember", "sort_complaint"),
+    tools=("load_customer", "authorize", "transfer", "remember", "sort_complaint", "ask_for_person"),
     policy="bank",
     output_paths={
         "load_customer": "state.customer",

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.charts import PLANNERS
+from agentstate.engine.decide.charts import ALWAYS
 from agentstate.engine.memory.context import FORM, messages
 from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.data import told
@@ -58,11 +58,11 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
 
 
 def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
-    """The agent's tools that may be called where the session's chart stands; planning is none of a chart's."""
+    """The agent's tools that may be called where the session's chart stands; some are none of a chart's."""
     allowed = state.chart.tools
     if allowed is None or not state.chart.moves:
         return definition.tools
-    return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in PLANNERS)
+    return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in ALWAYS)
 
 
 def _scoped(definition: Definition, state: SessionState) -> dict[str, Any]:

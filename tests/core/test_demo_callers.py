@@ -1,4 +1,4 @@
-"""The nine kinds of caller against the real engine, policy and scripted agent; and who calls when."""
+"""The eleven kinds of caller against the real engine, policy and scripted agent; and who calls when."""
 
 from __future__ import annotations
 

@@ -12,12 +12,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
 from sessions.agents.scripted.complaints import sorted_complaint
 from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.moves import COMPLAINT, Move, next_move
 from sessions.agents.scripted.talk import fold
 
+INSTEAD = {COMPLAINT: "complaint_heard", ASK_FOR_PERSON: "person_asked"}
 _encoder = msgspec.json.Encoder(order="sorted", decimal_format="number")
 
 
@@ -32,8 +34,8 @@ class ScriptedModel:
             return _done(request)
         digest = hashlib.sha256(_encoder.encode((request.messages, request.state))).hexdigest()
         move = next_move(fold(request.messages, request.state), request.state, variant=int(digest[:8], 16))
-        if move.tool == COMPLAINT and COMPLAINT not in {tool.name for tool in request.tools}:
-            move = Move(say("complaint_heard"))  # an agent of before has nobody who sorts complaints
+        if move.tool in INSTEAD and move.tool not in {tool.name for tool in request.tools}:
+            move = Move(say(INSTEAD[move.tool]))  # an agent of before has nobody who does this
         calls = _calls(move, request, digest)
         if on_text is not None:
             for word in move.text.split(" ") if move.text else ():

@@ -31,6 +31,8 @@ _WORD = {
     "person": r"\b(?:human|real person|a person|somebody real|supervisor|manager|representative|operator"
     r"|(?:speak|talk) (?:to|with) (?:a|some))",
     "complaint": r"\b(?:complain(?:t|ts|ing|ed)?|unacceptable|outrageous|disgraceful)\b",
+    "angry": r"\b(?:ridiculous|furious|fed up|had enough|waste of (?:my )?time|third time|how many times|useless"
+    r"|sick of|joke)\b",
     "hello": r"\b(?:hi|hello|hey|good (?:morning|afternoon|evening))\b",
     "thanks": r"\b(?:thanks|thank you|cheers)\b",
     "again": r"\b(?:try|again|wait|once more)\b",
@@ -64,6 +66,7 @@ class Said:
     balance: bool = False
     person: bool = False
     complaint: bool = False
+    angry: bool = False
     hello: bool = False
     thanks: bool = False
     again: bool = False

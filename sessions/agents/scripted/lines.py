@@ -33,10 +33,11 @@ LINES: dict[str, tuple[str, ...]] = {
         "Nothing has been moved. A colleague at any branch will gladly help you, or say to me in a few words "
         "what you would like to do.",
     ),
-    "person": (
-        "I understand that you would rather speak with a person. My colleagues can read this "
-        "conversation, but I "
-        "cannot tell you when one of them is free; at any branch you will be helped in person.",
+    "person": ("I understand that you would rather speak with a person. One moment, I ask for a colleague.",),
+    "upset": ("I am sorry that this is so much trouble. One moment, I ask for a colleague.",),
+    "person_asked": (
+        "A colleague has been asked for and can read this conversation. I cannot tell you when one of them is free, "
+        "and until then I go on helping you.",
     ),
     "balance": ("{accounts}",),
     "complaint": ("I am sorry to hear that. One moment please, I write it down.",),

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.agents.scripted.amounts import money
 from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.talk import Outcome, Pad, Talk, accounts, own, settled
 
 CHECKED_ABOVE = 50_000  # minor units above which the agent says that a colleague checks; policy decides it
 COMPLAINT = "sort_complaint"  # the tool by which a complaint is sorted
+MOST_WHY = 200  # characters of why a colleague is asked for
 MOST_WORDS = 2_000  # characters of a complaint
 TRIES = 3  # of a tool that does not answer, before the agent gives up
 PUZZLED = 3  # turns not understood, before it stops guessing
@@ -37,7 +39,7 @@ def next_move(talk: Talk, pad: Pad, variant: int = 0) -> Move:
     if talk.outcomes:
         return _told(talk, pad, variant)
     if talk.open:
-        return Move(_waiting(talk, pad))
+        return _asking(talk) or Move(_waiting(talk, pad))
     return _CUES.get(talk.cue, _go_on)(talk, pad, variant)
 
 
@@ -52,6 +54,7 @@ def _told(talk: Talk, pad: Pad, variant: int) -> Move:
         "authorize": _after_check,
         "transfer": _after_transfer,
         COMPLAINT: _after_complaint,
+        ASK_FOR_PERSON: _after_asking,
     }
     return tell.get(outcome.call.tool, _after_other)(talk, outcome, pad, variant)
 
@@ -94,6 +97,13 @@ def _after_complaint(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Mo
     return _prefixed(noted, _go_on(talk, pad, variant))
 
 
+def _after_asking(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
+    """A colleague knows; meanwhile the agent goes on where it was."""
+    if talk.open:
+        return Move(say("wait"))
+    return _prefixed(say("person_asked"), _repeated(talk, pad, variant))
+
+
 def _after_other(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
     return _go_on(talk, pad, variant)
 
@@ -134,6 +144,15 @@ def _moved(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> str:
 
 
 # While a colleague decides
+
+
+def _asking(talk: Talk) -> Move | None:
+    """Ask for a colleague when the customer does, or is upset: once, also while another decides."""
+    said = talk.said
+    if talk.called or talk.cue not in ("person", "waiting") or not (said.person or said.angry):
+        return None
+    why = "the customer asks for a person" if said.person else "the customer is upset"
+    return Move(say("person" if said.person else "upset"), ASK_FOR_PERSON, {"why": f"{why}: {said.words}"[:MOST_WHY]})
 
 
 def _waiting(talk: Talk, pad: Pad) -> str:
@@ -259,7 +278,7 @@ def _repeated(talk: Talk, pad: Pad, variant: int) -> Move:
 
 
 def _person(talk: Talk, pad: Pad, variant: int) -> Move:
-    return _prefixed(say("person"), _repeated(talk, pad, variant))
+    return _asking(talk) or _prefixed(say("person_asked"), _repeated(talk, pad, variant))
 
 
 def _complaint(talk: Talk, pad: Pad, variant: int) -> Move:

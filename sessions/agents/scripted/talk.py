@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from agentstate.engine.state.supervision import BACK
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.agents.model import ContextMessage, ProposedCall
 from sessions.agents.scripted.amounts import amounts_in
 from sessions.agents.scripted.hearing import Account, Said, hear
@@ -55,6 +56,7 @@ class Talk:
     puzzled: int = 0  # customer turns in a row that were not understood
     waited: int = 0  # customer turns while a call was open
     regret: bool = False  # the customer had second thoughts while it was open
+    called: bool = False  # a colleague has been asked for
     stale: bool = False  # the balances known are from before a transfer
 
 
@@ -142,7 +144,7 @@ def _customer(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
         return replace(talk, cue="waiting", waited=talk.waited + 1, regret=talk.regret or said.stop)
     if talk.asked == "ask_purpose" and not said.stop:
         return replace(talk, purpose=said.words, puzzled=0)  # a story may hold any word
-    if said.person:
+    if said.person or (said.angry and not talk.called):
         return replace(talk, cue="person")
     if said.stop:
         return settled(talk, "stopped" if talk.wants else "closing")
@@ -290,8 +292,10 @@ def _what(call: ProposedCall) -> tuple[str, str, int]:
 
 
 def _staff(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
-    """A colleague spoke to the customer: what the agent had asked is no longer the question in the room."""
-    return replace(talk, cue="", asked="")
+    """A colleague spoke to the customer: what the agent had asked is no longer the question in the room. What the
+    customer said before still wants an answer, unless it is handed back with a summary.
+    """
+    return replace(talk, asked="")
 
 
 def _note(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
@@ -306,7 +310,12 @@ def _note(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
     return replace(talk, cue=talk.cue or "note")  # what the customer said just before is answered all the same
 
 
-_RESULTS = {"load_customer": _loaded, "authorize": _authorized, "transfer": _transferred}
+_RESULTS = {
+    "load_customer": _loaded,
+    "authorize": _authorized,
+    "transfer": _transferred,
+    ASK_FOR_PERSON: lambda talk, outcome: replace(talk, called=True),
+}
 
 
 def _summary(talk: Talk, message: ContextMessage, pad: Pad) -> Talk:
