@@ -40,6 +40,8 @@ class TermsReader(Reader):
         require(event.request not in self.outcome, "an ended request is passed on to nobody")
         require(event.step == step <= len(terms.chain), "a chain is gone step by step, to its end at most")
         require(event.reviewers == terms.chain[step - 1].reviewers, "a step names whom the rule names")
+        require(event.request not in self.held, "what is held is not passed on")
+        self.on.pop(event.request, None)
         self.step[event.request] = step
 
     def _decision_made(self, event: ev.DecisionMade) -> None:
@@ -51,14 +53,32 @@ class TermsReader(Reader):
         require(all(known & set(group) for group in groups), "who decides is among the reviewers")
         if event.decision in ("approve", "edit", "reject"):
             require(not terms.reasons or event.code in terms.reasons, "a reason is chosen where some are named")
+        self._whole(event)
         if event.decision in APPROVES:
             self._approved(event, terms)
+
+    def _whole(self, event: ev.DecisionMade) -> None:
+        asked, edits = self.asked[event.request], [one.arguments for one in self.decided[event.request][:-1]]
+        stood = next((each for each in reversed(edits) if each is not None), asked.arguments)
+        require(event.decision in asked.allowed, "only what is offered is decided")
+        why = event.decision not in ("reject", "edit", "escalate") or event.reason or event.code
+        require(bool(why), "who says no, changes it or passes it on says why")
+        require(event.decision != "respond" or bool(event.response), "an answer has words")
+        require(
+            (event.arguments is not None) == (event.decision == "edit"), "an edit carries arguments, and only an edit"
+        )
+        require(event.arguments != stood, "an edit changes something")
+        require(event.shown is None or event.shown.data["digest"] == event.seen, "what was shown is what is decided")
+        if event.decision in APPROVES:
+            require(event.request not in self.held, "what is approved and held is not approved again")
 
     def _approved(self, event: ev.DecisionMade, terms: Terms) -> None:
         require(set(event.retyped) == set(terms.retype), "what must be typed again was typed")
         before = [made for made in self.decided[event.request][:-1] if made.digest == event.digest]
         used = {who for made in before if made.decision in APPROVES for who in (made.by, made.under) if who}
         require(not used & {event.by, event.under}, "nobody stands behind it twice, nor does whom they stand for")
+        if event.arguments is not None:
+            require(event.arguments["amount"]["minor"] > 0, "an edit is what the tool takes")
         if terms.four_eyes:
             require(not self.owner or self.owner not in (event.by, event.under), "whose session it is does not approve")
         if event.decision == "edit":
@@ -71,6 +91,9 @@ class TermsReader(Reader):
 
     def _request_undone(self, event: ev.RequestUndone) -> None:
         require(event.request not in self.outcome, "what has ended is not undone")
+        by_policy = self._terms(event.request).gate == "hold" and event.request not in self.stopped | self.edited
+        require(event.request in self.held or by_policy, "only what is held is undone")
+        require("decide" in self.may.get(event.by, ()), "who objects may decide")
         self.held.discard(event.request)
         self.edited.discard(event.request)
         self.decided[event.request] = []
@@ -82,6 +105,9 @@ class TermsReader(Reader):
     def _request_ended(self, event: ev.RequestEnded) -> None:
         super()._request_ended(event)
         terms = self._terms(event.request)
+        require(event.outcome != "expired" or event.request not in self.held, "what is held has a time of its own")
+        if event.outcome in ("rejected", "responded", "expired"):
+            self.answered.add(ev.digest(self.asked[event.request].tool, self.asked[event.request].arguments))
         if event.outcome in ("approved", "edited"):
             require(self._enough(event.request), "nothing is approved by fewer than it needs")
             held = terms.gate != "approve" or not terms.hold or event.request in self.held
@@ -89,6 +115,14 @@ class TermsReader(Reader):
         if event.outcome == "unopposed":
             objected = event.request in self.stopped | self.edited
             require(terms.gate == "hold" and not objected, "only what policy holds, and nobody objected to, runs so")
+
+    answered: set[str] = field(default_factory=set)  # calls that nobody is asked about again
+
+    def _approval_requested(self, event: ev.ApprovalRequested) -> None:
+        super()._approval_requested(event)
+        require(
+            ev.digest(event.tool, event.arguments) not in self.answered, "nobody is asked twice about the same call"
+        )
 
     def _enough(self, request: str) -> bool:
         decisions = [made for made in self.decided.get(request, ()) if made.decision in APPROVES]
@@ -100,6 +134,13 @@ class TermsReader(Reader):
     def _request_claimed(self, event: ev.RequestClaimed) -> None:
         require(event.request not in self.outcome, "nobody is on what has ended")
         require(event.taken_from != event.by, "nobody takes from themselves")
+        require(event.by in self.may, "who is on it may decide it")
+        self.on[event.request] = event.by
+
+    on: dict[str, str] = field(default_factory=dict)  # who is on which request
+
+    def _request_released(self, event: ev.RequestReleased) -> None:
+        require(self.on.pop(event.request, "") == event.by, "only who is on it gives it back")
 
     def _rests_on_a_permit(self, event: ev.ToolIntended, again: bool) -> None:
         asked = self.asked[self.latest[event.call]]
