@@ -89,5 +89,22 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_teamruleversion": {"definition": "what staff set up, and no customer said", "by": ID},
     "agent_sessions_levelclock": {"agent": NAMED, "name": NAMED, "what": WORDS, "about": ID, "outcome": WORDS},
     "agent_sessions_beat": {"who": "a host's name and a process's number"},
+    "agent_sessions_noticerule": {"name": NAMED, "kinds": WORDS, "agent": NAMED, "changed_by": ID},
+    "agent_sessions_noticeruleversion": {"definition": "what staff wrote down, and no customer said", "by": ID},
+    "agent_sessions_noticeendpoint": {
+        "name": NAMED, "url": "where staff have webhooks sent", "secret": NAMED, "off_why": WORDS, "changed_by": ID,
+    },
+    "agent_sessions_notice": {
+        "kind": WORDS, "severity": WORDS, "thing": WORDS, "state": WORDS, "why": WORDS, "actor": ID,
+        "key": "a keyed digest of what a rule makes of an entry",
+    },
+    "agent_sessions_noticedelivery": {
+        "way": WORDS, "others": NAMED, "severity": WORDS, "state": WORDS, "why": WORDS, "bundle": ID,
+    },
+    "agent_sessions_noticeattempt": {
+        "why": WORDS, "answer": "what a server outside said to a message without words of customers",
+    },
+    "agent_sessions_noticewishes": {"email": STAFF, "off": WORDS, "quiet": "times of a day"},
+    "agent_sessions_teamquiet": {"quiet": "times of a day", "changed_by": ID},
     "agent_sessions_openview": {"reader": ID, "page": WORDS, "topic": "what a page watches: ids"},
 }  # fmt: skip

@@ -34,6 +34,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),
     "agent_sessions_triggerversion": ("SELECT", "INSERT"),
     "agent_sessions_teamruleversion": ("SELECT", "INSERT"),
+    "agent_sessions_noticeruleversion": ("SELECT", "INSERT"),
     "agent_sessions_accessline": ("SELECT", "INSERT"),
     "agent_sessions_recordedstate": ("SELECT", "INSERT", "DELETE"),
     "agent_sessions_stop": ("SELECT", "INSERT", "UPDATE"),

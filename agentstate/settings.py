@@ -138,11 +138,24 @@ CELERY_BEAT_SCHEDULE = {
     "fire_triggers": {"task": "sessions.tasks.fire_triggers", "schedule": 1.0, "options": {"expires": 3600}},
     "look_for_alerts": {"task": "sessions.tasks.look_for_alerts", "schedule": 1.0, "options": {"expires": 3600}},
     "forget_firings": {"task": "sessions.tasks.forget_firings", "schedule": 600.0, "options": {"expires": 3600}},
+    "notify": {"task": "sessions.tasks.notify", "schedule": 1.0, "options": {"expires": 3600}},
+    "forget_notices": {"task": "sessions.tasks.forget_notices", "schedule": 600.0, "options": {"expires": 3600}},
     "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below holds for workers too
+
+# --- mail -------------------------------------------------------------------------------------------------------
+EMAIL_HOST = env.str("EMAIL_HOST", default="")  # empty: a file each, in the state directory
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
+EMAIL_FILE_PATH = STATE_DIR / "mail"
+EMAIL_PORT = env.int("EMAIL_PORT", default=25)
+EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
+EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
+EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)  # STARTTLS
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="agentstate@localhost")
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
@@ -234,6 +247,9 @@ SPECTACULAR_SETTINGS = {
         "TimerKind": "sessions.api.shapes.triggers.TIMER_KIND",
         "TriggerSource": "sessions.api.shapes.triggers.TRIGGER_SOURCE",
         "FiringState": "sessions.api.shapes.triggers.FIRING_STATE",
+        "NoticeWay": "sessions.api.shapes.notifications.WAY",
+        "NoticeState": "sessions.api.shapes.notifications.NOTICE_STATE",
+        "DeliveryState": "sessions.api.shapes.notifications.DELIVERY_STATE",
         "ConflictStatus": "sessions.api.shapes.changes.CONFLICT_STATUS",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
@@ -325,6 +341,9 @@ HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)
 REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's head is signed and witnessed anew
 GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
 EXPORT_HOURS = env.float("EXPORT_HOURS", default=72.0)  # an export of many sessions is kept, sealed, for so long
+SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000/")  # where notices lead: this console as people reach it
+MAILS_PER_HOUR = env.int("MAILS_PER_HOUR", default=20)  # to one person of one team; what is more leaves as one
+NOTICE_DAYS = env.int("NOTICE_DAYS", default=90)  # notices and what became of them are kept for so long
 LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
 WORKERS = env.int("AGENTSTATE_WORKERS", default=2)  # worker processes that `up` starts
 DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=6.0)  # a worker that stops waits so long for what runs

@@ -25,6 +25,7 @@ from agentstate.people.permissions import Permission, narrow_grants, teams_with
 from audit.access import NotRecorded
 from sessions import access, live, writing
 from sessions.models import AgentSession
+from sessions.queries.notifications import bell
 
 BEAT = 5.0  # seconds
 MAX_FRAME = 20_000  # characters of one message of the client
@@ -48,6 +49,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self.views: set[UUID] = set()  # the live views of the access log that this socket holds
         self.beats = 0
         self.revoked = False
+        self.rung = ""  # what the bell showed when the page was last told
         user = self.scope.get("user")
         await self.accept()
         if not isinstance(user, User) or not user.is_active:
@@ -134,6 +136,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             while await self._still_entitled():
                 await self._tell(await self._moved())
                 await self._hold()
+                await self._ring()
                 await self._send(kind="beat")
                 await asyncio.sleep(BEAT)
         except Exception as error:  # no beat, no line: the page connects again and resumes
@@ -178,6 +181,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if self.views and self.beats % TOUCH == 0:
             access.touch(self.views)
 
+    async def _ring(self) -> None:
+        """Say that the page's bell shows something else, if it does."""
+        mark = (await database_sync_to_async(bell)(self.user, 0)).mark
+        if mark != self.rung:
+            self.rung = mark
+            await self._send(kind="notices", mark=mark)
+
     @database_sync_to_async
     def _close_views(self, why: str) -> None:
         """Each is closed by an entry; one that cannot be is left to the sweeper."""
@@ -204,6 +214,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         text = await database_sync_to_async(writing.opened)(message)
         if text is not None:
             await self._send(kind="writing", session=message["session"], step=message["step"], text=text)
+
+    async def notices_changed(self, message: dict[str, Any]) -> None:
+        """Somebody was told something, from `sessions.notifications`."""
+        await self._ring()
 
     async def people_revoked(self, message: dict[str, Any]) -> None:
         """This person's rights changed, from `agentstate.people.live`: whoever is still entitled connects again."""

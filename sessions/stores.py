@@ -28,6 +28,7 @@ from sessions.models import (
     SnapshotPart,
     Taught,
 )
+from sessions.notifications import forgetting
 
 
 class Store(NamedTuple):
@@ -157,6 +158,7 @@ STORES: tuple[Store, ...] = (
         lambda kid: _disclosures(kid).count(),
         lambda kid: _disclosures(kid).update(reason=b""),
     ),
+    Store("notices", "Notices about the customer's sessions", forgetting.of_subject, forgetting.sweep),
     Store("valkey", "Caches", _in_valkey, _sweep_valkey),
     Store("memory", "Memory of the process that erases", _in_memory, _sweep_memory),
 )

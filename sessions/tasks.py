@@ -16,6 +16,7 @@ from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
+from sessions.notifications import forgetting, intake, sending, telling
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, presence, sweeper
 from sessions.runtime.draining import drain
@@ -41,6 +42,7 @@ class _Pace:
 _sweeps = _Pace(0.5)
 _triggers = _Pace(0.5)
 _alerts = _Pace(0.5)
+_notices = _Pace(0.5)
 
 
 @shared_task(ignore_result=True)
@@ -69,10 +71,13 @@ def sweep() -> None:
 
 
 def followed(announced: Sequence[live.Announced]) -> None:
-    """What follows every commit, before it is forgotten that there was one: profiles learn, triggers and rules hear."""
+    """What follows every commit, before it is forgotten that there was one: profiles learn, triggers and rules hear,
+    people are told.
+    """
     learning.teach_all({each.session for each in announced})
     entries.take_in(announced)
     watching.take_in(announced)
+    intake.entries_in(announced)
 
 
 @shared_task(ignore_result=True)
@@ -97,6 +102,20 @@ def fire_triggers() -> None:
 def forget_firings() -> None:
     """Every ten minutes: keep the history of triggers short."""
     firing.forget_old()
+
+
+@shared_task(ignore_result=True)
+def notify() -> None:
+    """Every second: tell people what is due, and send what is to leave the house."""
+    if _notices.has_room():
+        telling.tell_due()
+        sending.send_due()
+
+
+@shared_task(ignore_result=True)
+def forget_notices() -> None:
+    """Every ten minutes: forget notices that are old."""
+    forgetting.forget_old()
 
 
 @shared_task(ignore_result=True)

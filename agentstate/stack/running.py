@@ -55,6 +55,7 @@ def _run(
 ) -> None:
     url = f"http://127.0.0.1:{port}/"
     env = {"AGENTSTATE_STATE_DIR": str(stack.state_dir), "AGENTSTATE_PORT": str(port)}
+    env["SITE_URL"] = os.environ.get("SITE_URL", url)
     try:
         first = stack.embedded and start_servers(stack, supervisor)
         bank = _bank_env(stack) if demo else {}
@@ -144,6 +145,7 @@ def _bank_env(stack: Endpoints) -> dict[str, str]:
 def _prepare_demo(stack: Endpoints, supervisor: Supervisor, bank: dict[str, str]) -> str:
     """Make the accounts and the bank, start its authorization service; what to say of the accounts."""
     accounts = _printed("demo_accounts")
+    _printed("notice_rules", "--take", "retail")
     env = {**bank, "BANK_DSN": stack.bank_dsn}
     _seed(stack, env)
     port = int(bank["BANK_AUTHORIZATION_URL"].rpartition(":")[2])
@@ -169,6 +171,8 @@ def _open_demo(stack: Endpoints, supervisor: Supervisor, url: str, accounts: str
     if os.environ.get("DEMO_CALLERS") != "0":
         supervisor.start(programs.callers(stack, env))
     say(f"demo accounts:\n{accounts.rstrip()}")
+    if not settings.EMAIL_HOST:
+        say(f"mail becomes files in {settings.EMAIL_FILE_PATH}")
     say(f"sign in once as supervisor: {_printed('sign_in_link', 'supervisor', base=url).strip()}")
     if os.environ.get("DEMO_CALLERS") != "0":
         _printed("demo_history")

@@ -23,6 +23,7 @@ from audit import ledger, staff
 from audit.server_clock import now as database_now
 from sessions import live
 from sessions.alerts.tables import Alert
+from sessions.notifications import intake
 
 MAX_OPEN = 200  # alerts of one team that are about no session
 NAME = re.compile(r"[a-z][a-z0-9_.-]{0,59}")
@@ -53,6 +54,7 @@ def raise_for_team(tenant: UUID, team: UUID, alert: TeamAlert) -> UUID:
         row, fresh = _row(tenant, team, alert)
         if fresh:
             staff.record(tenant, database_now(), "alert.raised", ledger.SYSTEM, "", _facts(team, row, alert))
+            intake.noted(team, "alert.raised", f"alert:{row}", "alert", row)
     if fresh:
         transaction.on_commit(lambda: live.publish(row, team, 0))  # pages that show the team's alerts look again
     return row
@@ -153,6 +155,7 @@ def escalate(alert: UUID) -> bool:
         row.escalates_at = row.raised_at + timedelta(seconds=left[0].after) if left else None
         row.save()
         _record(row, "alert.escalated", ledger.SYSTEM, step=row.step, to=", ".join(onward.to))
+        intake.noted(row.team_id, "alert.escalated", f"alert:{row.pk}:{row.step}", "alert", row.pk)
     return True
 
 

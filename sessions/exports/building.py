@@ -21,7 +21,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models.functions import Now
 
 from agentstate.errors import AgentStateError
 from audit import globallog, keys, ledger, sequencer
@@ -83,10 +82,7 @@ def build(export: UUID, fence: int, seconds: float = SLICE) -> int:
         log.info("export %s is somebody else's now, or was cancelled", export)
     except AgentStateError as error:
         log.warning("export %s failed: %s", export, error.code)
-        Export.objects.filter(pk=export, fence=fence, state=Export.State.BUILDING).update(
-            state=Export.State.FAILED, problem=error.code, ended_at=Now(), lease_until=None
-        )
-        keeping.discard(export)
+        keeping.fail(export, fence, error.code)
     return made
 
 

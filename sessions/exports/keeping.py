@@ -25,6 +25,7 @@ from django.db.models.functions import Now
 
 from audit import keys
 from sessions.models import AgentSession, Export, ExportBlock, ExportPart
+from sessions.notifications import intake
 
 BLOCK = 2**20  # bytes of a bundle in one row
 PURPOSE = "export"
@@ -144,12 +145,23 @@ def discard(export: UUID) -> None:
 
 def finish(export: UUID, fence: int) -> None:
     """Everything is built."""
-    Export.objects.filter(pk=export, fence=fence, state=Export.State.BUILDING).update(
-        state=Export.State.DONE,
-        ended_at=Now(),
-        expires_at=Now() + timedelta(hours=settings.EXPORT_HOURS),
-        lease_until=None,
-    )
+    expires = Now() + timedelta(hours=settings.EXPORT_HOURS)
+    _end(export, fence, "export.ready", state=Export.State.DONE, expires_at=expires)
+
+
+def fail(export: UUID, fence: int, problem: str) -> None:
+    """It cannot be built; what was is deleted."""
+    _end(export, fence, "export.failed", state=Export.State.FAILED, problem=problem)
+    discard(export)
+
+
+def _end(export: UUID, fence: int, kind: str, **fields: object) -> None:
+    """Ended, and the teams whose sessions it holds may be told, or neither."""
+    with transaction.atomic():
+        mine = Export.objects.filter(pk=export, fence=fence, state=Export.State.BUILDING)
+        if mine.update(ended_at=Now(), lease_until=None, **fields):
+            for team in ExportPart.objects.filter(export=export).values_list("team", flat=True).distinct():
+                intake.noted(team, kind, f"{kind}:{export}", "export", export)
 
 
 def expire() -> int:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
 from uuid import UUID
 
+import msgspec
+
+from agentstate.engine.state import SessionState
 from audit import ledger
 from sessions.live import Announced
 from sessions.models import AgentSession
@@ -22,7 +26,7 @@ def take_in(announced: Sequence[Announced]) -> int:
     asking = _asking({each.team for each in announced})
     if not asking:
         return 0
-    sessions = _sessions({each.session for each in announced if each.team in asking})
+    sessions = agents_of({each.session for each in announced if each.team in asking})
     taken = 0
     for trigger, kinds, agent in (row for rows in asking.values() for row in rows):
         theirs = [
@@ -47,12 +51,13 @@ def _asking(teams: set[UUID]) -> dict[UUID, list[tuple[Trigger, frozenset[str], 
     return found
 
 
-def _sessions(ids: set[UUID]) -> dict[UUID, str]:
+def agents_of(ids: set[UUID]) -> dict[UUID, str]:
     """The agents of these sessions. Forks are left out: what is drafted there has not happened."""
     return dict(AgentSession.objects.filter(pk__in=ids, fork_of__isnull=True).values_list("pk", "agent"))
 
 
-def _happened(announced: Iterable[Announced], kinds: frozenset[str]) -> Iterable[Happened]:
+def of_kinds(announced: Iterable[Announced], kinds: Container[str]) -> Iterator[tuple[Announced, int, str]]:
+    """The entries of these kinds in these commits: commit, seq and kind."""
     for each in announced:
         first = each.first if each.first >= 0 else each.seq - 1
         rows = ledger.run(
@@ -61,5 +66,37 @@ def _happened(announced: Iterable[Announced], kinds: frozenset[str]) -> Iterable
             {"log": each.session, "first": first, "end": each.seq},
         )
         for seq, envelope in rows:
-            if ledger.parse_envelope(bytes(envelope)).kind in kinds:
-                yield Happened(f"entry:{each.session}:{seq}", about=each.session, about_seq=seq)
+            kind = ledger.parse_envelope(bytes(envelope)).kind
+            if kind in kinds:
+                yield each, seq, kind
+
+
+def _happened(announced: Iterable[Announced], kinds: frozenset[str]) -> Iterator[Happened]:
+    for each, seq, _ in of_kinds(announced, kinds):
+        yield Happened(f"entry:{each.session}:{seq}", about=each.session, about_seq=seq)
+
+
+def values_of(session: UUID, seq: int, state: SessionState) -> dict[str, Any]:
+    """What expressions read of an entry: itself as `event`, the session's scratchpad, and its facts. Raises
+    audit.keys.Erased.
+    """
+    envelope, payload = next(ledger.open_rows(ledger.read_rows(session, seq, seq + 1)))
+    event = {
+        "kind": envelope.kind,
+        "seq": seq,
+        "at": envelope.at,
+        "actor": envelope.actor,
+        "data": msgspec.json.decode(payload),
+    }
+    opened = state.opened
+    assert opened is not None
+    facts = {
+        "id": str(session),
+        "agent": opened.agent,
+        "channel": opened.channel,
+        "customer": opened.customer,
+        "alias": opened.alias,
+        "topic": opened.topic,
+        "status": state.status.value,
+    }
+    return {"event": event, "state": state.pad, "session": facts}

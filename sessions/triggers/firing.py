@@ -25,7 +25,7 @@ from sessions.commit import Author, jitter, open_session, person_command
 from sessions.models import AgentSession
 from sessions.projections import Place
 from sessions.runtime import crash
-from sessions.triggers import intake, judging, keeping
+from sessions.triggers import entries, intake, judging, keeping
 from sessions.triggers.definition import Definition
 from sessions.triggers.judging import Act, Passed
 from sessions.triggers.tables import Trigger, TriggerFiring
@@ -148,25 +148,7 @@ def _values(firing: TriggerFiring, state: SessionState | None) -> dict[str, Any]
     if firing.about is None or state is None or state.opened is None:
         return {"event": intake.opened(firing)}
     assert firing.about_seq is not None
-    envelope, payload = next(ledger.open_rows(ledger.read_rows(firing.about, firing.about_seq, firing.about_seq + 1)))
-    event = {
-        "kind": envelope.kind,
-        "seq": firing.about_seq,
-        "at": envelope.at,
-        "actor": envelope.actor,
-        "data": msgspec.json.decode(payload),
-    }
-    opened = state.opened
-    session = {
-        "id": str(firing.about),
-        "agent": opened.agent,
-        "channel": opened.channel,
-        "customer": opened.customer,
-        "alias": opened.alias,
-        "topic": opened.topic,
-        "status": state.status.value,
-    }
-    return {"event": event, "state": state.pad, "session": session}
+    return entries.values_of(firing.about, firing.about_seq, state)
 
 
 def _braked(firing: TriggerFiring, trigger: Trigger, definition: Definition) -> Ended | None:

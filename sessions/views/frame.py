@@ -22,6 +22,7 @@ from audit.keys import Erased
 from sessions import queries
 from sessions import stops as stopping
 from sessions.queries import alerts as alerting
+from sessions.queries import notifications as notified
 from sessions.queries import privacy as subjects
 from sessions.queries import work
 
@@ -45,6 +46,11 @@ class Shell:
     def open_decisions(self) -> int:
         """The badge: what waits for this person, counted by the query that lists it."""
         return queries.decidable(self.person).count() if self.person else 0
+
+    @cached_property
+    def bell(self) -> notified.Bell:
+        """The notices that this person has not read."""
+        return notified.bell(self.person, 0) if self.person else notified.SILENT
 
     @cached_property
     def stops(self) -> tuple[stopping.StopLine, ...]:

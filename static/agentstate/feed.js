@@ -31,6 +31,7 @@ export class Feed {
     this.heard = performance.now();
     if (frame.kind === "changed") this.on.changed(frame.session, frame.seq);
     if (frame.kind === "writing") this.on.writing(frame);
+    if (frame.kind === "notices") this.on.notices?.(frame);
     if (frame.kind === "watching" || frame.kind === "refused") {
       this.waiting.delete(frame.topic);
       if (frame.kind === "watching") this.on.watching(frame.topic, frame.sessions);

@@ -1,4 +1,5 @@
 // Keeps a page current: gathers what moved, fetches the page's own fragments at most four times a second, and puts them in place.
+import * as ringing from "./bell.js";
 import { Feed } from "./feed.js";
 import { morph } from "./morph.js";
 import { age, freeze, tick } from "./ticking.js";
@@ -8,7 +9,7 @@ const EVERY = 250; // ms between two fetches
 const GRACE = 2000; // ms
 const body = document.body, here = body.dataset;
 const $ = (id) => document.getElementById(id);
-const title = document.title.replace(/^\(\d+\) /, "");
+const title = document.title.replace(/^\([^)]*\) /, "");
 
 export const page = {
   dirty: new Set(), // sessions of this page that moved and were not fetched yet
@@ -75,13 +76,19 @@ function put(fresh) {
 
 let counted = Number($("badge")?.dataset.count || 0), told = 0;
 function count(open) {
-  document.title = open ? `(${open}) ${title}` : title;
   if (open > counted && performance.now() - told > 10_000) {
     told = performance.now();
     $("polite").textContent = `${open - counted} new to decide, ${open} open`;
   }
   counted = open;
+  entitle();
 }
+
+function entitle() {
+  const news = ringing.bell.count, words = [counted || "", news ? `${news} new` : ""].filter(Boolean).join(", ");
+  document.title = words ? `(${words}) ${title}` : title;
+}
+ringing.bell.changed = entitle;
 
 function show() {
   if (feed.state === "new" && feed.age < GRACE) return; // just loaded: no alarm before there was time to connect
@@ -110,6 +117,7 @@ export function start() {
       pump();
     },
     writing: writing.hear,
+    notices: ringing.hear,
     watching(topic, sessions) { page.watching?.(topic, sessions); pump(); },
     state(state) {
       if (state === "lost") { $("urgent").textContent = "Connection lost. What you see may be old."; freeze(); }
