@@ -38,6 +38,8 @@ from sessions.runtime import advance, leases
 from sessions.stores import STORES
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
+from tests.shell.notice_world import rule as notice_rule
+from tests.shell.notice_world import tell
 from tests.shell.side_by_side_world import told
 from tests.shell.test_export import export
 from tests.shell.test_instance_subjects import ANN, ANNS, CALLS, MEMBERS
@@ -387,8 +389,10 @@ def test_the_proof_of_an_erasure_can_be_made_under_an_older_head_when_the_log_of
 
 def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     caplog.set_level(logging.DEBUG)
+    notice_rule(kinds=("message.added",), key="event.data.text")
     session = a_transfer_waits()
     say(session, "My dog is called Quokkaburra.")
+    tell()
     profile_commands.consent(cast.cleo(), kid_of(session), "personalisation", True)
     states.keep_snapshot(states.load(session))
     kept = recorded.sealed(session, kid_of(session), states.as_of(session, 3))
