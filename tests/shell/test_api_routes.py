@@ -336,7 +336,6 @@ NAMED = {
     "step": "1",
     "conflict": "1",
     "trigger": UNKNOWN,
-    "rule": UNKNOWN,
     "endpoint": UNKNOWN,
     "delivery": UNKNOWN,
     "timer": "1",
