@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from django.db.models import BooleanField, Case, Q, Value, When
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, Value, When
 from django.db.models.functions import Now
 
 from agentstate.errors import NotFound
@@ -52,6 +53,16 @@ def open_link(text: str) -> SignInLink | None:
     """The sign-in link with this text while it is unused, unexpired and its person active."""
     links = SignInLink.objects.select_related("user")
     return links.filter(digest=digest(text), used_at=None, expires__gt=Now(), user__is_active=True).first()
+
+
+def programs(tenant: Tenant) -> list[str]:
+    """The actors that are programs: accounts that come with an API token and have no other way in, by password or by a
+    link that somebody used.
+    """
+    links = SignInLink.objects.filter(user=OuterRef("pk"), used_at__isnull=False)
+    with_token = User.objects.filter(Exists(ApiToken.objects.filter(user=OuterRef("pk"))), tenant=tenant)
+    found = with_token.filter(~Exists(links), password__startswith=UNUSABLE_PASSWORD_PREFIX)
+    return [user.actor for user in found.only("pk")]
 
 
 def display_names(actors: Iterable[str]) -> dict[str, str]:

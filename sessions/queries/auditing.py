@@ -19,6 +19,7 @@ from django.db.models import Q, QuerySet
 from agentstate.errors import Invalid
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import Permission, PermissionDenied, narrow_grants, teams_with
+from agentstate.people.queries import programs
 from audit import access as log
 from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
@@ -32,6 +33,7 @@ from sessions.queries.session_lines import PAGE, Person
 MOST_SAMPLED = 200  # entries
 MOST_SESSIONS = 5_000  # sessions that a sample is drawn from
 MAX_SEED = 100  # characters
+READERS = ("people", "programs", "links")  # kinds of readers; `links` are those to whom something was disclosed
 READER = re.compile(r"user:[0-9a-f-]{36}")
 _CURSOR = re.compile(r"([0-9T:.+-]{19,40})/([0-9a-f-]{36})/([0-9]{1,18})")
 
@@ -130,10 +132,13 @@ def reads(
     session: UUID | None = None,
     day: date | None = None,
     kind: str = "",
+    by: str = "",
     after: str = "",
     limit: int = PAGE,
 ) -> list[ReadLine]:
-    """Entries of access logs, newest first, those behind the cursor `after`. Raises PermissionDenied, Invalid."""
+    """Entries of access logs, newest first, those behind the cursor `after`; `by` one of READERS, or whoever it was.
+    Raises PermissionDenied, Invalid.
+    """
     auditor = _must_audit(user)
     rows = AccessLine.objects.filter(_concerned(auditor), tenant=auditor.tenant_id)
     if reader:
@@ -145,10 +150,12 @@ def reads(
         rows = rows.filter(at__gte=begins, at__lt=begins + timedelta(days=1))
     if kind:
         rows = rows.filter(kind=_kind(kind))
+    if by:
+        rows = rows.filter(_by(auditor, by))
     found = list(_behind(rows, after).order_by("-at", "log", "seq")[:limit])
     facts = log.opened([(row.log, row.seq) for row in found])
     visible = _visible(auditor, {each for row in found for each in row.about})
-    asked = {"reader": reader, "session": str(session or ""), "day": str(day or ""), "kind": kind}
+    asked = {"reader": reader, "session": str(session or ""), "day": str(day or ""), "kind": kind, "by": by}
     access.note(auditor, "access log", _of_teams(auditor), **asked)
     return [_read_line(row, facts.get((row.log, row.seq)), visible) for row in found]
 
@@ -207,6 +214,16 @@ def _reader(text: str) -> str:
     if not READER.fullmatch(actor):
         raise Invalid(f"got {text[:50]!r}, want the id of a person", field="reader")
     return actor
+
+
+def _by(auditor: User, text: str) -> Q:
+    """Rows of readers of a kind: people sign in, programs come with a token and cannot."""
+    if text not in READERS:
+        raise Invalid(f"got {text[:40]!r}, want one of {', '.join(READERS)}", field="by")
+    if text == "links":
+        return Q(reader__startswith="link:")
+    of_programs = Q(reader__in=programs(auditor.tenant))
+    return of_programs if text == "programs" else Q(reader__startswith="user:") & ~of_programs
 
 
 def _kind(text: str) -> str:

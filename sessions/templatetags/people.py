@@ -20,6 +20,8 @@ def software(actor: str) -> str:
         return "Agent"
     if actor.startswith("trigger:"):
         return "Trigger"
+    if actor.startswith("link:"):
+        return "Whoever had the link"
     return {"system": "System", "customer": "Customer", "anonymous": "Nobody"}.get(actor, "Somebody")
 
 

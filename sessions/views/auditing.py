@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -49,21 +50,27 @@ WHAT = {
     Kind.CLOSED: "Closed a live view",
     Kind.REFUSED: "Was refused",
 }
+PEOPLE, ANYBODY = "people", "anybody"
+BY = {PEOPLE: "People", "programs": "Programs", "links": "By a link", ANYBODY: "All"}  # whose reading is shown
 PARTS = {"sequencer": "No head was written", "signer": "No head was signed"}
 
 
 @console
 @require_safe
 def access_log(request: HttpRequest) -> HttpResponse:
-    """Who read what, newest first; narrowed by reader, session, day and kind."""
+    """Who read what, newest first; narrowed by reader, session, day and kind. People's reading, unless asked for more:
+    programs read all the time.
+    """
     given = request.GET
-    asked = {name: given.get(name, "").strip() for name in ("reader", "session", "day", "kind")}
+    asked = {name: given.get(name, "").strip() for name in ("reader", "session", "day", "kind", "by")}
+    asked["by"] = asked["by"] or (ANYBODY if asked["reader"] else PEOPLE)
     lines = queries.reads(
         request.user,
         reader=asked["reader"],
         session=as_id(asked["session"], "session") if asked["session"] else None,
         day=_day(asked["day"]),
         kind=asked["kind"],
+        by="" if asked["by"] == ANYBODY else asked["by"],
         after=given.get("after", ""),
         limit=PAGE + 1,
     )
@@ -72,6 +79,9 @@ def access_log(request: HttpRequest) -> HttpResponse:
         "part": "access",
         "lines": [(line, WHAT[Kind(line.kind)], _spans(line)) for line in lines[:PAGE]],
         "asked": asked,
+        "narrowed": any(text for name, text in asked.items() if name != "by"),
+        "filters": urlencode({name: text for name, text in asked.items() if text}),
+        "bys": [(value, words, _access_url(asked, value)) for value, words in BY.items()],
         "kinds": [(kind.value, text) for kind, text in WHAT.items()],
         "readers": queries.readers(request.user),
         "names": display_names({line.reader for line in lines}),
@@ -79,6 +89,11 @@ def access_log(request: HttpRequest) -> HttpResponse:
         "newest": not given.get("after"),
     }
     return render(request, "audit/access.html", context)
+
+
+def _access_url(asked: dict[str, str], by: str) -> str:
+    """The same list, of another kind of readers."""
+    return "?" + urlencode({name: text for name, text in {**asked, "by": by}.items() if text})
 
 
 def _spans(line: queries.ReadLine) -> list[tuple[UUID, str]]:

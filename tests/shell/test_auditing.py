@@ -41,6 +41,11 @@ def get(name: str, user=None, **query: str):
     return cast.browser(user or cast.anna()).get(reverse(name), query)
 
 
+def rows_of(answer) -> str:
+    """The text of a page's table."""
+    return " ".join(body.text() for body in read(answer.content.decode()).all("tbody"))
+
+
 def test_an_auditor_sees_who_read_what_by_reader_session_day_and_kind():
     one, two, alice, bob = opened(), opened("C-1002"), cast.alice(), cast.bob()
     Api(alice).get(f"/sessions/{one}/entries")
@@ -52,6 +57,23 @@ def test_an_auditor_sees_who_read_what_by_reader_session_day_and_kind():
     assert len(auditing.reads(anna, kind="access.read", day=now().date())) == 2
     assert auditing.reads(anna, day=now().date() - timedelta(days=1)) == []
     assert {line.kind for line in auditing.reads(anna)} == {"access.read", "access.log_read"}
+
+
+def test_people_come_first_and_what_programs_read_on_request():
+    session, alice, robot = (
+        opened(),
+        cast.with_password(cast.alice()),
+        cast.person("robot", Role.SUPERVISOR, cast.retail()),
+    )
+    for each in (alice, robot, robot):
+        Api(each).get(f"/sessions/{session}/entries")
+    grant()
+    assert [line.reader for line in auditing.reads(cast.anna(), by="programs")] == [robot.actor] * 2
+    assert robot.actor not in {line.reader for line in auditing.reads(cast.anna(), by="people")}
+    first, asked = (rows_of(get("audit_access", **query)) for query in ({}, {"by": "programs"}))
+    assert ("Alice" in first, "Robot" in first) == (True, False)
+    assert ("Alice" in asked, "Robot" in asked) == (False, True)
+    problem(Api(cast.anna()).get("/audit/access", by="birds"), 400, "invalid")
 
 
 def test_reads_are_paged_without_loss_or_repetition():
@@ -158,7 +180,7 @@ def test_a_page_of_reads_names_reader_session_and_range():
     session, alice = opened(), cast.alice()
     Api(alice).get(f"/sessions/{session}/entries")
     grant()
-    text = read(get("audit_access", kind="access.read").content).text()
+    text = read(get("audit_access", kind="access.read", by="anybody").content).text()
     assert "Alice" in text
     assert session.hex[-6:].upper() in text
     assert "entry 0" in text

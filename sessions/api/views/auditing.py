@@ -37,13 +37,14 @@ class AccessEntries(APIView):
             OpenApiParameter("session", {"type": "string", "format": "uuid"}),
             _DAY,
             OpenApiParameter("kind", str, enum=[kind.value for kind in Kind]),
+            OpenApiParameter("by", str, enum=list(queries.READERS), description="a kind of readers"),
             OpenApiParameter("after", str, description="`next` of the page before"),
             LIMIT,
         ],
         responses=answers(200, forms.AccessPage, *READING),
     )
     def get(self, request: Request) -> Response:
-        given = Parameters(request, "reader", "session", "day", "kind", "after", "limit")
+        given = Parameters(request, "reader", "session", "day", "kind", "by", "after", "limit")
         limit = given.whole("limit", lists.PAGE, 1, MOST)
         lines = queries.reads(
             request.user,
@@ -51,6 +52,7 @@ class AccessEntries(APIView):
             session=given.id("session"),
             day=_day(given),
             kind=given.one_of("kind", [kind.value for kind in Kind]),
+            by=given.one_of("by", list(queries.READERS)),
             after=given.text("after"),
             limit=limit,
         )
