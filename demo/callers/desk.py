@@ -19,7 +19,7 @@ PLAIN_AT_LEAST = 2  # of these, large transfers below the highest tier: one supe
 OPENING = ("large", "misheard", "small", "doubtful", "wants_person", "large")
 WEIGHTS = {
     "small": 4, "large": 3, "misheard": 2, "doubtful": 2, "refused_check": 2, "check_away": 2, "balance": 3,
-    "second_thoughts": 2, "wants_person": 2, "upset": 1, "hangs_up": 2,
+    "second_thoughts": 2, "wants_person": 2, "upset": 1, "hangs_up": 2, "written": 3,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Eleven kinds of caller: who they are, what they want, and what they say to which question. Data, and pure functions.
+"""Twelve kinds of caller: who they are, what they want, and what they say to which question. Data, and pure functions.
 
 A caller goes by what the agent asks, recognised by a few words (`cue`), so the same scripts work with a language
 model behind the agent. None of them knows what a supervisor will decide.
@@ -175,6 +175,15 @@ KINDS: dict[str, Kind] = {
             {"try_again": ("Sure, I can wait. Please try again.", "Yes, try again please, no hurry.")},
             amounts=(40, 490, 10),
             flags=("unsteady",),
+        ),
+        Kind(
+            "written",
+            (
+                "Hi, please move {amount} from {source} to {target}.",
+                "Hello, I am at work and cannot talk. {amount} from {source} to {target}, please.",
+            ),
+            {"soon": ("", "No hurry."), "wait": ("",)},
+            amounts=(50, 480, 10),
             channel="chat",
         ),
         Kind(

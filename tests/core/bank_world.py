@@ -25,6 +25,7 @@ from agentstate.engine.decide import (
     Expire,
     Fail,
     Fit,
+    HoldOver,
     Open,
     Rest,
     Return,
@@ -61,11 +62,17 @@ def edit_to(minor: int) -> Supervisor:
 
 
 def reject(world: World, request: Request) -> object:
-    return Decide(request.asked.request, "reject", "maya", MAY, reason="a scam")
+    return Decide(
+        request.asked.request, "reject", "maya", MAY, reason="a scam", code=next(iter(request.terms.reasons), "")
+    )
 
 
 def expire(world: World, request: Request) -> object:
     return Expire(request.asked.request)
+
+
+def unopposed(world: World, request: Request) -> object:
+    return HoldOver(request.asked.request)
 
 
 def nobody(world: World, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""The eleven kinds of caller against the real engine, policy and scripted agent; and who calls when."""
+"""The twelve kinds of caller against the real engine, policy and scripted agent; and who calls when."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from demo.callers.kinds import COMMON, HANG_UP, KINDS, callers_for, cue, reply, 
 from demo.callers.wording import in_hundreds, words
 from sessions.agents.scripted.amounts import amounts_in
 from sessions.agents.scripted.lines import LINES, say
-from tests.core.bank_world import Supervisor, World, approve, edit_to, expire, nobody, reject
+from tests.core.bank_world import Supervisor, World, approve, edit_to, expire, nobody, reject, unopposed
 
 SEEDS = range(12)
 
@@ -33,6 +33,13 @@ async def test_a_small_transfer_goes_through_without_a_person(seed: int) -> None
     world, minor, reason = await call("small", nobody, seed)
     assert [amount for _, _, amount in world.moved] == [minor]
     assert (world.outcomes(), reason) == ([], "the customer said goodbye")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_transfer_asked_for_in_writing_is_held_and_goes_through_unopposed(seed: int) -> None:
+    world, minor, reason = await call("written", unopposed, seed)
+    assert [amount for _, _, amount in world.moved] == [minor]
+    assert (world.outcomes(), reason) == (["unopposed"], "the customer said goodbye")
 
 
 @pytest.mark.parametrize("seed", SEEDS)

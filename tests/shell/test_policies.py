@@ -293,10 +293,11 @@ def test_which_policies_are_in_force_is_on_record_and_a_change_is_told_in_the_st
     call_command("check_policy", record=True, stdout=StringIO())
     assert recording.record(tenant, clock.now()) == []
     (first,) = recording.history(tenant)
-    assert first["bank"] == f"bank@1 {policies.digest_of('bank@1')}"
+    bank = policies.named("bank").reference
+    assert first["bank"] == f"{bank} {policies.digest_of(bank)}"
     monkeypatch.setattr(recording.policies, "digest_of", lambda reference: "0" * 64)
     (change,) = recording.record(tenant, clock.now())
-    assert change.startswith("bank: bank@1 ")
+    assert change.startswith(f"bank: {bank} ")
     told = written(staff.log_of(tenant, clock.now()))
     assert b"policy.changed" in told
     assert len(recording.history(tenant)) == 2

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from audit import ledger
-from sessions import queries
+from sessions import policies, queries
 from sessions.queries import replays
 from sessions.queries.replays import TooLongToReplay
 from sessions.states import UnknownSession
@@ -48,7 +48,8 @@ def test_a_stricter_policy_would_have_asked_two_people(bank):
 
 def test_under_todays_policy_nothing_differs(bank):
     line = queries.replayed(cast.alice(), moved())
-    assert (line.policy, line.differing, line.found.left_out, line.sentences) == ("bank@1", [], {}, [])
+    assert line.policy == policies.named("bank").reference
+    assert (line.differing, line.found.left_out, line.sentences) == ([], {}, [])
 
 
 def test_over_the_api_with_other_inputs(bank):
