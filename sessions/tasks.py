@@ -16,12 +16,12 @@ from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
-from sessions.levels import keeping as levels
 from sessions.notifications import forgetting, intake, sending, telling
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, presence, sweeper
 from sessions.runtime.draining import drain
 from sessions.runtime.flights import abandoned
+from sessions.tools.mcp.kept import kept
 from sessions.triggers import clock, entries, firing, rows
 
 
@@ -133,10 +133,9 @@ def build_exports() -> None:
 
 @shared_task(ignore_result=True)
 def prune() -> None:
-    """Every day: delete the words whose retention term is over, and figures of more than a year ago."""
+    """Every day: delete the words whose retention term is over."""
     for tenant in Tenant.objects.values_list("pk", flat=True):
         pruning.prune_due(tenant)
-    levels.forget_old()
 
 
 @worker_ready.connect
@@ -162,5 +161,6 @@ def begin_nothing(**_: Any) -> None:
 @worker_shutdown.connect
 def leave_threads(**_: Any) -> None:
     """The last act of a worker. Python would wait for tools that do not end; their calls are settled by others."""
+    kept.end_all()
     if abandoned.tools():
         os._exit(0)

@@ -3,14 +3,14 @@
 The host's name is looked up once; every address it leads to must be allowed, and the connection goes to one of just
 these, so a name that changes its mind between question and connection reaches nothing else. TLS checks the name, not
 the address. No redirect is followed, nothing is unpacked, no proxy of the environment is used. Time is counted over the
-whole exchange, so that an answer in drips ends as well, and bytes as they arrive.
+whole exchange, so that an answer in drips ends as well, and bytes as they arrive. Whoever waits for nothing any more
+sets `stop`: the connection is cut at once, whatever it was at.
 """
 
 from __future__ import annotations
 
 import socket
 import ssl
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -22,16 +22,8 @@ from django.conf import settings
 
 from sessions.outside import refusals
 from sessions.outside.addresses import Network, may_reach, network
-
-MOST_HEADERS = 64_000  # bytes beside the body
-
-
-class Bounds(msgspec.Struct, frozen=True):
-    """Seconds until connected, seconds in all, and bytes of the answer's body."""
-
-    connect: float = 3.0
-    seconds: float = 8.0
-    size: int = 256_000
+from sessions.outside.wire import MOST_HEADERS, Bounds, Clock, Cut, Wire, connected
+from sessions.tools.stopping import Stop
 
 
 class Reach(msgspec.Struct, frozen=True):
@@ -74,15 +66,27 @@ def _fits(name: str, pattern: str) -> bool:
     return name == pattern or (pattern.startswith("*.") and name.endswith(pattern[1:]))
 
 
-def ask(wanted: Wanted, reach: Reach, bounds: Bounds) -> Answered:
-    """Send it and read the answer. Raises NotReached, by a class of its own for each reason."""
+def ask(wanted: Wanted, reach: Reach, bounds: Bounds, stop: Stop | None = None) -> Answered:
+    """Send it and read the answer. Raises NotReached, by a class of its own for each reason; Cancelled once `stop` is
+    set.
+    """
     if not reach.admits(urlsplit(wanted.url).hostname or ""):
         raise refusals.HostRefused()
-    clock = Clock(bounds)
+    cut = Cut()
+    with (stop or Stop()).calling(cut.now):
+        try:
+            return _asked(wanted, reach, bounds, cut)
+        except refusals.NotReached:
+            if cut.done:  # what is said of a connection that we cut ourselves is said of us
+                raise refusals.Cancelled() from None
+            raise
+
+
+def _asked(wanted: Wanted, reach: Reach, bounds: Bounds, cut: Cut) -> Answered:
     try:
         with httpcore.ConnectionPool(
             ssl_context=trusted(settings.OUTSIDE_CA_FILE),
-            network_backend=_Guarded(reach, bounds, clock),
+            network_backend=_Guarded(reach, bounds, cut),
             max_connections=1,
             retries=0,
         ) as pool:
@@ -148,20 +152,6 @@ def trusted(file: str) -> ssl.SSLContext:
     return context
 
 
-class Clock:
-    """What is left of the time of one exchange, by the process's monotonic clock."""
-
-    def __init__(self, bounds: Bounds) -> None:
-        self._end = time.monotonic() + bounds.seconds
-
-    def left(self, most: float | None = None) -> float:
-        """Seconds, at most `most`. Raises TooSlow when there are none."""
-        seconds = self._end - time.monotonic()
-        if seconds <= 0:
-            raise refusals.TooSlow()
-        return seconds if most is None else min(seconds, most)
-
-
 def looked_up(host: str, port: int, reach: Reach) -> list[str]:
     """The addresses of `host`, every one of which may be reached. Raises NoSuchHost, AddressRefused, HostRefused."""
     if not reach.admits(host):
@@ -179,9 +169,9 @@ def looked_up(host: str, port: int, reach: Reach) -> list[str]:
 class _Guarded(httpcore.NetworkBackend):
     """Connects to nothing but the addresses that were looked at."""
 
-    def __init__(self, reach: Reach, bounds: Bounds, clock: Clock) -> None:
-        self._reach, self._bounds, self._clock = reach, bounds, clock
-        self._plain = httpcore.SyncBackend()
+    def __init__(self, reach: Reach, bounds: Bounds, cut: Cut) -> None:
+        self._reach, self._bounds, self._cut = reach, bounds, cut
+        self._clock = Clock(bounds)
 
     def connect_tcp(
         self,
@@ -191,16 +181,18 @@ class _Guarded(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        stream = self._connected(looked_up(host, port, self._reach), port)
-        return _Watched(stream, self._clock, self._bounds.size + MOST_HEADERS)
+        opened = self._connected(looked_up(host, port, self._reach), port)
+        return Wire(opened, self._clock, self._bounds.size + MOST_HEADERS, self._cut)
 
-    def _connected(self, addresses: Sequence[str], port: int) -> httpcore.NetworkStream:
+    def _connected(self, addresses: Sequence[str], port: int) -> socket.socket:
         failed: Exception = refusals.NoConnection()
         for address in addresses:
             try:
-                return self._plain.connect_tcp(address, port, timeout=self._clock.left(self._bounds.connect))
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failed = error
+                return connected(address, port, self._clock.left(self._bounds.connect), self._cut)
+            except TimeoutError:
+                failed = httpcore.ConnectTimeout()
+            except OSError:
+                failed = httpcore.ConnectError()
         raise failed
 
     def connect_unix_socket(
@@ -212,33 +204,4 @@ class _Guarded(httpcore.NetworkBackend):
         raise refusals.HostRefused()
 
     def sleep(self, seconds: float) -> None:
-        time.sleep(self._clock.left(seconds))
-
-
-class _Watched(httpcore.NetworkStream):
-    """A stream whose every read counts against the time and the bytes of the whole exchange."""
-
-    def __init__(self, stream: httpcore.NetworkStream, clock: Clock, size: int) -> None:
-        self._stream, self._clock, self._left = stream, clock, size
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max_bytes, timeout=self._clock.left(timeout))
-        self._left -= len(data)
-        if self._left < 0:
-            raise refusals.TooLarge()
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, timeout=self._clock.left(timeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        seen = self._stream.start_tls(ssl_context, server_hostname, timeout=self._clock.left(timeout))
-        return _Watched(seen, self._clock, self._left)
-
-    def get_extra_info(self, info: str) -> object:
-        return self._stream.get_extra_info(info)
+        self._clock.sleep(seconds)

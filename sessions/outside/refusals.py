@@ -55,6 +55,13 @@ class TooSlow(NotReached):
     transient = True
 
 
+class Cancelled(NotReached):
+    """Nobody waited for the answer any more, so the connection was cut."""
+
+    code = "cancelled"
+    transient = True
+
+
 class TooLarge(NotReached):
     """The answer is larger than allowed."""
 

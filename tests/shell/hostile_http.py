@@ -41,6 +41,7 @@ class Hostile:
 
     def __init__(self) -> None:
         self.seen: list[bytes] = []
+        self.left: list[bytes] = []  # what those sent who went while `/hang` said nothing
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         threading.Thread(target=self._serve, daemon=True).start()
@@ -73,6 +74,8 @@ class Hostile:
             while True:
                 connection.sendall(b" ")
                 time.sleep(0.05)
+        if path == "/hang":
+            self.left.append(connection.recv(1))  # returns once the other side has gone
         if path == "/silent":
             time.sleep(5)
         if path == "/echo":

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -61,6 +62,13 @@ async def called(_context: Any, params: Any) -> types.CallToolResult:
         return text("x" * 5_000_000)
     if found == "slow":
         time.sleep(30)
+    if found == "together":
+        while len(Path(seen).read_text().splitlines()) < 2:
+            time.sleep(0.01)
+    if found == "limits":
+        return text(json.dumps(limits()))
+    if found == "greedy":
+        return text(str(len(bytearray(1 << 30))))
     if found == "dies":
         os._exit(3)
     if found == "lure":
@@ -79,6 +87,15 @@ async def called(_context: Any, params: Any) -> types.CallToolResult:
         time.sleep(30)
     answer = types.TextContent(type="text", text=f"{params.name} of {number}")
     return types.CallToolResult(content=[answer], structured_content={"name": f"Customer {number}"})
+
+
+def limits() -> dict[str, int | str]:
+    """What a program that this process starts may use."""
+    code = "import json, resource as r; print(json.dumps([r.getrlimit(getattr(r, 'RLIMIT_' + n))[1] for n in {}]))"
+    names = ("DATA", "CPU", "NOFILE", "FSIZE", "CORE")
+    done = subprocess.run([sys.executable, "-c", code.format(names)], capture_output=True, check=True)
+    status = Path("/proc/self/status").read_text().split("NoNewPrivs:")[1].split()[0]
+    return {**dict(zip(names, json.loads(done.stdout), strict=True)), "new_rights": status}
 
 
 def text(said: str) -> types.CallToolResult:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -26,11 +28,15 @@ from sessions.commands import tools as commands
 from sessions.outside import refusals
 from sessions.tools import registry as tools
 from sessions.tools.mcp import offers, servers, source, talking
+from sessions.tools.mcp.kept import kept
 from sessions.tools.registry import ToolContext, ToolFailed
+from sessions.tools.stopping import Stop
 from sessions.tools.tables import OfferedTool
 from tests import cast
+from tests.processes import eventually, is_alive
 from tests.shell import side_by_side_world
 from tests.shell.bank_world import events, kinds, opened, say, state, work
+from tests.shell.killed import killed_at
 
 SERVER = Path(__file__).with_name("mcp_server.py")
 CONTEXT = ToolContext("s-1", "c-1", "c-1.0", "C-1001", 1)
@@ -51,6 +57,7 @@ def crm(settings, tmp_path):
         agents.register(CURIOUS)
     offers.forget()
     yield world
+    kept.end_all()
     offers.forget()
 
 
@@ -65,7 +72,7 @@ class Crm:
         described = {
             "name": "crm",
             "command": [sys.executable, str(SERVER)],
-            "environment": {"MODE": str(self.mode), "SEEN": str(self.seen)},
+            "environment": self.environment,
             "timeout": 30.0,
             "tools": known,
             **changed,
@@ -83,6 +90,14 @@ class Crm:
             row = OfferedTool.objects.filter(tool=name, current=True).get()
             commands.answer(cast.adam(), row.pk, accept=True, digest=row.digest)
         offers.forget()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"MODE": str(self.mode), "SEEN": str(self.seen)}
+
+    @property
+    def pids(self) -> list[int]:
+        return [each["pid"] for each in self.calls]
 
     @property
     def calls(self) -> list[dict]:
@@ -193,10 +208,16 @@ def test_a_structure_that_breaks_our_schema_is_no_result(crm):
     assert made.misfit(made.run({"number": "7"}, CONTEXT)).startswith("result")
 
 
-def talked(crm: Crm, mode: str, **changed) -> talking.Said:
+def lookup(crm: Crm, **changed) -> tuple[servers.Server, talking.Offer]:
+    """The server, and the tool as it offers it."""
     server = crm.describe(**changed)
     crm.mode.write_text("plain")
     (offer,) = [each for each in talking.offers(server) if each.name == "lookup"]
+    return server, offer
+
+
+def talked(crm: Crm, mode: str, **changed) -> talking.Said:
+    server, offer = lookup(crm, **changed)
     crm.mode.write_text(mode)
     return talking.call(server, offer, {"number": "7"}, "k")
 
@@ -217,23 +238,106 @@ def test_a_secret_reaches_the_process_and_nothing_that_repeats_it_is_kept(crm, m
 
 
 def test_no_process_is_left_whatever_became_of_the_call(crm):
-    crm.describe()
     for mode in ("plain", "slow", "dies", "huge"):
         try:
-            talked(crm, mode, timeout=10.0 if mode == "slow" else 30.0)
+            talked(crm, mode, timeout=10.0 if mode == "slow" else 30.0, keep=0)
         except refusals.NotReached:
             assert mode != "plain"
-    pids = {each["pid"] for each in crm.calls}
-    assert len(pids) == 4
-    assert not [pid for pid in pids if _runs(pid)]
+    assert len(set(crm.pids)) == 4
+    assert not [pid for pid in crm.pids if is_alive(pid)]
 
 
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+def test_calls_one_after_the_other_are_asked_in_one_process_unless_none_is_to_be_kept(crm):
+    server, offer = lookup(crm)
+    for number in ("7", "8"):
+        assert talking.call(server, offer, {"number": number}, number).data == {"name": f"Customer {number}"}
+    assert len(set(crm.pids)) == 1
+    server, offer = lookup(crm, keep=0)
+    for number in ("7", "8"):
+        talking.call(server, offer, {"number": number}, number)
+    assert len(set(crm.pids)) == 3
+
+
+def test_a_tool_that_changes_in_a_process_that_was_kept_is_refused(crm):
+    server, offer = lookup(crm)
+    talking.call(server, offer, {"number": "7"}, "1")
+    crm.mode.write_text("changed")
+    with pytest.raises(talking.Changed):
+        talking.call(server, offer, {"number": "7"}, "2")
+    assert len(crm.calls) == 1
+
+
+def test_calls_at_once_have_a_process_each(crm):
+    server, offer = lookup(crm)
+    crm.mode.write_text("together")  # answers once two have asked
+    with ThreadPoolExecutor(2) as pool:
+        asking = [pool.submit(talking.call, server, offer, {"number": n}, n) for n in ("7", "8")]
+        assert {each.result().text for each in asking} == {"lookup of 7", "lookup of 8"}
+    assert len(set(crm.pids)) == 2
+
+
+def test_a_process_that_died_while_nobody_asked_is_replaced_and_the_call_made_once(crm):
+    server, offer = lookup(crm)
+    talking.call(server, offer, {"number": "7"}, "1")
+    os.kill(crm.pids[0], signal.SIGKILL)
+    assert talking.call(server, offer, {"number": "8"}, "2").data == {"name": "Customer 8"}
+    assert [each["number"] for each in crm.calls] == ["7", "8"]
+
+
+def test_what_dies_in_the_midst_of_a_call_is_not_asked_again_by_itself(crm):
+    server, offer = lookup(crm)
+    talking.call(server, offer, {"number": "7"}, "1")
+    crm.mode.write_text("dies")
+    with pytest.raises(refusals.NoConnection):
+        talking.call(server, offer, {"number": "8"}, "2")
+    assert [each["number"] for each in crm.calls] == ["7", "8"]
+
+
+def test_a_kept_process_ends_when_its_time_is_over(crm):
+    server, offer = lookup(crm, keep=0.2)
+    talking.call(server, offer, {"number": "7"}, "1")
+    eventually(lambda: not is_alive(crm.pids[0]), what="it is ended")
+
+
+def test_another_secret_begins_another_process(crm, monkeypatch):
+    monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER)
+    server, offer = lookup(crm, environment={**crm.environment, "TOKEN": {"secret": "crm_token"}})
+    talking.call(server, offer, {"number": "7"}, "1")
+    monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER[::-1])
+    talking.call(server, offer, {"number": "7"}, "2")
+    assert len(set(crm.pids)) == 2
+
+
+def test_a_process_is_confined_and_so_is_what_it_starts(crm):
+    told = json.loads(talked(crm, "limits", limits={"memory": 512, "work": 60, "files": 64, "written": 1}).text)
+    assert told == {"DATA": 512 * 2**20, "CPU": 60, "NOFILE": 64, "FSIZE": 2**20, "CORE": 0, "new_rights": "1"}
+
+
+def test_a_process_uses_no_more_memory_than_it_may(crm):
+    with pytest.raises(refusals.NotReached):
+        talked(crm, "greedy", limits={"memory": 200})
+    assert len(crm.calls) == 1
+
+
+def test_a_kept_process_ends_with_its_worker_even_one_that_is_killed(crm):
+    def call_and_die() -> None:
+        talked(crm, "plain")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert killed_at("", call_and_die)
+    eventually(lambda: not is_alive(crm.pids[0]), what="it is ended")
+
+
+def test_a_call_that_nobody_waits_for_any_more_ends_with_its_process(crm):
+    server, offer = lookup(crm)
+    crm.mode.write_text("slow")
+    stop = Stop()
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(talking.call, server, offer, {"number": "7"}, "1", stop)
+        eventually(lambda: crm.calls, what="it is asked")
+        stop.set()
+        assert isinstance(asking.exception(10), refusals.Cancelled)
+    eventually(lambda: not is_alive(crm.pids[0]), what="it is ended")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 import socket
 import time
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,10 +15,13 @@ from hypothesis import strategies as st
 
 from sessions.outside import answers, door, refusals
 from sessions.outside.addresses import may_reach, network
+from sessions.tools.stopping import Stop
+from tests.processes import eventually
 from tests.shell.hostile_http import Hostile
 
 LOOPBACK = (network("127.0.0.1"),)
 REACH = door.Reach(("127.0.0.1", "localhost"), LOOPBACK)
+SYN_SENT = "02"  # as /proc/net/tcp has it
 BOUNDS = door.Bounds(connect=1.0, seconds=1.0, size=64_000)
 PRIVATE = (
     "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
@@ -141,3 +146,40 @@ def test_whatever_bytes_come_are_a_value_or_a_refusal(body):
     answer = door.Answered(200, {"content-type": "application/json"}, body)
     with suppress(refusals.NotText, refusals.NotJson, refusals.TooDeep):
         answers.json_of(answer)
+
+
+def cancelled(url: str, when) -> refusals.NotReached:
+    """How an exchange without end ends when it is told to stop once `when()` is true."""
+    stop, patient = Stop(), door.Bounds(connect=60.0, seconds=60.0)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(door.ask, door.Wanted("GET", url), REACH, patient, stop)
+        eventually(when)
+        stop.set()
+        return asking.exception(10)
+
+
+def test_who_waits_for_an_answer_that_nobody_wants_any_more_hangs_up(hostile):
+    before = len(hostile.seen)
+    refusal = cancelled(f"http://127.0.0.1:{hostile.port}/hang", lambda: len(hostile.seen) > before)
+    assert isinstance(refusal, refusals.Cancelled)
+    eventually(lambda: hostile.left == [b""], what="the other side sees that we have gone")
+
+
+def test_who_waits_for_a_connection_that_nobody_wants_any_more_gives_up():
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as others:
+        port = full.getsockname()[1]
+        others.enter_context(socket.create_connection(("127.0.0.1", port)))  # there is no room for another
+
+        def connecting() -> bool:
+            lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+            return any(words[2].endswith(f":{port:04X}") and words[3] == SYN_SENT for words in lines)
+
+        assert isinstance(cancelled(f"http://127.0.0.1:{port}/", connecting), refusals.Cancelled)
+
+
+def test_who_is_told_to_stop_beforehand_calls_nobody(hostile):
+    stop, before = Stop(), len(hostile.seen)
+    stop.set()
+    with pytest.raises(refusals.Cancelled):
+        door.ask(door.Wanted("GET", f"http://127.0.0.1:{hostile.port}/fine"), REACH, BOUNDS, stop)
+    assert len(hostile.seen) == before

@@ -118,7 +118,7 @@ def call(found: Described, arguments: Arguments, context: ToolContext) -> dict[s
     _must_hold(found, values)
     try:
         sent = _secrets(found)
-        answer = door.ask(_wanted(found, values, sent), _reach(found), _bounds(found))
+        answer = door.ask(_wanted(found, values, sent), _reach(found), _bounds(found), context.stop)
         return _result(found, answer, values, sent)
     except refusals.NotReached as error:
         raise ToolFailed(f"{found.host}: {error}", transient=error.transient, code=error.code) from None

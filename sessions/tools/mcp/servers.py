@@ -54,9 +54,34 @@ class Known(_Form, frozen=True):
     retry: Retry = Retry()
 
 
+class Limits(_Form, frozen=True):
+    """What the process of a server may use, and each that it starts: megabytes of memory of its own, seconds of work,
+    open files, megabytes of one file that it writes.
+    """
+
+    memory: Annotated[int, msgspec.Meta(ge=16, le=65_536)] = 2_048
+    work: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 600
+    files: Annotated[int, msgspec.Meta(ge=16, le=65_536)] = 256
+    written: Annotated[int, msgspec.Meta(ge=0, le=65_536)] = 64
+
+    @property
+    def of_process(self) -> dict[str, int]:
+        """As `resource` names them. DATA counts what is the process's own, and not the address space that some
+        runtimes only reserve.
+        """
+        return {
+            "DATA": self.memory * 1_048_576,
+            "CPU": self.work,
+            "NOFILE": self.files,
+            "FSIZE": self.written * 1_048_576,
+            "CORE": 0,
+        }
+
+
 class Server(_Form, frozen=True):
-    """One server. With `command` a process is started for each call and ended after it; with `url` it is called over
-    streamable HTTP. `environment` is all that the process gets beside PATH: text, or `{"secret": name}`.
+    """One server. With `command` a process is started; with `url` it is called over streamable HTTP. After a call the
+    conversation is kept for `keep` seconds for the next one, whosever that is; 0: each call has one of its own.
+    `environment` is all that the process gets beside PATH: text, or `{"secret": name}`.
     """
 
     name: str
@@ -65,8 +90,10 @@ class Server(_Form, frozen=True):
     directory: str = ""
     url: str = ""
     auth: Auth | None = None
-    timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 30.0  # seconds of one call, with its beginning and end
+    timeout: Annotated[float, msgspec.Meta(gt=0, le=600)] = 30.0  # seconds of one call, with its beginning
     size: Annotated[int, msgspec.Meta(ge=1_000, le=1_000_000)] = 256_000  # bytes of what it says in one call
+    keep: Annotated[float, msgspec.Meta(ge=0, le=300)] = 30.0  # seconds
+    limits: Limits = Limits()
     tools: dict[str, Known] = {}
 
     @property

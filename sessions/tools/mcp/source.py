@@ -144,7 +144,7 @@ def call(server: Server, offer: Offer, arguments: Arguments, context: ToolContex
     from sessions.tools.mcp import talking  # not before it is needed: see offered.py
 
     try:
-        said = talking.call(server, offer, arguments, f"{context.session}.{context.key}")
+        said = talking.call(server, offer, arguments, f"{context.session}.{context.key}", context.stop)
     except Changed as changed:
         offers.note(server.name, changed.offers)
         raise ToolFailed(

@@ -1,5 +1,5 @@
-"""A conversation with an MCP server: what it offers, and one call. Begun for the one question and ended after it, so
-nothing of it is open while people think, and its time is the call's alone.
+"""What is said to an MCP server: what it offers, and one call. A call's time begins when it is asked, in a conversation
+that is begun for it or was kept from the one before (`kept`): nothing of it is open for a call while people think.
 
 A server is told that we are asked nothing (no sampling, no forms, no roots): what it wants from people or models it
 does not get. What it says is data: text, and a structure if it gives one.
@@ -22,9 +22,12 @@ from mcp.shared.exceptions import MCPError
 
 from sessions.agents.secret import Secret
 from sessions.outside import door, refusals, secrets
+from sessions.tools.mcp.allowance import Allowance, Trouble
+from sessions.tools.mcp.kept import kept
 from sessions.tools.mcp.offered import Changed, NoProtocol, Offer, Said, ServerError, WantsMore
 from sessions.tools.mcp.servers import Server
-from sessions.tools.mcp.transports import Trouble, http, process
+from sessions.tools.mcp.transports import http, process
+from sessions.tools.stopping import Stop
 
 MOST_TOOLS = 200
 MOST_PAGES = 20
@@ -35,37 +38,42 @@ _T = TypeVar("_T")
 
 def offers(server: Server) -> list[Offer]:
     """What the server offers now. Raises NotReached."""
-    return _talk(server, _listed, min(server.timeout, 15.0))
+    return _talk(msgspec.structs.replace(server, keep=0.0), _listed, min(server.timeout, 15.0))
 
 
-def call(server: Server, accepted: Offer, arguments: dict[str, Any], key: str) -> Said:
-    """One call of the tool that was accepted, if the server describes it in this same conversation just so. Raises
-    NotReached, Changed.
+def call(server: Server, accepted: Offer, arguments: dict[str, Any], key: str, stop: Stop | None = None) -> Said:
+    """One call of the tool that was accepted, if the server describes it now, in this same conversation, just so.
+    Raises NotReached, Changed; Cancelled once `stop` is set.
     """
+    answered = False
 
     async def called(client: Client) -> Said:
+        nonlocal answered
         offered = await _listed(client)
+        answered = True
         if accepted not in offered or [each.name for each in offered].count(accepted.name) > 1:
             raise Changed(offered)
         meta = cast(mcp_types.RequestParamsMeta, {KEY: key})
         return _said(await client.session.call_tool(accepted.name, _plain(arguments), meta=meta))
 
-    return _talk(server, called, server.timeout)
+    return _talk(server, called, server.timeout, stop, lambda: not answered)
 
 
-def _talk(server: Server, ask: Callable[[Client], Awaitable[_T]], seconds: float) -> _T:
-    trouble = Trouble()
+def _talk(
+    server: Server,
+    ask: Callable[[Client], Awaitable[_T]],
+    seconds: float,
+    stop: Stop | None = None,
+    repeatable: Callable[[], bool] = lambda: False,
+) -> _T:
     sent = {name: secrets.named(name) for name in server.secrets}
 
-    async def whole() -> _T:
-        with anyio.fail_after(seconds):
-            async with Client(_Way(server, sent, trouble), client_info=_WE) as client:
-                return await ask(client)
+    def begin(trouble: Trouble, allowance: Allowance) -> Client:
+        return Client(_Way(server, sent, trouble, allowance), client_info=_WE, cache=None)  # what it says now counts
 
-    try:
-        found = anyio.run(whole)
-    except BaseException as error:
-        raise _reason(error, trouble) from None
+    found, trouble = kept.ask(server, sent, begin, ask, seconds, stop or Stop(), repeatable)
+    if isinstance(found, BaseException):
+        raise _reason(found, trouble) from None
     if any(_repeats(secret, found) for secret in sent.values()):
         raise refusals.RepeatsSecret()
     return found
@@ -77,8 +85,8 @@ _WE = mcp_types.Implementation(name="agentstate", version="1")
 class _Way(AbstractAsyncContextManager[TransportStreams]):
     """The transport of one conversation, as the package wants it."""
 
-    def __init__(self, server: Server, sent: dict[str, Secret], trouble: Trouble) -> None:
-        self._entered = _way(server, sent, trouble)
+    def __init__(self, server: Server, sent: dict[str, Secret], trouble: Trouble, allowance: Allowance) -> None:
+        self._entered = _way(server, sent, trouble, allowance)
 
     async def __aenter__(self) -> TransportStreams:
         return await self._entered.__aenter__()
@@ -88,19 +96,23 @@ class _Way(AbstractAsyncContextManager[TransportStreams]):
 
 
 @asynccontextmanager
-async def _way(server: Server, sent: dict[str, Secret], trouble: Trouble) -> AsyncGenerator[TransportStreams]:
+async def _way(
+    server: Server, sent: dict[str, Secret], trouble: Trouble, allowance: Allowance
+) -> AsyncGenerator[TransportStreams]:
     if server.command:
         given = {
             name: value if isinstance(value, str) else sent[value["secret"]].reveal()
             for name, value in server.environment.items()
         }
-        async with process(server.command, given, server.directory, server.size, trouble) as streams:
+        limits = server.limits.of_process
+        async with process(server.command, given, server.directory, limits, allowance, trouble) as streams:
             yield streams
         return
     bounds = door.Bounds(CONNECT, server.timeout, server.size)
     context = door.trusted(settings.OUTSIDE_CA_FILE)
     headers = _credentials(server, sent)
-    async with http(server.url, headers, door.reach_of((server.host,)), bounds, context, trouble) as streams:
+    reach = door.reach_of((server.host,))
+    async with http(server.url, headers, reach, bounds, context, allowance, trouble) as streams:
         yield streams
 
 

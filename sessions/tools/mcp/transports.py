@@ -1,18 +1,22 @@
 """The two ways to an MCP server, both bounded: lines to and from a process of ours, and HTTP by the rules of
 `sessions.outside`.
 
-A process is started for one conversation, in a group and an empty directory of its own, with the environment that its
-description gives and nothing else; whatever becomes of the conversation, the group is ended after it.
+A process is started for one conversation, under limits, in a group and an empty directory of its own, with the
+environment that its description gives and nothing else; whatever becomes of the conversation, the group is ended after
+it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import ssl
+import sys
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import anyio
 import anyio.abc
@@ -23,38 +27,35 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
 from sessions.outside import door, refusals
+from sessions.tools.mcp.allowance import GRACE, Allowance, Trouble
 
-GRACE = 1.0  # seconds that a process has to end by itself once nobody speaks to it any more
-CHUNK = 65_536
-
-
-class Trouble:
-    """Why a conversation cannot go on: the first reason, which the protocol's own errors would hide."""
-
-    def __init__(self) -> None:
-        self.reason: refusals.NotReached | None = None
-
-    def note(self, reason: refusals.NotReached) -> refusals.NotReached:
-        """Keep the first."""
-        self.reason = self.reason or reason
-        return reason
+CONFINED = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
 
 
 @asynccontextmanager
 async def process(
-    command: tuple[str, ...], environment: Mapping[str, str], directory: str, size: int, trouble: Trouble
+    command: tuple[str, ...],
+    environment: Mapping[str, str],
+    directory: str,
+    limits: Mapping[str, int],
+    allowance: Allowance,
+    trouble: Trouble,
 ) -> AsyncGenerator[TransportStreams]:
-    """The streams of a conversation with a process of that command, which may say up to `size` bytes."""
+    """The streams of a conversation with a process of that command. `limits`: by the names of `resource`."""
     with tempfile.TemporaryDirectory(prefix="agentstate-mcp-") as home:
         full = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, **environment}
         try:
             running = await anyio.open_process(
-                list(command), env=full, cwd=directory or home, stderr=-3, start_new_session=True
+                [*CONFINED, json.dumps(dict(limits)), *command],
+                env=full,
+                cwd=directory or home,
+                stderr=-3,
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
             raise trouble.note(refusals.NoConnection("its process does not start.")) from error
         try:
-            async with _streams(running, size, trouble) as streams:
+            async with _streams(running, allowance, trouble) as streams:
                 yield streams
         finally:
             with anyio.CancelScope(shield=True):
@@ -76,7 +77,9 @@ async def _end(running: anyio.abc.Process) -> None:
 
 
 @asynccontextmanager
-async def _streams(running: anyio.abc.Process, size: int, trouble: Trouble) -> AsyncGenerator[TransportStreams]:
+async def _streams(
+    running: anyio.abc.Process, allowance: Allowance, trouble: Trouble
+) -> AsyncGenerator[TransportStreams]:
     heard, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     writing, to_say = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as group:
@@ -85,7 +88,7 @@ async def _streams(running: anyio.abc.Process, size: int, trouble: Trouble) -> A
             async with heard:
                 with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
                     try:
-                        async for line in _lines(running, size):
+                        async for line in _lines(running, allowance):
                             await heard.send(_message(line))
                     except refusals.NotReached as reason:
                         trouble.note(reason)
@@ -108,13 +111,11 @@ async def _streams(running: anyio.abc.Process, size: int, trouble: Trouble) -> A
             writing.close()
 
 
-async def _lines(running: anyio.abc.Process, size: int) -> AsyncIterator[bytes]:
+async def _lines(running: anyio.abc.Process, allowance: Allowance) -> AsyncIterator[bytes]:
     assert running.stdout is not None
-    waiting, left = bytearray(), size
+    waiting = bytearray()
     async for chunk in running.stdout:
-        left -= len(chunk)
-        if left < 0:
-            raise refusals.TooLarge(f"{size} bytes are.")
+        allowance.count(len(chunk))
         waiting += chunk
         if b"\n" in chunk:
             *whole, rest = bytes(waiting).split(b"\n")
@@ -139,10 +140,11 @@ async def http(
     reach: door.Reach,
     bounds: door.Bounds,
     context: ssl.SSLContext,
+    allowance: Allowance,
     trouble: Trouble,
 ) -> AsyncGenerator[TransportStreams]:
     """The streams of a conversation over streamable HTTP with the server at `url`."""
-    guarded = Guarded(reach, bounds, context, trouble)
+    guarded = Guarded(reach, context, allowance, trouble)
     limits = httpx2.Timeout(bounds.seconds, connect=bounds.connect)
     own = {"Accept-Encoding": "identity", **headers}
     async with (
@@ -155,8 +157,8 @@ async def http(
 class Guarded(httpx2.AsyncBaseTransport):
     """Sends each request to an address that was looked up and may be reached, and counts what comes back."""
 
-    def __init__(self, reach: door.Reach, bounds: door.Bounds, context: ssl.SSLContext, trouble: Trouble) -> None:
-        self._reach, self._left, self._trouble = reach, bounds.size, trouble
+    def __init__(self, reach: door.Reach, context: ssl.SSLContext, allowance: Allowance, trouble: Trouble) -> None:
+        self._reach, self._allowance, self._trouble = reach, allowance, trouble
         self._plain = httpx2.AsyncHTTPTransport(verify=context, trust_env=False, retries=0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -186,9 +188,10 @@ class Guarded(httpx2.AsyncBaseTransport):
 
     def count(self, size: int) -> None:
         """Note bytes that came. Raises TooLarge."""
-        self._left -= size
-        if self._left < 0:
-            raise self._trouble.note(refusals.TooLarge())
+        try:
+            self._allowance.count(size)
+        except refusals.TooLarge as reason:
+            raise self._trouble.note(reason) from None
 
     async def aclose(self) -> None:
         """Close all connections."""
