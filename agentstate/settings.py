@@ -353,6 +353,8 @@ OUTSIDE_HOSTS = env.list("OUTSIDE_HOSTS", default=[])  # all that tools may call
 OUTSIDE_NETWORKS = env.list("OUTSIDE_NETWORKS", default=[])  # private networks that tools may reach, as 10.1.0.0/16
 OUTSIDE_CA_FILE = env.str("OUTSIDE_CA_FILE", default="")  # certificates (PEM) to trust beside the usual ones
 OUTSIDE_SECRETS = env.str("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
+AGENT_MODULES = env.list("AGENT_MODULES", default=[])  # Python modules that register agents and tools when imported
+POLICY_FOLDER = env.str("POLICY_FOLDER", default="")  # with <name>/<version>.json: the installation's own policies
 TOOL_FOLDER = env.str("TOOL_FOLDER", default="")  # with http/*.json and mcp/*.json: the installation's own tools
 TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools
 SESSION_IDLE = env.int("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from agentstate.errors import AgentStateError
+
 
 def connect() -> None:
     """Import what registers itself."""
@@ -15,6 +23,8 @@ def connect() -> None:
     import sessions.tools.people
     import sessions.tools.proofs
     import sessions.tools.timers  # noqa: F401
+
+    _connect_own()
     from agentstate import structs
     from audit.export import report as reports
     from sessions import report
@@ -23,3 +33,18 @@ def connect() -> None:
     choice.configured()
     reports.register(report.render)
     structs.ready_all()
+
+
+def _connect_own() -> None:
+    """The installation's own policies, tools and agents. Raises ImproperlyConfigured naming what cannot be used: the
+    process does not start.
+    """
+    from sessions import policies
+
+    if settings.POLICY_FOLDER:
+        policies.add_folder(Path(settings.POLICY_FOLDER))
+    for name in settings.AGENT_MODULES:
+        try:
+            import_module(name)
+        except (ImportError, ValueError, AgentStateError) as error:
+            raise ImproperlyConfigured(f"AGENT_MODULES: {name}: {type(error).__name__}: {error}") from error

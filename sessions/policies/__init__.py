@@ -22,6 +22,7 @@ from agentstate.engine.policy.cases import Cases
 from agentstate.people.permissions import Role
 
 FOLDER = Path(__file__).resolve().parent
+_further: list[Path] = []  # of the installation's own, told once at start
 _REFERENCE = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}(@[1-9][0-9]{0,8})?\Z")
 ROLES = frozenset(role.value for role in Role)
 
@@ -37,17 +38,40 @@ def named(reference: str) -> pol.Policy:
         raise BadFile(f"got {reference!r:.120}, want the name of a policy, or name@version")
     name, _, version = reference.partition("@")
     wanted = version or str(max(versions(name), default=0))
-    return read(FOLDER / name / f"{wanted}.json")
+    return read(_home(name) / f"{wanted}.json")
+
+
+def add_folder(folder: Path) -> None:
+    """Policies of the installation's own: a folder of folders, as this one. Raises BadFile where a name is taken."""
+    if not folder.is_dir():
+        raise BadFile(f"{folder}: there is no such folder")
+    if taken := sorted({each.name for each in _homes(folder)} & {each.name for each in _homes(FOLDER)}):
+        raise BadFile(f"{folder}: there is a policy {taken[0]!r} already")
+    if folder not in _further:
+        _further.append(folder)
+
+
+def _homes(folder: Path) -> list[Path]:
+    return [each for each in folder.iterdir() if each.is_dir() and _versions(each)]
+
+
+def _home(name: str) -> Path:
+    """The folder of a policy; where there is none, the one in which it would be."""
+    return next((each / name for each in _further if (each / name).is_dir()), FOLDER / name)
 
 
 def names() -> list[str]:
     """Every policy that there is, sorted."""
-    return sorted(folder.name for folder in FOLDER.iterdir() if folder.is_dir() and versions(folder.name))
+    return sorted(home.name for folder in (FOLDER, *_further) for home in _homes(folder))
 
 
 def versions(name: str) -> list[int]:
     """The versions of a policy, the oldest first."""
-    found = (file.stem for file in (FOLDER / name).glob("*.json") if "." not in file.stem)
+    return _versions(_home(name))
+
+
+def _versions(home: Path) -> list[int]:
+    found = (file.stem for file in home.glob("*.json") if "." not in file.stem)
     return sorted(int(stem) for stem in found if stem.isdecimal())
 
 
@@ -82,7 +106,7 @@ def reviewers_of(rule: pol.Rule) -> list[str]:
 def cases_of(reference: str) -> Cases:
     """The cases of a version. Raises BadFile."""
     policy = named(reference)
-    file = FOLDER / policy.name / f"{policy.version}.cases.json"
+    file = _home(policy.name) / f"{policy.version}.cases.json"
     try:
         return tests_of.load_cases(file.read_bytes())
     except OSError as error:
@@ -101,7 +125,7 @@ def must_hold(reference: str) -> None:
 def digest_of(reference: str) -> str:
     """SHA-256, in hex, of a version's file: what is compared when it is said that a policy changed."""
     policy = named(reference)
-    return hashlib.sha256((FOLDER / policy.name / f"{policy.version}.json").read_bytes()).hexdigest()
+    return hashlib.sha256((_home(policy.name) / f"{policy.version}.json").read_bytes()).hexdigest()
 
 
 @lru_cache
