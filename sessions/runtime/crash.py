@@ -22,6 +22,8 @@ POINTS = (
     "after_model",
     "after_commit",
     "after_alerts",
+    "after_poll",  # of triggers: fetched from another database, and not deleted there
+    "before_fired",  # and acted on, and not written down
 )
 
 

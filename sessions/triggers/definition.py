@@ -106,8 +106,12 @@ class SendSignal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Have the agent look at the session."""
+    """Start a run of the session's agent. `message`: what it is told, as the system does; `goal`: a task that it is
+    given, in at most 300 characters. Without both it looks at the session as it stands.
+    """
 
+    message: str = ""
+    goal: str = ""
     to: Target = Target()
 
 
@@ -225,6 +229,8 @@ def expressions(found: Definition) -> list[tuple[str, str]]:
         listed += [(f"do.to.{name}", getattr(act.to, name)) for name in ("session", "alias", "customer")]
     if isinstance(act, Tell):
         listed.append(("do.tell.say", act.say))
+    if isinstance(act, Run):
+        listed += [("do.run.message", act.message), ("do.run.goal", act.goal)]
     if isinstance(act, SendSignal):
         listed.append(("do.signal.data", act.data))
     return [(field, text) for field, text in listed if text]

@@ -204,7 +204,8 @@ def _command(firing: TriggerFiring, trigger: Trigger, act: Act, chain: tuple[str
         source,
         chain,
         note=act.say,
-        run=not act.say and not act.signal and not act.agent,
+        run=act.run,
+        goal=act.goal,
         then=then,
     )
 

@@ -1,4 +1,8 @@
-"""Taking in what happened: one row for each trigger and occurrence, however often the source tells of it."""
+"""Taking in what happened: one row for each trigger and occurrence, however often the source tells of it.
+
+What waits is sealed under the key of the customer whom the trigger's act names by it, and goes with their erasure;
+where it names none, or not before it is judged, under a key of the team.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ import msgspec
 
 from agentstate.errors import Refused
 from audit import keys, ledger
+from sessions.triggers import judging
+from sessions.triggers.definition import Definition
+from sessions.triggers.keeping import version_of
 from sessions.triggers.tables import Trigger, TriggerFiring
 
 FIRINGS = UUID("1c6f4f0e-93d7-5f0b-9d61-0a8f2f6f5d11")  # namespace of firings' ids
@@ -61,36 +68,40 @@ def take_in(trigger: Trigger, happened: Sequence[Happened], *, refused: str = ""
     """
     if not happened:
         return 0
-    kid = keys.subject_kid(trigger.tenant_id, f"team:{trigger.team_id}")
-    rows = [_row(trigger, each, kid) for each in happened]
+    definition = version_of(trigger.pk, trigger.version)
+    rows = [_row(trigger, definition, each) for each in happened]
     found = ledger.run(
         "INSERT INTO agent_sessions_triggerfiring"
         " (id, trigger, version, state, why, about, about_seq, at, due_at, ended_at, attempts, kid, sealed)"
         " SELECT r.id, %(trigger)s, %(version)s, %(state)s, %(refused)s, r.about, r.about_seq, now(), now(),"
-        "  CASE WHEN %(ended)s THEN now() END, 0, %(kid)s, CASE WHEN %(ended)s THEN ''::bytea ELSE r.sealed END"
+        "  CASE WHEN %(ended)s THEN now() END, 0, r.kid, CASE WHEN %(ended)s THEN ''::bytea ELSE r.sealed END"
         " FROM unnest(%(ids)s::uuid[], %(abouts)s::uuid[], %(seqs)s::int8[],"
-        "  %(sealeds)s::bytea[]) AS r(id, about, about_seq, sealed)"
+        "  %(kids)s::uuid[], %(sealeds)s::bytea[]) AS r(id, about, about_seq, kid, sealed)"
         " ON CONFLICT (id) DO NOTHING RETURNING id",
         {
             "trigger": trigger.pk,
             "version": trigger.version,
-            "kid": kid,
             "state": "refused" if refused else "due",
             "refused": refused,
             "ended": bool(refused),
             "ids": [row[0] for row in rows],
             "abouts": [each.about for each in happened],
             "seqs": [each.about_seq for each in happened],
-            "sealeds": [row[1] for row in rows],
+            "kids": [row[1] for row in rows],
+            "sealeds": [row[2] for row in rows],
         },
     )
     return len(found)
 
 
-def _row(trigger: Trigger, happened: Happened, kid: UUID) -> tuple[UUID, bytes]:
+def _row(trigger: Trigger, definition: Definition, happened: Happened) -> tuple[UUID, UUID | None, bytes]:
+    """Id, key and sealed words. An entry needs none: it is read again, under its own key."""
     pk = firing_id(trigger.pk, happened.occurrence)
-    sealed = keys.seal(kid, f"{PURPOSE}/{pk}", _json.encode(happened.event)) if happened.event is not None else b""
-    return pk, sealed
+    if happened.event is None:
+        return pk, None, b""
+    whose = judging.customer_of(definition, {"event": happened.event}) or f"team:{trigger.team_id}"
+    kid = keys.subject_kid(trigger.tenant_id, whose)
+    return pk, kid, keys.seal(kid, f"{PURPOSE}/{pk}", _json.encode(happened.event))
 
 
 def opened(firing: TriggerFiring) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from sessions.triggers.definition import NAMES, Definition, Open, Run, SendSigna
 
 MAX_NAME = 200  # characters of a reference, topic or alias that an expression gives
 MAX_WORDS = 16_384
+MAX_GOAL = 300  # as of the title of a task
 
 Why = Literal["condition_false", "unreadable", "bad_value", "too_deep", "fires_on_itself"]
 
@@ -34,8 +35,8 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Act(msgspec.Struct, frozen=True):
-    """What it does. With `agent` it opens a session of that agent; with `signal` it signals the chart; else it tells
-    `say` or, without, has the agent look.
+    """What it does. With `agent` it opens a session of that agent; with `signal` it signals the chart; with `run` it
+    starts a run, which is told `say` and given `goal` where there are such; else it tells `say`.
     """
 
     to: Place = Place()
@@ -46,6 +47,8 @@ class Act(msgspec.Struct, frozen=True):
     say: str = ""
     signal: str = ""
     data: Any = None
+    run: bool = False
+    goal: str = ""
 
 
 class _BadValue(Exception):
@@ -74,6 +77,16 @@ def judged(definition: Definition, values: Mapping[str, Any]) -> Act | Passed:
         return Passed("bad_value")
 
 
+def customer_of(definition: Definition, values: Mapping[str, Any]) -> str:
+    """The customer whom its act names by an expression on these values; empty where it names none, or not yet."""
+    act = definition.do.act
+    expression = act.customer if isinstance(act, Open) else act.to.customer
+    try:
+        return _text(expression, {name: values.get(name, {}) for name in NAMES}, MAX_NAME).strip()
+    except (BadGuard, UnreadableGuard, _BadValue):
+        return ""
+
+
 def _act(definition: Definition, known: Mapping[str, Any]) -> Act:
     match definition.do.act:
         case Open() as act:
@@ -90,7 +103,12 @@ def _act(definition: Definition, known: Mapping[str, Any]) -> Act:
             data = guards.valued(act.data, NAMES, known) if act.data else None
             return Act(_place(act.to, known), signal=act.name, data=data)
         case Run() as act:
-            return Act(_place(act.to, known))
+            return Act(
+                _place(act.to, known),
+                say=_text(act.message, known, MAX_WORDS),
+                run=True,
+                goal=_text(act.goal, known, MAX_GOAL),
+            )
 
 
 def _place(to: Target, known: Mapping[str, Any]) -> Place:

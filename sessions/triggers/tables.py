@@ -73,7 +73,7 @@ class TriggerFiring(models.Model):
     ended_at = models.DateTimeField(null=True)
     attempts = models.SmallIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
-    kid = models.UUIDField(null=True)  # key of the team's own subject, under which `sealed` is
+    kid = models.UUIDField(null=True)  # key of the customer whom it names, else of the team: `sealed` is under it
     sealed = models.BinaryField(default=b"")  # what happened, until it has ended
 
     class Meta:

@@ -44,6 +44,7 @@ _TRIGGERS = {
     "note": "a colleague left a note",
     "granted": "a person let it go on",
     "opened": "the session was opened",
+    "trigger": "a trigger started it",
 }
 _RESTS = {
     "customer": "until the customer speaks",

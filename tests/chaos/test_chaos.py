@@ -19,7 +19,7 @@ import pytest
 
 from tests.chaos.perils import PERILS, Perils, shuffled
 from tests.chaos.skewed import WORKED
-from tests.live.floor import REST, Call, Floor
+from tests.live.floor import REST, Call, Floor, Line
 from tests.processes import eventually, manage
 
 FULL = bool(os.environ.get("FULL"))
@@ -35,8 +35,22 @@ AMOUNTS = (200, 300, 700, 900)  # dollars; above 500 somebody is asked
 @pytest.fixture(scope="module")
 def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Floor]:
     held = Floor(tmp_path_factory.mktemp("chaos") / "state")
+    hear_of_transfers(held)
     yield held
     held.stop()
+
+
+def hear_of_transfers(floor: Floor) -> None:
+    """A trigger that opens a session for each transfer of the bank: the points of triggers are passed as well."""
+    floor.manage("watch_table", "transfers", "--table", "core.transfers", "--team", "retail")
+    definition = {
+        "on": {"row": {"watch": "transfers", "ops": ["insert"]}},
+        "do": {"open": {"agent": "bank", "customer": "'C-1001'"}},
+        "rate": {"count": 1000, "seconds": 60},
+        "per_day": 100_000,
+    }
+    admin = Line(floor.url, floor.manage("token", "admin").strip())
+    admin.ask("POST", "/triggers", {"name": "moved", "definition": definition, "team": "retail"})
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +141,25 @@ def ended_well(call: Call, decision: str) -> None:
     states = {request["state"] for request in call.requests}
     assert states <= NAMED, states
     assert bool(states) == bool(decision)
+
+
+HEARD = """
+from sessions.models import AgentSession
+from sessions.triggers.tables import TriggerFiring
+firings = list(TriggerFiring.objects.values_list("pk", "state"))
+opened = AgentSession.objects.filter(pk__in=[pk for pk, _ in firings]).count()
+print(len(firings), sum(state == "fired" for _, state in firings), opened)
+"""
+
+
+def test_every_transfer_was_heard_of_once(floor: Floor, perils: Perils):
+    """What a killed worker held is let go of after its lease; the sessions were opened once all the same."""
+    ((moved,),) = floor.bank("select count(*) from core.transfers where reference like '%.%'")
+
+    def heard() -> str:
+        return floor.manage("shell", "--no-imports", "-c", HEARD).strip()
+
+    eventually(lambda: heard() == f"{moved} {moved} {moved}", 90, "every transfer was heard of")
 
 
 def test_workers_whose_clocks_were_wrong_have_worked_and_left_no_wrong_instant(floor: Floor, perils: Perils):

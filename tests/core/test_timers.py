@@ -130,7 +130,7 @@ def replaced_as_draft(world: World):
 
 
 def trigger(**wishes):
-    return core.Triggered("t-1", "flagged", 1, "f-1", "row", ("t-0", "t-1"), **wishes)
+    return core.Triggered("t-1", "flagged", 1, wishes.pop("firing", "f-1"), "row", ("t-0", "t-1"), **wishes)
 
 
 def test_a_trigger_leaves_its_name_and_chain_and_its_words_reach_the_agent():
@@ -141,8 +141,26 @@ def test_a_trigger_leaves_its_name_and_chain_and_its_words_reach_the_agent():
     assert fold(world.history) == world.state == from_snapshot(to_snapshot(world.state))
 
 
+def test_a_trigger_starts_a_run_with_words_and_a_task():
+    world = idle().after(trigger(run=True, note="The bank has flagged this customer", goal="Ask about the flag"))
+    kinds = [ev.kind_of(event) for event, _ in world.history][-4:]
+    assert kinds == ["trigger.fired", "message.added", "goals.set", "run.started"]
+    assert (world.state.run != "", world.state.goals.tree.title) == (True, "Ask about the flag")
+    assert action(world) == AskModel(again=False)
+    again = world.after(trigger(run=True, goal="And once more", firing="f-2"))
+    assert again.state.run == world.state.run, "a run that is under way goes on"
+    assert [task.title for task in again.state.goals.tree.tasks] == ["And once more"]
+
+
+def test_a_trigger_starts_no_run_in_a_paused_session_before_it_goes_on():
+    paused = idle().after(core.Pause("user:1", "look")).after(trigger(run=True))
+    assert (paused.state.run, action(paused)) == ("", Nothing("resume"))
+    assert action(paused.after(core.Resume("user:1"))) == AskModel(again=False)
+
+
 def test_a_trigger_that_only_runs_has_the_agent_look_once():
     world = idle().after(trigger(run=True))
+    assert world.state.run
     assert action(world) == AskModel(again=False)
     answered = world.asked(text="All is well.").after(core.Rest("customer"))
     assert isinstance(action(answered), Nothing)

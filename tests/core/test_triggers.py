@@ -164,7 +164,8 @@ def test_an_expression_that_gives_no_text_where_text_is_wanted_acts_on_nothing()
     found = definition.load({"on": {"hook": {"secret": "a"}}, "do": {"run": {"to": {"alias": "event.body.id"}}}})
     assert judging.judged(found, {"event": {"body": {"id": 7}}}) == judging.Passed("bad_value")
     assert judging.judged(found, {"event": {"body": {}}}) == judging.Passed("unreadable")
-    assert judging.judged(found, {"event": {"body": {"id": "a-1"}}}) == judging.Act(judging.Place(alias="a-1"))
+    act = judging.Act(judging.Place(alias="a-1"), run=True)
+    assert judging.judged(found, {"event": {"body": {"id": "a-1"}}}) == act
 
 
 KEY = b"0123456789abcdef0123456789abcdef"

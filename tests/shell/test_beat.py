@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
+from queue import Empty
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from agentstate.celery import app
+from sessions.models import AgentSession
 from sessions.triggers import clock, firing, keeping, office
 from sessions.triggers.beat import Elected
 from sessions.triggers.office import Office
 from sessions.triggers.tables import Beat, Trigger, TriggerFiring
 from tests import cast
-from tests.processes import eventually
+from tests.processes import ROOT, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,11 +80,62 @@ def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
         waiting.office.leave()
 
 
-def scheduled(**schedule) -> Trigger:
+def scheduled(name: str = "daily", **schedule) -> Trigger:
     team = cast.retail()
     opens = {"open": {"agent": "bank", "customer": "'C-1001'"}}
     definition = {"on": {"schedule": schedule}, "do": opens}
-    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "daily", definition)
+    return keeping.keep(team.tenant_id, team.pk, cast.adam().actor, name, definition)
+
+
+@contextmanager
+def beats(number: int, folder: Path) -> Iterator[dict[int, subprocess.Popen[bytes]]]:
+    """Clocks as `up` starts them, by their pid."""
+    words = ("celery", "-A", "agentstate.celery", "beat", "--pidfile", "", "--loglevel", "WARNING")
+    env = {**os.environ, "AGENTSTATE_STATE_DIR": str(settings.STATE_DIR)}
+    log = (folder / "beat.log").open("wb")
+    started = [subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, env=env, stderr=log) for _ in range(number)]
+    try:
+        yield {each.pid: each for each in started}
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+        log.close()
+
+
+def ticking() -> int:
+    """The pid of the clock that was elected last; 0 before there was one."""
+    row = Beat.objects.first()
+    return int(row.who.rpartition("/")[2]) if row else 0
+
+
+def worked() -> None:
+    """What a worker does on each tick that has come."""
+    with app.connection_for_read() as broker, suppress(Empty):
+        queue = broker.SimpleQueue(settings.CELERY_TASK_DEFAULT_QUEUE)
+        while True:
+            message = queue.get(timeout=0.1)
+            message.ack()
+            if message.headers["task"] == "sessions.tasks.fire_triggers":
+                clock.take_in()
+                firing.fire_due()
+
+
+def test_kill_9_of_the_clock_that_ticks_loses_no_time_and_repeats_none(tmp_path):
+    triggers = [scheduled(f"at-{number}", once="2031-01-01T00:00:00+00:00") for number in range(12)]
+    with beats(2, tmp_path) as both:
+        eventually(lambda: ticking() in both, 60, "one of them is elected")
+        first, began = ticking(), keeping.database_now()
+        for number, trigger in enumerate(triggers):
+            Trigger.objects.filter(pk=trigger.pk).update(next_at=began + timedelta(seconds=0.5 * number))
+        eventually(lambda: worked() or TriggerFiring.objects.count() >= 3, 20, "some times have come")
+        os.kill(first, signal.SIGKILL)
+        eventually(lambda: worked() or TriggerFiring.objects.filter(state="fired").count() == 12, 40, "all have come")
+        assert {ticking()} == set(both) - {first}
+    fired = list(TriggerFiring.objects.values_list("trigger", flat=True))
+    assert sorted(fired) == sorted(trigger.pk for trigger in triggers)
+    assert AgentSession.objects.count() == 12
+    assert Beat.objects.get().fence == 2
 
 
 def late(trigger: Trigger, seconds: int) -> None:

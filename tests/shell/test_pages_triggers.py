@@ -10,6 +10,7 @@ from django.urls import reverse
 from sessions.triggers import keeping
 from sessions.triggers.tables import Trigger
 from tests import cast
+from tests.shell.api_world import Api
 from tests.shell.bank_world import opened, say
 from tests.shell.pages import read
 from tests.shell.test_triggers import ON_ENTRY, SAID, kept, pass_on
@@ -30,6 +31,27 @@ def test_the_history_says_what_a_trigger_did_and_why_not(bank):
     assert "Acted" in text(page)
     assert "its condition was not true" in text(page)
     assert "complaints" in text(cast.browser(cast.adam()).get(reverse("triggers")))
+
+
+def test_the_page_of_a_trigger_holds_nothing_of_what_was_heard(bank):
+    """Planted in what is said, known and asked for: in what fires, what passes and what is refused."""
+    marker = "zq-planted-7731"
+    says = {"say": "'about: ' + event.data.text", "to": {"customer": "event.data.text"}}
+    made = [
+        kept("tells", on=ON_ENTRY, when=SAID, do={"tell": {"say": "event.data.text"}}),
+        kept("passes", on=ON_ENTRY, when="false", do={"run": {}}),
+        kept("refuses", on=ON_ENTRY, when=SAID, do={"tell": says}),
+        kept("breaks", on=ON_ENTRY, when="event.data.text.nothing == 'x'", do={"run": {}}),
+    ]
+    session = opened(f"C-{marker}", alias=f"alias-{marker}", topic=marker)
+    say(session, f"I have a complaint, {marker}.")
+    pass_on()
+    browser, api = cast.browser(cast.adam()), Api(cast.adam())
+    for trigger in made:
+        told = browser.get(reverse("trigger", args=[trigger.pk])).content.decode()
+        listed = api.get(f"/triggers/{trigger.pk}/firings").content.decode()
+        assert str(session) in listed
+        assert marker not in told + listed
 
 
 def test_a_trigger_is_made_changed_and_switched_by_forms_alone():

@@ -60,6 +60,22 @@ def test_the_agent_acts_on_what_a_trigger_tells_it(bank):
     assert kinds(session).count("model.requested") > before
 
 
+def test_a_trigger_starts_a_run_of_the_agent_with_a_message_and_a_task(bank):
+    run = {"message": "'Look at ' + session.customer", "goal": "'See to the complaint'"}
+    trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": run})
+    session = opened()
+    say(session, "I have a complaint.")
+    before = kinds(session).count("model.requested")
+    pass_on()
+    assert ends(trigger).count(("fired", "")) == 1
+    assert [each["trigger"] for each in events(session, "run.started")][-1] == "trigger"
+    assert events(session, "goals.set")[0]["tree"]["title"] == "See to the complaint"
+    work()
+    assert "Look at C-1001" in [item.text for item in states.load(session).state.items]
+    assert kinds(session).count("model.requested") > before
+    assert kinds(session)[-1] == "run.rested"
+
+
 def test_a_condition_that_is_not_true_is_told_in_the_history(bank):
     trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": {}})
     say(opened(), "Hello.")

@@ -10,12 +10,15 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
-from sessions import states
+from audit import keys
+from sessions import states, subject_report
 from sessions.models import AgentSession
+from sessions.stores import STORES
 from sessions.triggers import firing, installing, keeping, rows
 from sessions.triggers.tables import Trigger, TriggerFiring, Watch
 from tests import cast
-from tests.shell.bank_world import opened
+from tests.shell.bank_world import kinds, opened
+from tests.shell.killed import killed_at
 from tests.shell.test_triggers import ends, kept
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,23 +124,43 @@ def test_a_transaction_that_is_rolled_back_was_never_there(there, bank):
     assert fetched() == 0
 
 
-def test_a_crash_between_fetching_and_deleting_is_one_effect(there, monkeypatch):
+def test_a_worker_killed_between_fetching_and_deleting_leaves_one_effect(there):
     watch("check_flag")
     trigger = kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
     flag(there)
-
-    def dies(name: str, detail: str = "") -> None:
-        if name == "after_poll":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(rows.crash, "point", dies)
-    with pytest.raises(KeyboardInterrupt):
-        rows.take_in()
-    monkeypatch.undo()
-    firing.fire_due()
-    assert len(noted(there)) == 1
+    assert killed_at("after_poll:flags", rows.take_in)
+    assert (len(noted(there)), ends(trigger)) == (1, [("due", "")])
+    assert killed_at("after_poll:flags", fetched)  # it is fetched again, and that one dies there as well
     assert fetched() == 0
     assert (noted(there), ends(trigger), AgentSession.objects.count()) == ([], [("fired", "")], 1)
+
+
+def test_a_worker_killed_between_acting_and_writing_it_down_leaves_one_effect(there):
+    watch("check_flag")
+    trigger = kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
+    flag(there)
+    rows.take_in()
+    for _ in range(2):
+        assert killed_at("before_fired", firing.fire_due)
+        assert (ends(trigger), AgentSession.objects.count()) == ([("due", "")], 1)
+        TriggerFiring.objects.update(lease_until=None)  # as if its lease had passed
+    firing.fire_due()
+    (session,) = AgentSession.objects.values_list("pk", flat=True)
+    assert (ends(trigger), kinds(session).count("trigger.fired")) == ([("fired", "")], 1)
+
+
+def test_a_worker_killed_after_it_told_a_session_tells_it_no_second_time(there):
+    watch("check_flag")
+    tell = {"say": "'Look at the flag'", "to": {"customer": "event.key.id"}}
+    trigger = kept("flagged", on={"row": {"watch": "flags"}}, do={"tell": tell})
+    session = opened("C-1001")
+    flag(there)
+    rows.take_in()
+    assert killed_at("before_fired", firing.fire_due)
+    TriggerFiring.objects.update(lease_until=None)
+    firing.fire_due()
+    assert ends(trigger) == [("fired", "")]
+    assert [item.text for item in states.load(session).state.items] == ["Look at the flag"]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +230,29 @@ def test_a_full_queue_leaves_the_rows_where_they_are(there, monkeypatch):
     firing.fire_due()
     assert fetched() == 1
     assert len(ends(trigger)) == 3
+
+
+def test_what_waits_of_a_customer_is_in_the_report_about_them_and_goes_with_their_erasure(there):
+    watch("check_flag")
+    trigger = kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
+    flag(there)
+    rows.take_in()
+    (waiting,) = subject_report.made(cast.petra(), customer="C-1001")["waiting"]
+    assert (waiting["trigger"], waiting["event"]["key"]) == ("flagged", {"id": "C-1001"})
+    kid = TriggerFiring.objects.get().kid
+    (store,) = [each for each in STORES if each.name == "waiting"]
+    assert (store.count(kid), store.sweep(kid), store.count(kid)) == (1, 1, 0)
+    assert bytes(TriggerFiring.objects.get().sealed) == b""
+    firing.fire_due()
+    assert (ends(trigger), AgentSession.objects.count()) == ([("refused", "erased")], 0)
+
+
+def test_what_names_no_customer_yet_waits_under_the_teams_key(there):
+    watch("check_flag")
+    kept("flagged", on={"row": {"watch": "flags"}}, do={"run": {"to": {"session": "event.key.id"}}})
+    flag(there)
+    rows.take_in()
+    assert TriggerFiring.objects.get().kid == keys.subject_kid(cast.tenant().pk, f"team:{cast.retail().pk}")
 
 
 def test_what_waits_of_a_row_is_sealed_and_gone_once_it_has_ended(there):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import charts, conversation
+from agentstate.engine.decide import charts, conversation, goals
 from agentstate.engine.decide.commands.charts import Signal
+from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.session import Open, Say
 from agentstate.engine.decide.commands.triggers import Triggered
 from agentstate.engine.decide.given import Given
@@ -30,7 +31,7 @@ def triggered(command: Triggered, state: SessionState, given: Given) -> list[ev.
         command.firing,
         command.source,
         command.chain,
-        command.run and not command.note,
+        command.run,
     )
     if isinstance(command.then, Open):
         told: list[ev.AnyEvent] = [ev.MessageAdded("note", command.note, by)] if command.note else []
@@ -41,7 +42,26 @@ def triggered(command: Triggered, state: SessionState, given: Given) -> list[ev.
     if isinstance(command.then, Signal):
         return [fired, *charts.signalled(command.then, state, given)]
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(by)] if state.expired_at else []
-    if not command.note:
-        return [*reopened, fired]
-    said = [each for each in conversation.said(Say("note", command.note, by), state, given) if each not in reopened]
-    return [*reopened, fired, *said]
+    said: list[ev.AnyEvent] = []
+    if command.note:
+        said = [each for each in conversation.said(Say("note", command.note, by), state, given) if each not in reopened]
+    return [*reopened, fired, *said, *(_set_to_work(command, by, state, given) if command.run else ())]
+
+
+def _set_to_work(command: Triggered, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The task, and the run. One that is under way hears of it; while a person has the session, or it is paused, the
+    run begins once the agent may work again.
+    """
+    task = _task(command, by, state, given) if command.goal else []
+    if state.run or state.taken_by or state.paused_at:
+        return task
+    return [*task, ev.RunStarted(given.new_id(), "trigger")]
+
+
+def _task(command: Triggered, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The goal of the session; or one task more of the goal that it has. Raises BadGoal when there are too many."""
+    version, tree = state.goals.version, state.goals.tree
+    fields = {"id": f"firing-{command.firing}", "title": command.goal}
+    if tree is None:
+        return goals.goals_set(SetGoals(fields, by, version), state, given)
+    return goals.goals_changed(ChangeGoals("add", tree.id, by, version, fields), state, given)

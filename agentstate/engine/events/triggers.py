@@ -10,8 +10,8 @@ TriggerSource = Literal["entry", "row", "schedule", "hook"]
 
 
 class TriggerFired(Event, frozen=True, tag="trigger.fired"):
-    """Trigger `trigger`, in this `version`, acts here. What it acts with follows in the same commit; with `run` the
-    agent is asked to look at the session. `chain` are the triggers that led here, this one last.
+    """Trigger `trigger`, in this `version`, acts here. What it acts with follows in the same commit; with `run` a
+    run of the agent begins, unless one is under way. `chain` are the triggers that led here, this one last.
     """
 
     trigger: str

@@ -12,7 +12,7 @@ from agentstate.engine.events.triggers import TriggerSource
 
 class Triggered(Command, frozen=True):
     """A trigger acts: it opens the session (`then` is Open), signals its chart (Signal), says `note` to its agent, or
-    with `run` has the agent look at it.
+    with `run` starts a run of the agent, which is told `note` and given `goal` as a task, where there are such.
     """
 
     beside_the_wish: ClassVar[frozenset[str]] = frozenset({"chain"})
@@ -25,6 +25,7 @@ class Triggered(Command, frozen=True):
     chain: tuple[str, ...]
     note: str = ""
     run: bool = False
+    goal: str = ""
     then: Open | Signal | None = None
 
     @property
