@@ -56,6 +56,9 @@ CLEAR: dict[str, dict[str, str]] = {
         "server": NAMED, "tool": NAMED, "digest": DIGEST, "offer": "what an MCP server says of its tool",
         "answer": WORDS, "answered_by": ID,
     },
+    "agent_sessions_standinggrant": {
+        "scope": WORDS, "agent": NAMED, "tool": NAMED, "by": ID, "revoked_by": ID,
+    },
     "agent_sessions_serverlook": {"server": NAMED, "problem": WORDS},
     "agent_sessions_skill": {"skill": NAMED},
     "agent_sessions_skillwanted": {"by": WORDS, "value": NAMED, "skill": NAMED},

@@ -18,6 +18,7 @@ from django.db import transaction
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide.grants import counted
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.subjects import kid_of
@@ -94,8 +95,8 @@ class Author(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-# A step decides on the state that the steps before it led to, and may consist of steps itself.
-Step = Callable[[SessionState, Given], Sequence["ev.AnyEvent | Step"]]
+# A step decides on the state that the steps before it led to.
+Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
 
 
 def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
@@ -137,9 +138,14 @@ def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
             live.announce(committed, wake=False)
             return committed
         stops.forget()  # perhaps a stop kept it from happening: then less is tried
-        if ledger.read_head(lease.session).size == loaded.head.size and not stops.halt_for(loaded.place, loaded.state):
+        if ledger.read_head(lease.session).size == loaded.head.size and not _may_be_held_back(loaded):
             raise LeaseLost(str(lease.session))
     return _with_lock(lease, steps)
+
+
+def _may_be_held_back(loaded: Loaded) -> bool:
+    """Whether something else than a lost lease may keep a commit from happening: a stop, or a grant that has ended."""
+    return bool(stops.halt_for(loaded.place, loaded.state)) or granted.may_rest_on(loaded.place, loaded.state)
 
 
 def _if_it_still_holds(lease: Lease, remembered: Loaded, steps: Sequence[Step]) -> Committed | None:
@@ -296,13 +302,13 @@ def _append(
     also: Sequence[ledger.Fragment] = (),
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
-    given = msgspec.structs.replace(given, halt=stops.halt_for(loaded.place, loaded.state))
+    standing = granted.standing_for(loaded.place, loaded.state, given.policy)
+    given = msgspec.structs.replace(given, halt=stops.halt_for(loaded.place, loaded.state), grants=standing)
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state, head=loaded.head)
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
-    kept = _is_due(loaded.head.size, state.seq) and not state.plans.instances
     batch = ledger.Batch(
         drafts=drafts,
         kid=loaded.place.kid,
@@ -312,10 +318,10 @@ def _append(
         epoch=state.epoch,
         key=key,
         digest=digest,
-        guard=granted.in_time(stops.guarded(guard, loaded.place, state, events), state, events),
+        guard=granted.in_time(stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, standing),
         also=(
             *projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
-            *([states.snapshot(loaded.place, state)] if kept else []),
+            *granted.fragments(loaded.place, loaded.state, events, standing, at),
             *also,
         ),
         seals=isinstance(events[-1], ev.SessionSealed),
@@ -323,13 +329,7 @@ def _append(
     head = ledger.append(loaded.head, batch)
     if head is None:
         return None
-    return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events, with_snapshot=kept)
-
-
-def _is_due(first: int, size: int) -> bool:
-    """Whether a snapshot is to be kept once entries `first` to `size` - 1 are there."""
-    every: int = settings.SNAPSHOT_EVERY
-    return size // every > first // every
+    return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events)
 
 
 def _decided(
@@ -338,19 +338,12 @@ def _decided(
     """The state after `steps`, their events, and each event as the entry to be."""
     events: list[ev.AnyEvent] = []
     drafts: list[ledger.Draft] = []
-
-    def take(step: Step) -> None:
-        nonlocal state
-        for made in step(state, given):
-            if isinstance(made, ev.Event):
-                drafts.append(_draft(state, made))
-                state = evolve(state, made, at)
-                events.append(made)
-            else:
-                take(made)
-
     for each in steps:
-        take(each)
+        for event in each(state, given):
+            drafts.append(_draft(state, event))
+            given = counted(given, state, event)
+            state = evolve(state, event, at)
+            events.append(event)
     return state, events, drafts
 
 
@@ -383,16 +376,13 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             return -1
 
 
-def _kept(
-    loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEvent], *, with_snapshot: bool = False
-) -> Committed:
-    """Remember the new state; inside a transaction only once it has committed. `with_snapshot`: its snapshot was
-    written with it.
-    """
+def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEvent]) -> Committed:
+    """Remember the new state; inside a transaction only once it has committed."""
 
     def keep() -> None:
         states.remember(loaded)
-        if _is_due(first, loaded.head.size) and not with_snapshot:
+        every = settings.SNAPSHOT_EVERY
+        if loaded.head.size // every > first // every:
             states.keep_snapshot(loaded)
 
     if transaction.get_connection().in_atomic_block:

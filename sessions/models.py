@@ -353,6 +353,35 @@ class Viewed(models.Model):
     last = models.BigIntegerField()
 
 
+class StandingGrant(models.Model):
+    """A grant for what follows that holds beyond the session in which it was given: for its customer, or for its agent
+    in its team. No projection: `sessions.granted` writes it with the entries that give, use and take it back.
+    """
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
+    scope = models.CharField(max_length=8)  # customer or agent
+    agent = models.CharField(max_length=60)
+    kid = models.UUIDField()  # of the customer of whose request it came; `sealed` is under it
+    tool = models.CharField(max_length=200)
+    given_in = models.UUIDField()  # the session
+    by = models.CharField(max_length=60)
+    at = models.DateTimeField()
+    until = models.DateTimeField()
+    uses = models.IntegerField()
+    used = models.IntegerField(default=0)
+    revoked_by = models.CharField(max_length=60, blank=True)
+    revoked_at = models.DateTimeField(null=True)
+    sealed = models.BinaryField()  # what was granted; empty once its customer was erased
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["team", "kid", "-at"], name="standing_customer"),
+            models.Index(fields=["team", "agent", "-at"], name="standing_agent", condition=models.Q(scope="agent")),
+        ]
+
+
 class Disclosure(models.Model):
     """Something of a session that somebody was let see. A link is known by the hash of its token only; nothing of what
     it shows is kept here. No projection: `sessions.commands.disclosures` writes it.

@@ -13,6 +13,7 @@ from uuid import UUID
 import redis
 from django.conf import settings
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from audit import erasure, keys
 from audit.models import ErasureRequest, LegalHold
@@ -26,9 +27,11 @@ from sessions.models import (
     RecordedState,
     Snapshot,
     SnapshotPart,
+    StandingGrant,
     Taught,
 )
 from sessions.notifications import forgetting
+from sessions.triggers.tables import TriggerFiring
 
 
 class Store(NamedTuple):
@@ -100,6 +103,21 @@ def _sweep_reasons(kid: UUID) -> int:
     return requests + LegalHold.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
 
 
+def _waiting(kid: UUID) -> QuerySet[TriggerFiring]:
+    return TriggerFiring.objects.filter(kid=kid, state=TriggerFiring.State.DUE)
+
+
+def _grants(kid: UUID) -> QuerySet[StandingGrant]:
+    return StandingGrant.objects.filter(kid=kid).exclude(sealed=b"")
+
+
+def _sweep_waiting(kid: UUID) -> int:
+    """What waited ends by name: nothing is done with it any more."""
+    return _waiting(kid).update(
+        state=TriggerFiring.State.REFUSED, why="erased", sealed=b"", lease_until=None, ended_at=Now()
+    )
+
+
 def _disclosures(kid: UUID) -> QuerySet[Disclosure]:
     return Disclosure.objects.filter(kid=kid).exclude(reason=b"")
 
@@ -159,6 +177,13 @@ STORES: tuple[Store, ...] = (
         lambda kid: _disclosures(kid).update(reason=b""),
     ),
     Store("notices", "Notices about the customer's sessions", forgetting.of_subject, forgetting.sweep),
+    Store(
+        "grants",
+        "What was let through beyond a session",
+        lambda kid: _grants(kid).count(),
+        lambda kid: _grants(kid).update(sealed=b"", until=Now()),
+    ),
+    Store("waiting", "What waits for triggers", lambda kid: _waiting(kid).count(), _sweep_waiting),
     Store("valkey", "Caches", _in_valkey, _sweep_valkey),
     Store("memory", "Memory of the process that erases", _in_memory, _sweep_memory),
 )

@@ -27,6 +27,8 @@ from sessions.commands.erasure import subject
 from sessions.commands.person import Person
 from sessions.models import AgentSession, CustomerProfile
 from sessions.queries import guidance, privacy
+from sessions.triggers import intake
+from sessions.triggers.tables import Trigger, TriggerFiring
 
 _STAFF = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -46,6 +48,7 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
         "subject": str(kid),
         "made_at": stamp(now()),
         "logs": [_log(log, kid) for log in logs],
+        "waiting": [_waiting(row) for row in TriggerFiring.objects.filter(kid=kid, state="due").order_by("at", "pk")],
         "stores": erasing.preview(kid),
         "holds": [_plain(privacy.hold_line(row)) for row in LegalHold.objects.filter(kid=kid).order_by("set_at")],
         "erasures": [_plain(privacy.line(row)) for row in ErasureRequest.objects.filter(kid=kid).order_by("asked_at")],
@@ -124,6 +127,12 @@ def masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {masked(name): masked(each) for name, each in value.items()}
     return value
+
+
+def _waiting(row: TriggerFiring) -> dict[str, Any]:
+    """What was heard of the subject and is not judged yet."""
+    name = Trigger.objects.filter(pk=row.trigger).values_list("name", flat=True).first()
+    return {"trigger": name or str(row.trigger), "at": stamp(row.at), "event": masked(intake.opened(row))}
 
 
 def _plain(line: Any) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide.commands import GrantSame, RevokeGrant
+from agentstate.engine.decide.grants import GrantOver
 from agentstate.people.permissions import Permission, can
-from sessions import authority
+from sessions import authority, granted, states
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
-from sessions.models import AgentSession
+from sessions.models import AgentSession, StandingGrant
 from sessions.states import UnknownSession
 
 
@@ -27,7 +28,8 @@ def grant_same(
     reason: str = "",
     key: str = "",
 ) -> Committed:
-    """The same tool goes on without asking, as far as the rule of `request` offers it and for less where that is said.
+    """The same tool goes on without asking, as far as the rule of `request` offers it and for less where that is said:
+    in this session, in all of its customer, or in all of its agent in its team.
 
     Raises UnknownSession, UnknownRequest, NoGrantOffered, DecisionNotAllowed, Invalid.
     """
@@ -38,10 +40,34 @@ def grant_same(
 
 
 def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:
-    """From now on a person is asked again. Raises UnknownSession, UnknownGrant, GrantOver, DecisionNotAllowed."""
+    """From now on a person is asked again; in every session, if it holds beyond this one. Raises UnknownSession,
+    UnknownGrant, GrantOver, DecisionNotAllowed.
+    """
     team = _team(user, session)
     may, author = authority.own(user, team).may, author_of(user, key)
-    return person_command(session, RevokeGrant(grant, author.actor, may, reason), author, still=_still(user, team, may))
+    standing = _standing(session, grant)
+    command = RevokeGrant(grant, author.actor, may, reason, wider=standing is not None)
+    if standing is None:
+        return person_command(session, command, author, still=_still(user, team, may))
+    guard, also = granted.taken_back(standing.pk, author.actor)
+    return person_command(
+        session,
+        command,
+        author,
+        still=_still(user, team, may),
+        guard=guard,
+        refused=GrantOver("somebody has taken it back"),
+        also=(also,),
+    )
+
+
+def _standing(session: UUID, grant: str) -> StandingGrant | None:
+    """The row of a grant that holds in this session and beyond it."""
+    loaded = states.load(session)
+    if loaded.state.opened is None:
+        return None
+    rows = granted.rows_for(loaded.place, loaded.state.opened.agent)
+    return next((row for row in rows if str(row.pk) == grant), None)
 
 
 def _team(user: Person, session: UUID) -> UUID:

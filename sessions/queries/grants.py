@@ -12,15 +12,17 @@ from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Sticky
 from agentstate.engine.policy.granted import Grant, holds_at
 from agentstate.engine.state import Request, SessionState
-from sessions import states
+from sessions import granted, states
+from sessions.models import StandingGrant
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
 
 class GrantLine(msgspec.Struct, frozen=True):
-    """A grant. `standing`: open, used up, over (its time is), revoked."""
+    """A grant. `standing`: open, used up, over (its time is), revoked. `session`: in which it was given."""
 
     id: str
+    session: str
     request: str
     tool: str
     rule: str
@@ -42,6 +44,7 @@ class OfferLine(msgspec.Struct, frozen=True):
     request: str
     tool: str
     rule: str
+    scope: str
     seconds: int
     uses: int
     limit: str
@@ -58,14 +61,24 @@ class GrantsView(msgspec.Struct, frozen=True):
 def grants_of(user: Person, session: UUID) -> GrantsView:
     """The grants of a session. Raises as `state_of`."""
     must_read(user, session, "state")
-    state = states.load(session).state
-    grants = [_line(grant) for grant in reversed(state.grants.values())]
-    return GrantsView(grants, [_offer(request, found) for request, found in _offers(state)])
+    loaded = states.load(session)
+    state = loaded.state
+    wider = [_line(found, row.given_in) for row in _rows(loaded) if (found := granted.grant_of(row)) is not None]
+    own = [_line(grant, session) for grant in reversed(state.grants.values()) if grant.scope == "session"]
+    newest = sorted([*wider, *own], key=lambda line: line.at, reverse=True)
+    return GrantsView(newest, [_offer(request, found) for request, found in _offers(state)])
 
 
-def _line(grant: Grant) -> GrantLine:
-    fields = {name: getattr(grant, name) for name in GrantLine.__struct_fields__ if name != "standing"}
-    return GrantLine(**fields, standing=_standing(grant))
+def _rows(loaded: states.Loaded) -> list[StandingGrant]:
+    """Of grants that hold in this session among others."""
+    opened = loaded.state.opened
+    return list(granted.rows_for(loaded.place, opened.agent)) if opened is not None else []
+
+
+def _line(grant: Grant, session: UUID) -> GrantLine:
+    own = ("session", "standing")
+    fields = {name: getattr(grant, name) for name in GrantLine.__struct_fields__ if name not in own}
+    return GrantLine(**fields, session=str(session), standing=_standing(grant))
 
 
 def _standing(grant: Grant) -> str:
@@ -86,5 +99,12 @@ def _offers(state: SessionState) -> list[tuple[Request, Sticky]]:
 def _offer(request: Request, found: Sticky) -> OfferLine:
     asked = request.asked
     return OfferLine(
-        asked.request, asked.tool, asked.rule, found.seconds, found.uses, found.limit, approvers=request.approvals
+        asked.request,
+        asked.tool,
+        asked.rule,
+        found.scope,
+        found.seconds,
+        found.uses,
+        found.limit,
+        approvers=request.approvals,
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django import template
 
-from sessions.words.policies import lasting
+from sessions.words.policies import lasting, reaching
 
 register = template.Library()
 register.filter("lasting", lasting)
+register.filter("reaching", reaching)
 
 
 @register.filter

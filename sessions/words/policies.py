@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from agentstate.engine.policy import Rule
 
+REACH = {
+    "session": "in this session",
+    "customer": "in every session of this customer",
+    "agent": "in every session of this agent in the team",
+}
 MOVES = {
     "stopped": "Would have stopped",
     "let through": "Would have gone on",
@@ -20,6 +25,11 @@ def lasting(seconds: int) -> str:
         if seconds >= size and seconds % size == 0:
             return f"{seconds // size} {name}{'' if seconds == size else 's'}"
     return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
+def reaching(scope: str) -> str:
+    """Where a grant of this scope holds."""
+    return REACH[scope]
 
 
 def asks(rule: Rule) -> list[str]:
@@ -48,7 +58,7 @@ def _of_people(rule: Rule) -> list[str]:
     if rule.sticky is not None:
         least = f"at most {rule.sticky.uses} times in {lasting(rule.sticky.seconds)}"
         limit = f", while {rule.sticky.limit}" if rule.sticky.limit else ""
-        told.append(f"Who approves may let the same through in this {rule.sticky.scope}: {least}{limit}.")
+        told.append(f"Who approves may let the same through {reaching(rule.sticky.scope)}: {least}{limit}.")
     return told
 
 

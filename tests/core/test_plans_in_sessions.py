@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -101,6 +102,28 @@ def test_what_depends_on_a_rejected_call_is_blocked_and_the_agent_is_asked_again
     told = [item.text for item in world.state.items if item.role == "tool"]
     assert len(told) == 2
     assert "blocked" in told[1]
+
+
+def test_what_fails_only_for_a_while_is_tried_again_and_what_depends_on_it_waits_instead_of_being_blocked():
+    world = ran(calling(LOAD, CHECK, MOVE), "load_customer", {"name": "Ada"})
+    check = key(world, "authorize")
+    world = world.after(core.Begin(check), core.Fail(check, 1, "away", transient=True, pause=30.0))
+    assert (ready(world), world.state.plans.is_open, world.events(ev.RoundEnded)) == ([], True, [])
+    later = dataclasses.replace(world, seconds=world.seconds + 31)
+    assert ready(later) == ["authorize"]
+    later = later.after(core.Begin(check), core.Return(check, 2, {"amount": {"minor": 100, "currency": "USD"}}))
+    assert ready(later) == ["transfer"]
+
+
+def test_what_fails_for_a_while_too_often_goes_where_the_plan_sends_its_failures():
+    world = calling(
+        step("load_customer", "state.customer || state.problem", customer="C-1"),
+        step("authorize", "state.sorry", what="†state.problem.error"),
+    )
+    load = key(world, "load_customer")
+    for attempt in range(1, world.tools["load_customer"].attempts + 1):
+        world = world.after(core.Begin(load), core.Fail(load, attempt, "away", transient=True))
+    assert ready(world) == ["authorize"]
 
 
 def test_an_error_goes_to_the_last_alternative_and_the_branch_is_taken():

@@ -165,11 +165,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     ),
     "a chain to nobody": ({"chain": [{"after": 5, "reviewers": []}]}, "reviewers"),
     "a path that is none": ({"retype": ["amount"]}, "want a path"),
-    "a grant for the customer": (
-        {"sticky": {"scope": "customer", "seconds": 60, "uses": 1}},
-        "'customer' is not offered",
-    ),
-    "a grant for the agent": ({"sticky": {"scope": "agent", "seconds": 60, "uses": 1}}, "'agent' is not offered"),
+    "a grant for everybody": ({"sticky": {"scope": "tenant", "seconds": 60, "uses": 1}}, "scope"),
     "a grant for ever": ({"sticky": {"scope": "session", "seconds": 10**12, "uses": 1}}, "a grant ends"),
     "a grant without uses": ({"sticky": {"scope": "session", "seconds": 60, "uses": 0}}, "a grant ends"),
     "a grant with a limit that is none": (

@@ -20,9 +20,9 @@ from tests import cast
 CUSTOMER = "C-1001"
 
 
-def offering() -> pol.Policy:
+def offering(scope: Any = "session") -> pol.Policy:
     """The bank's policy, with an offer to let large transfers through for what follows."""
-    offer = pol.Sticky("session", 3600, 3, "arguments.amount.minor <= granted.amount.minor")
+    offer = pol.Sticky(scope, 3600, 3, "arguments.amount.minor <= granted.amount.minor")
     bank = policies.named("bank")
     rules = [replace(rule, sticky=offer) if rule.name == "transfer.large" else rule for rule in bank.rules]
     return pol.Policy("bank", 9, tuple(rules))

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from django.http import HttpResponse
 
-from sessions.models import AgentSession
 from tests import cast
-from tests.processes import eventually
 from tests.shell.api_world import Api, document
 from tests.shell.bank_world import work
 
@@ -39,12 +37,6 @@ def run(example: str, names: dict[str, str]) -> HttpResponse:
     return Api(None).ask(method, url.removeprefix("http://host"), data=body, headers=headers, content_type=kind)
 
 
-def rests() -> bool:
-    """Work; whether nothing is left that the agent would do, not even a call that is tried again in a moment."""
-    work()
-    return not AgentSession.objects.filter(waiting_for__in=("agent", "retry"), ready_at__isnull=False).exists()
-
-
 @pytest.mark.django_db(transaction=True)
 def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
     names = {"HOST": "http://host", "CALLER": cast.token(cast.cleo()), "SUPERVISOR": cast.token(cast.alice())}
@@ -53,7 +45,7 @@ def test_every_example_of_the_api_page_works_in_its_order(bank) -> None:
     for status, example in EXAMPLES:
         answer = run(example, names)
         assert answer.status_code == int(status), (example, answer.content)
-        eventually(rests, what="nothing is left to do")
+        work()
         body = answer.json()
         if "SESSION" not in names:
             names["SESSION"], names["CUSTOMER"] = body["id"], body["customer"]

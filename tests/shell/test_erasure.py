@@ -31,11 +31,12 @@ from sessions import queries, rebuild, recorded, states
 from sessions.commands import erasure as commands
 from sessions.commands import profiles as profile_commands
 from sessions.exports import building, choosing
-from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, RecordedState
+from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, RecordedState, StandingGrant
 from sessions.profiles import learning, logs
 from sessions.queries import privacy
 from sessions.runtime import advance, leases
 from sessions.stores import STORES
+from sessions.triggers import intake, keeping
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
 from tests.shell.notice_world import rule as notice_rule
@@ -401,6 +402,7 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     cache.set(f"warm/{session}", b"sealed")
     choosing.ask(cast.alice(), choosing.Filter(), unmask=True, reason="An audit")
     assert building.build_due() == 1
+    heard_and_granted(session)
     secret = stored_of(kid_of(session))
     assert len(secret) > 15
     assert {store.name for store in STORES if not store.count(kid_of(session))} <= {
@@ -421,7 +423,33 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     assert traces(caplog.text, *words) == []
 
 
+def heard_and_granted(session: UUID) -> None:
+    """Something that waits for a trigger, and a grant that holds beyond the session."""
+    team, kid = cast.retail(), kid_of(session)
+    opens = {"open": {"agent": "bank", "customer": "event.body.customer"}}
+    definition = {"on": {"hook": {"secret": "s"}}, "do": opens}
+    trigger = keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "claims", definition)
+    intake.take_in(trigger, [intake.Happened("hook:1", {"body": {"customer": CUSTOMER, "says": "Quokkaburra"}})])
+    StandingGrant.objects.create(
+        id=new_id(),
+        tenant=team.tenant,
+        team=team,
+        scope="customer",
+        agent="bank",
+        kid=kid,
+        tool="transfer",
+        given_in=session,
+        by=cast.alice().actor,
+        at=now(),
+        until=now() + timedelta(hours=1),
+        uses=1,
+        sealed=keys.seal(kid, "a grant", b'{"to": "Quokkaburra"}'),
+    )
+
+
 STORED = {
+    "agent_sessions_triggerfiring": "sealed",
+    "agent_sessions_standinggrant": "sealed",
     "audit_payload": "ciphertext",
     "agent_sessions_agentsession": "card",
     "agent_sessions_approvalrequest": "card",

@@ -16,6 +16,7 @@ from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.pruning import Reads
 from agentstate.engine.policy import Policy
+from agentstate.engine.policy.granted import Grant
 from agentstate.engine.talk.ontology import Ontology
 from agentstate.engine.wanted import PHRASES
 
@@ -60,4 +61,5 @@ class Given(msgspec.Struct, frozen=True):
     prices: Mapping[str, Price] = {}  # of models, by the name under which they are asked
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps
+    grants: Mapping[str, Grant] = {}  # that hold in other sessions too, as they stand now; their uses counted there
     zone: tzinfo = UTC  # by whose clock rules read `time`

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
 from agentstate.engine.decide.conversation import must_live
@@ -108,14 +110,27 @@ def _within(wanted: int | None, offer: int, field: str) -> int:
     return wanted
 
 
+def counted(given: Given, state: SessionState, event: ev.AnyEvent) -> Given:
+    """What is given once `event` has happened in `state`: a grant from beyond the session on which it rests has one use
+    less, unless the call was let through by it already.
+    """
+    if not given.grants or not isinstance(event, ev.CallAllowed | ev.ToolIntended):
+        return given
+    grant = next((each for each in given.grants.values() if each.name == event.rule), None)
+    held = state.calls.get(event.call)
+    if grant is None or (held is not None and held.rule == event.rule):
+        return given
+    return replace(given, grants={**given.grants, grant.id: replace(grant, used=grant.used + 1)})
+
+
 def revoked(command: RevokeGrant, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The end of a grant. What it let through and has not begun is gated anew when it begins."""
     grant = state.grants.get(command.grant)
-    if grant is None:
+    if grant is None and not command.wider:
         raise UnknownGrant()
     if not command.may:
         raise DecisionNotAllowed("a grant is taken back by who may decide", permission="decide")
-    if grant.revoked_by:
+    if grant is not None and grant.revoked_by:
         raise GrantOver(f"{grant.revoked_by} has taken it back")
     return [ev.GrantRevoked(command.grant, command.by, _reason(command.reason))]
 

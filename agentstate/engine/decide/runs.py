@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import looping, plans, supervision
+from agentstate.engine.decide import grants, looping, plans, supervision
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.conversation import MAX_TEXT, must_live
 from agentstate.engine.decide.forks import speech
@@ -74,9 +75,20 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     then = state
     for event in (*first, answer):
         then = foresee(then, event, stamp(given.at))
-    gates = [plans.beside(then, then.calls[call.id], command.model, given) for call in plans.plain(plan, answer.calls)]
+    gates = _gated(plans.plain(plan, answer.calls), command, then, given)
     of_plan = plans.answered(then, plan, command.model, given) if plan else []
     return [*first, answer, *gates, *of_plan]
+
+
+def _gated(calls: Sequence[ev.CallProposed], command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What becomes of each call. One that a grant lets through leaves less of it to those after it."""
+    gates: list[ev.AnyEvent] = []
+    for call in calls:
+        gates.append(plans.beside(state, state.calls[call.id], command.model, given))
+        if state.grants or given.grants:
+            given = grants.counted(given, state, gates[-1])
+            state = foresee(state, gates[-1], stamp(given.at))
+    return gates
 
 
 def micros_of(state: SessionState, input_tokens: int, output_tokens: int, given: Given) -> int:

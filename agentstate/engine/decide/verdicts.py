@@ -23,9 +23,13 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
     granted it for what follows.
     """
     verdict, values = policy_on(state, call, facts, given)
-    if not state.grants:
+    if not state.grants and not given.grants:
         return verdict
-    return let_through(verdict, state.grants, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at))
+    own = {key: grant for key, grant in state.grants.items() if grant.scope == "session"}
+    wider = {} if state.versions.is_draft else given.grants
+    return let_through(
+        verdict, {**own, **wider}, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at)
+    )
 
 
 def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> tuple[Verdict, dict[str, Any]]:
@@ -40,7 +44,7 @@ def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -
 def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
     """What rules read, by guards.NAMES; docs/policy.md says what each holds."""
     opened, at = state.opened, given.at.astimezone(given.zone)
-    tally, local = today(state.tally, stamp(given.at)), at.isoformat(timespec="seconds")
+    tally = today(state.tally, stamp(given.at))
     return {
         "arguments": call.arguments,
         "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
@@ -58,8 +62,8 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
             "hour": at.hour,
             "minute": at.minute,
             "weekday": at.isoweekday(),
-            "date": local[: len("2026-11-21")],
-            "now": local[: len("2026-11-21T03:25:00")],
+            "date": f"{at:%Y-%m-%d}",
+            "now": f"{at:%Y-%m-%dT%H:%M:%S}",
             "zone": str(given.zone),
         },
     }

@@ -1,4 +1,5 @@
-"""What an approver granted for what follows: kept in the session's state, looked at anew whenever a call is gated.
+"""What an approver granted for what follows, looked at anew whenever a call is gated: in the session, kept in its
+state; or in every session of its customer, or of its agent in its team, kept beside them and handed in.
 
 A grant lets a call through only if it is the same tool, done by the same activity, of the session's own customer; only
 while a rule still offers grants for it and asks for no more than what was passed when it was given; only before its
@@ -15,7 +16,7 @@ import msgspec
 
 from agentstate.engine import guards
 from agentstate.engine.instants import parse
-from agentstate.engine.policy.terms import GATES, Gate, Names, Scope
+from agentstate.engine.policy.terms import GATES, SCOPES, Gate, Names, Scope
 from agentstate.engine.policy.verdict import Verdict
 
 PREFIX = "grant:"  # of the rule under which a call is let through by a grant
@@ -82,6 +83,8 @@ def covers(grant: Grant, verdict: Verdict, asked: Asked) -> bool:
     offer = verdict.sticky
     if offer is None or (asked.tool, asked.activity, asked.kid) != (grant.tool, grant.activity, ""):
         return False
+    if SCOPES.index(grant.scope) > SCOPES.index(offer.scope):
+        return False  # rules offer less by now
     has_uses = grant.used < min(grant.uses, offer.uses) or asked.passed == grant.name
     is_young = asked.at < parse(grant.at) + timedelta(seconds=offer.seconds)
     in_force = has_uses and is_young and holds_at(grant, asked.at)

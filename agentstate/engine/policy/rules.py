@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from agentstate.engine import guards, scratchpad
-from agentstate.engine.policy.terms import HIGHEST_TIER, SCOPES, Gate, Names, Scope, Sticky
+from agentstate.engine.policy.terms import HIGHEST_TIER, Gate, Names, Sticky
 from agentstate.errors import Invalid
 
 MAX_RULES = 500
@@ -20,7 +20,6 @@ MAX_NAMES = 50  # tools, reviewers, reasons, paths or steps that one rule lists
 MAX_SECONDS = 365 * 24 * 3600
 MAX_USES = 1_000  # of one grant
 MAX_TEXT = 500  # characters of a name or a reason
-GRANTABLE: tuple[Scope, ...] = ("session",)  # what a rule may offer today; the others are refused by name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
 _REVIEWER = re.compile(r"(role|team|user):[A-Za-z0-9_.@+-]{1,150}\Z")
 _ARGUMENT = re.compile(r"arguments(\.[A-Za-z0-9_-]{1,100}){1,16}\Z")
@@ -77,6 +76,11 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def reference(self) -> str:
         """How entries name this policy: `bank@3`."""
         return f"{self.name}@{self.version}"
+
+    @property
+    def offers_beyond_the_session(self) -> bool:
+        """Whether a rule offers to let calls through in other sessions too."""
+        return any(rule.sticky is not None and rule.sticky.scope != "session" for rule in self.rules)
 
 
 def load(data: bytes) -> Policy:
@@ -139,7 +143,5 @@ def _faults_of_time(rule: Rule) -> Iterator[str]:
     steps = [0, *(step.after for step in rule.chain), rule.expires_in]
     if rule.chain and any(later <= sooner for sooner, later in pairwise(steps)):
         yield "the steps of a chain follow each other, before expires_in"
-    if rule.sticky is not None and rule.sticky.scope not in GRANTABLE:
-        yield f"a grant for scope {rule.sticky.scope!r} is not offered here; of {', '.join(SCOPES)} there is session"
     if rule.sticky is not None and not (1 <= rule.sticky.seconds <= MAX_SECONDS and 1 <= rule.sticky.uses <= MAX_USES):
         yield f"a grant ends: seconds from 1 to {MAX_SECONDS}, uses from 1 to {MAX_USES}"

@@ -28,6 +28,8 @@ def _is_over(grant: Grant, at: str) -> bool:
 
 
 def grant_revoked(state: SessionState, event: ev.GrantRevoked, at: str) -> SessionState:
+    if event.grant not in state.grants:  # given in another session
+        return state
     revoked = replace(state.grants[event.grant], revoked_by=event.by, revoked_at=at)
     return replace(state, grants={**state.grants, event.grant: revoked})
 

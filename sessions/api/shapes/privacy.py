@@ -152,6 +152,7 @@ class SubjectReport(serializers.Serializer[Any]):
     subject = serializers.UUIDField()
     made_at = serializers.CharField()
     logs = serializers.ListField(child=serializers.DictField())
+    waiting = serializers.ListField(child=serializers.DictField(), help_text="what waits for triggers")
     stores = serializers.DictField(child=serializers.IntegerField())
     holds = serializers.ListField(child=serializers.DictField())
     erasures = serializers.ListField(child=serializers.DictField())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from agentstate.engine.decide.commands.base import Command
 
 
@@ -19,9 +21,14 @@ class GrantSame(Command, frozen=True):
 
 
 class RevokeGrant(Command, frozen=True):
-    """Somebody who may decide takes a grant back."""
+    """Somebody who may decide takes a grant back. `wider`: it holds in other sessions too, and whoever commands has
+    looked that it stands and may be used here.
+    """
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"wider"})
 
     grant: str
     by: str
     may: frozenset[str]
     reason: str = ""
+    wider: bool = False

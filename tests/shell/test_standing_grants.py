@@ -1,0 +1,177 @@
+"""Grants that hold beyond the session in which they were given: for its customer, or for its agent in its team."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
+
+import pytest
+from django.db import connections
+from django.urls import reverse
+
+from agentstate.people.models import User
+from agentstate.people.permissions import Role
+from sessions import commands, granted, rebuild, stores
+from sessions.agents import registry
+from sessions.models import AgentSession, StandingGrant
+from sessions.queries import grants as lists
+from tests import cast
+from tests.shell.api_world import Api, problem
+from tests.shell.bank_world import events, kinds, offering, opened, say, state, work
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=["customer", "agent"])
+def scope(request, bank, monkeypatch) -> str:
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering(request.param))
+    return str(request.param)
+
+
+def asked(customer: str = "C-1001", amount: str = "$1,100.00", by: User | None = None) -> UUID:
+    """A session in which that transfer was asked for, and nothing decided."""
+    session = opened(customer, by=by)
+    for said in (f"I want to move {amount} from savings to checking.", "Yes, that is right."):
+        commands.say(by or cast.cleo(), session, said)
+        work()
+    return session
+
+
+def pending() -> list[str]:
+    return [line["id"] for line in Api(cast.alice()).get("/requests", state="pending").json()["requests"]]
+
+
+def given(**wishes) -> tuple[UUID, str]:
+    """A session in which a grant was given, and the grant."""
+    session = asked()
+    (request,) = pending()
+    commands.decide(cast.alice(), UUID(request), "approve")
+    work()
+    answer = Api(cast.alice()).post(f"/sessions/{session}/grants", {"request": request, **wishes})
+    assert answer.status_code == 201, answer.json()
+    return session, next(iter(state(session).grants))
+
+
+def test_the_next_session_of_that_customer_or_agent_goes_on_without_asking(bank, scope):
+    session, grant = given()
+    other = asked()
+    assert events(other, "call.allowed")[-1]["rule"] == f"grant:{grant}"
+    assert (len(bank.transfers("C-1001")), pending()) == (2, [])
+    (line,) = Api(cast.alice()).get(f"/sessions/{other}/grants").json()["grants"]
+    assert (line["id"], line["scope"], line["used"], line["session"]) == (grant, scope, 1, str(session))
+    assert rebuild.check(other) == rebuild.check(session) == []
+
+
+def test_one_for_a_customer_is_of_no_other_and_one_for_an_agent_is_of_all_its_sessions(bank, scope):
+    given()
+    asked("C-1002")
+    assert len(pending()) == (1 if scope == "customer" else 0)
+    assert len(bank.transfers("C-1002")) == (0 if scope == "customer" else 1)
+
+
+def test_another_team_has_nothing_of_it(bank, scope):
+    _, grant = given()
+    caller = cast.person("calvin", Role.CALLER, cast.cards())
+    session = asked(by=caller)
+    assert AgentSession.objects.get(pk=session).team_id == cast.cards().pk
+    assert state(session).requests
+    assert StandingGrant.objects.get(pk=grant).used == 0
+
+
+def test_its_uses_count_over_all_sessions(bank, scope):
+    _, grant = given(uses=2)
+    for _ in range(3):
+        asked()
+    assert (StandingGrant.objects.get(pk=grant).used, len(bank.transfers("C-1001")), len(pending())) == (2, 3, 1)
+
+
+def at_once(acts: list[Callable[[], object]]) -> None:
+    ready = threading.Barrier(len(acts))
+
+    def run(act: Callable[[], object]) -> None:
+        ready.wait()
+        try:
+            act()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        for done in [pool.submit(run, act) for act in acts]:
+            done.result()
+
+
+def test_sessions_that_use_it_at_the_same_time_use_it_as_often_as_was_granted(bank, scope):
+    _, grant = given(uses=2)
+    sessions = [opened() for _ in range(4)]
+    for session in sessions:
+        say(session, "I want to move $1,100.00 from savings to checking.")
+    for session in sessions:
+        commands.say(cast.cleo(), session, "Yes, that is right.")
+    at_once([work for _ in range(4)])
+    work()
+    assert (StandingGrant.objects.get(pk=grant).used, len(bank.transfers("C-1001")), len(pending())) == (2, 3, 2)
+
+
+def test_taken_back_anywhere_it_lets_nothing_through_any_more(bank, scope):
+    session, grant = given()
+    other = asked(amount="$10.00")
+    alice = Api(cast.alice())
+    assert alice.post(f"/sessions/{other}/grants/{grant}/revoke", {"reason": "enough"}).status_code == 201
+    assert events(other, "grant.revoked")[0]["grant"] == grant
+    problem(alice.post(f"/sessions/{session}/grants/{grant}/revoke", {}), 409, "grant_over")
+    asked()
+    assert len(pending()) == 1
+    assert [line.standing for line in lists.grants_of(cast.alice(), session).grants] == ["revoked"]
+    assert rebuild.check(other) == []
+
+
+def test_taken_back_between_being_let_through_and_beginning_it_asks_a_person(bank, scope, monkeypatch):
+    """The worker has looked when it was still good; the statement that commits the intent looks again."""
+    given()
+    looked = granted.standing_for
+
+    def then_taken_back(*about):
+        found = looked(*about)
+        if not StandingGrant.objects.exclude(revoked_by="").exists() and "call.allowed" in kinds(about[0].id):
+            StandingGrant.objects.update(revoked_by="user:x", revoked_at="2026-01-01T00:00:00Z")
+        return found
+
+    monkeypatch.setattr(granted, "standing_for", then_taken_back)
+    session = asked()
+    work()
+    assert (len(bank.transfers("C-1001")), len(pending())) == (1, 1)
+    assert kinds(session).count("tool.intended") == kinds(session).count("tool.returned")
+
+
+def test_whoever_may_not_decide_takes_nothing_back(bank, scope):
+    session, grant = given()
+    problem(Api(cast.vera()).post(f"/sessions/{session}/grants/{grant}/revoke", {}), 403)
+    problem(Api(cast.charlie()).post(f"/sessions/{session}/grants/{grant}/revoke", {}), 404, "unknown_session")
+    assert StandingGrant.objects.get(pk=grant).revoked_by == ""
+
+
+def test_its_words_are_sealed_and_go_with_the_customer_of_whose_request_it_came(bank, scope):
+    _, grant = given()
+    row = StandingGrant.objects.get(pk=grant)
+    assert b"to_account" not in bytes(row.sealed)
+    (store,) = [each for each in stores.STORES if each.name == "grants"]
+    assert (store.count(row.kid), store.sweep(row.kid), store.count(row.kid)) == (1, 1, 0)
+    asked()
+    assert len(pending()) == 1
+
+
+def test_the_page_says_where_it_holds_and_where_it_was_given(bank, scope):
+    session, _ = given()
+    other = asked(amount="$10.00")
+    page = cast.browser(cast.alice()).get(reverse("session_grants", args=[other])).content.decode()
+    assert f"In every session of this {scope}" in page
+    assert reverse("session_grants", args=[session]) in page
+
+
+def test_a_policy_that_offers_less_by_now_lets_nothing_through(bank, scope, monkeypatch):
+    given()
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering("session"))
+    asked()
+    assert len(pending()) == 1
