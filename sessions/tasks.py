@@ -16,6 +16,7 @@ from agentstate.people.models import Tenant
 from sessions import access, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
+from sessions.levels import keeping as levels
 from sessions.notifications import forgetting, intake, sending, telling
 from sessions.profiles import learning
 from sessions.runtime import advance, delegates, presence, sweeper
@@ -133,9 +134,10 @@ def build_exports() -> None:
 
 @shared_task(ignore_result=True)
 def prune() -> None:
-    """Every day: delete the words whose retention term is over."""
+    """Every day: delete the words whose retention term is over, and figures of more than a year ago."""
     for tenant in Tenant.objects.values_list("pk", flat=True):
         pruning.prune_due(tenant)
+    levels.forget_old()
 
 
 @worker_ready.connect

@@ -9,12 +9,15 @@ import msgspec
 from django.db.models import Max, Q
 
 from agentstate.engine.instants import parse
+from audit import ledger
 from sessions.alerts.tables import LevelClock
 from sessions.alerts.view import Level, Told
 from sessions.levels import clocks as levels
 from sessions.levels.clocks import Clock, Measure, Session
 from sessions.states import Loaded
 
+KEPT_DAYS = 400  # after their end
+MOST_FORGOTTEN = 50_000  # in one go
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -67,6 +70,16 @@ def shown(clocks: Sequence[Clock]) -> tuple[Level, ...]:
     return tuple(
         Level(str(each.id), each.measure.name, each.about, each.seq, each.risk_at, each.missed_at) for each in clocks
     )
+
+
+def forget_old() -> int:
+    """Let go of measurements that ended long ago: figures of a year can still be told. Gives how many."""
+    rows = ledger.run(
+        "DELETE FROM agent_sessions_levelclock WHERE id IN (SELECT id FROM agent_sessions_levelclock"
+        " WHERE ended_at < now() - make_interval(days => %(days)s) LIMIT %(most)s) RETURNING 1",
+        {"days": KEPT_DAYS, "most": MOST_FORGOTTEN},
+    )
+    return len(rows)
 
 
 def keep(loaded: Loaded, clocks: Sequence[Clock]) -> None:

@@ -57,7 +57,9 @@ def rules(user: Person, what: str = "") -> list[RuleLine]:
     teams = set(teams_with(user, Permission.SEE))
     keeping.teams_at_work(teams)
     rows = TeamRule.objects.filter(team__in=teams)
-    return _lines(user, list((rows.filter(what=what) if what else rows).order_by("what", "name", "pk")[:MOST]))
+    return _lines(
+        user, list((rows.filter(what=what) if what else rows).order_by("what", "team__name", "name", "pk")[:MOST])
+    )
 
 
 def rule(user: Person, pk: UUID) -> RuleLine:

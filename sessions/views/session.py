@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from agentstate.engine.alerts import open_alerts
 from agentstate.engine.state import SessionState
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
@@ -29,6 +30,8 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "model.failed",
     "call.refused",
     "approval.requested",
+    "alert.raised",
+    "alert.closed",
     "decision.made",
     "grant.given",
     "grant.revoked",
@@ -182,6 +185,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "here": "sessions",
         "line": line,
         "state": state,
+        "alerted": len(open_alerts(state.alerts)),
         "items": items,
         "pad": words.rows(shown_pad(request.user, line.id, line.team, state)),
         "timeline": timeline,

@@ -159,7 +159,8 @@ def test_pages_of_a_team_without_sessions(desk: Desk, quiet: str):
 
 def test_the_wall_and_the_lists_with_sessions(desk: Desk, asked: Call, done: Call):
     page = desk.person("supervisor")
-    assert visit(page, "/live/", "/decisions/?view=decided", "/sessions/", "/audit/") == []
+    addresses = ("/alerts/", "/alerts/?view=closed", "/alerts/rules/", "/levels/")
+    assert visit(page, "/live/", "/decisions/?view=decided", "/sessions/", "/audit/", *addresses) == []
 
 
 def test_a_session_and_its_ledger(desk: Desk, asked: Call, done: Call):

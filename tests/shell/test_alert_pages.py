@@ -51,6 +51,11 @@ def test_the_page_tells_of_each_alert_what_where_since_when_and_whose_without_th
     assert "Jane" not in shown
 
 
+def test_the_session_says_that_there_is_an_alert():
+    session, _ = raised()
+    assert "1 alert" in text_of(page("session", None, session))
+
+
 def test_the_badge_counts_what_the_page_lists_for_me():
     raised()
     assert "For you 1" in text_of(page("alerts"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connections
 from django.db.models import F
 
 from audit import ledger
@@ -16,6 +18,7 @@ from sessions.alerts import keeping, watching
 from sessions.alerts.tables import Alert, AlertWatch, LevelClock, TeamRule
 from sessions.commands import alerts as handling
 from sessions.commands import supervision
+from sessions.levels import keeping as level_rows
 from sessions.live import Announced
 from tests import cast
 from tests.shell.bank_world import kinds, opened, say
@@ -201,6 +204,29 @@ def test_a_crash_between_raising_and_writing_down_raises_nothing_twice(monkeypat
     assert (Alert.objects.get().hits, kinds(session).count("alert.raised")) == (1, 1)
 
 
+@pytest.mark.parametrize("point", ["after_commit:message.added", "after_commit:alert.raised", "after_alerts"])
+def test_whoever_is_killed_between_words_and_their_alert_loses_none_and_doubles_none(point):
+    on("complaint", HELLO)
+    sessions = [opened() for _ in range(2)]
+    connections.close_all()
+    if (pid := os.fork()) == 0:
+        os.environ["CRASH_AT"] = point
+        try:
+            for session in sessions:
+                commands.say(cast.cleo(), session, "I have a complaint")
+            look()
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -9
+    said = [session for session in sessions if "message.added" in kinds(session)]
+    AlertWatch.objects.update(lease_until=None)
+    look()
+    look()
+    assert said
+    assert sorted(Alert.objects.values_list("session", "hits")) == sorted((session, 1) for session in said)
+    assert all(kinds(session).count("alert.raised") == 1 for session in said)
+
+
 def test_a_team_that_has_set_up_nothing_begins_with_what_is_shipped_and_keeps_what_it_switches_off():
     session = opened()
     watching.take_in(outbox())
@@ -229,6 +255,17 @@ def test_service_levels_are_measured_from_the_entries_and_told_of_when_missed():
     look()
     assert LevelClock.objects.get().outcome == "missed"
     assert Alert.objects.get().cause == "settled"
+
+
+def test_measurements_of_more_than_a_year_ago_are_let_go_of():
+    on("first", {"what": "first_response", "seconds": 60}, "target")
+    session = opened()
+    commands.say(cast.cleo(), session, "Hello?")
+    commands.end(cast.cleo(), session, "hung up")
+    look()
+    assert level_rows.forget_old() == 0
+    LevelClock.objects.update(ended_at=F("ended_at") - timedelta(days=401))
+    assert level_rows.forget_old() == 1
 
 
 def test_a_target_needs_a_calendar_that_is_there_and_keeps_it():
