@@ -31,7 +31,7 @@ test-fast: $(TEST)
 	$(PY) -m pytest -q -n $(JOBS) -m "not long and not slow" tests/core tests/docs
 
 test-all: $(if $(SHORT),,test) $(TEST)
-	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m "long$(if $(SHORT),, or hypothesis)"
+	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m "long$(if $(SHORT),, or more)"
 
 chaos: $(TEST)
 	FULL=1 $(PY) -m pytest -rP tests/chaos

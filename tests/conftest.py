@@ -12,8 +12,10 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import TransactionTestCase
 from hypothesis import settings
 
@@ -64,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.parent.name in LONG:
             item.add_marker("long")
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker("more")
     if hasattr(config, "workerinput"):
         dealing.longest_first(items)
 
@@ -99,6 +103,16 @@ def django_db_setup(test_database) -> Iterator[None]:
     patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: test_database.renew())
     yield
     patch.undo()
+
+
+@pytest.fixture(scope="module")
+def rolled_back(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A transaction around the module: what its fixtures write is there for all its tests, which roll back theirs."""
+    around = transaction.atomic()
+    around._from_testcase = True  # as Django marks its own: what insists on a transaction of its own is let pass
+    with django_db_blocker.unblock(), around:
+        yield
+        transaction.set_rollback(True)
 
 
 @pytest.fixture(autouse=True)

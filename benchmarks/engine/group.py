@@ -39,7 +39,7 @@ class Size(msgspec.Struct, frozen=True):
 
 
 FULL = Size((10, 1_000, LONG), 140, (625, 1_250, 2_500, 5_000, 10_000), 7, 3_000)
-QUICK = Size((10, 1_000, 4_000), 45, (250, 500, 1_000, 2_000), 3, 800)
+QUICK = Size((10, 500, 1_000), 6, (100, 200, 400), 1, 200)
 
 
 def rows(quick: bool) -> list[Row]:

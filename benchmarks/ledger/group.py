@@ -10,7 +10,7 @@ from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against
 
 GROUP = "ledger"
-FULL, QUICK = Size(9, 1.0, 500), Size(1, 0.1, 10)
+FULL, QUICK = Size(9, 1.0, 500), Size(1, 0.2, 10)
 COMMITS = {1: Goal(0.5, at_least=True), 8: Goal(0.4, at_least=True)}  # by writers, as a share of raw commits
 ENTRIES = Goal(1.2, at_least=True)  # of eight writers, a raw commit being one row
 STORED, LOGGED = Goal(4.0, at_least=False), Goal(4.0, at_least=False)

@@ -9,7 +9,7 @@ from benchmarks.patterns.measured import Figures, measured, raw_commit
 from benchmarks.rows import Goal, Row, against
 
 GROUP = "patterns"
-MESSAGES = {False: 1_500, True: 300}
+MESSAGES = {False: 1_500, True: 100}
 SAMPLES = 60
 # A step late in the conversation, against one synced commit of a kilobyte: what keeps nothing must be faster than the
 # disk, what keeps the log with its tiers not slower than four commits; the two simple ones are shown for what they are.

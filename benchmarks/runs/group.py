@@ -18,7 +18,7 @@ from benchmarks.rows import Goal, Row, against, times
 from benchmarks.runs import beside, bursts, growing, parked, workers
 
 GROUP = "runs"
-FULL, QUICK = Size(7, 1.0, 500), Size(3, 0.5, 40)
+FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.4, 10)
 RECOVERY = 5.0  # seconds that going on after kill -9 may take
 COLD = 3.0  # ms that loading a session into a process that knows nothing of it may take, at any length
 HISTORY = 100.0  # ms that reading all entries of 1,000 steps may take
@@ -44,7 +44,7 @@ def _rows(here: Ground, quick: bool, size: Size, others: dict[str, Peer]) -> lis
             measured += beside.speeds(here, GROUP, size, writers, others)
         measured += beside.grown(here, GROUP, 300 if quick else 1_000, others)
         end_all(here)
-    measured += _parked(here, 10_000 if quick else 100_000)
+    measured += _parked(here, 1_000 if quick else 100_000)
     measured += _several(here, size)
     taken = [workers.recovery(here) for _ in range(1 if quick else 5)]
     measured.append(
@@ -57,7 +57,7 @@ def _rows(here: Ground, quick: bool, size: Size, others: dict[str, Peer]) -> lis
     if others:
         measured += beside.decisions(GROUP, "decision to effect", one[0], 1, others)
     end_all(here)
-    decided = bursts.times(here, 2 if quick else 10)
+    decided = bursts.times(here, 1 if quick else 10)
     measured += times(GROUP, f"the same, {bursts.AT_ONCE} at once", decided, {50: 10.0, 99: 10.0})
     if others:
         measured += beside.decisions(GROUP, f"the same, {bursts.AT_ONCE} at once", decided[0], bursts.AT_ONCE, others)

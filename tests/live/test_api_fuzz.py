@@ -21,7 +21,7 @@ from tests import cast
 from tests.searching import FULL
 from tests.shell.api_world import Api, document, new_session
 
-pytestmark = [pytest.mark.django_db, pytest.mark.hypothesis]
+pytestmark = [pytest.mark.django_db, pytest.mark.more]
 EXAMPLES, SECONDS = (200, 10.0) if FULL else (12, 1.5)  # of each operation, the sooner ends it
 LEAST = 10  # examples, however slow the machine
 SCHEMA = schemathesis.openapi.from_dict(document())
@@ -40,10 +40,16 @@ class Fuzzed:
     """An API client for each kind of person, sessions to aim at, and a time after which no more is tried."""
 
     def __init__(self) -> None:
-        self.apis = [Api(person()) for person in (cast.cleo, cast.alice, cast.vera)] + [Api(None)]
+        self.everybody = [Api(person()) for person in (cast.cleo, cast.alice, cast.vera)] + [Api(None)]
+        self.apis = self.everybody
         self.sessions = [new_session() for _ in range(3)]
-        customer = self.apis[0].get(f"/sessions/{self.sessions[0]}").json()["customer"]
+        customer = self.everybody[0].get(f"/sessions/{self.sessions[0]}").json()["customer"]
         self.known = {"customer": [customer], "agent": ["bank"], "name": ["bank-transfer"], "session": self.sessions}
+        self.begin()
+
+    def begin(self, callers: int = 4) -> None:
+        """The time of a test begins, for so many of the people."""
+        self.apis = self.everybody[:callers]
         self.until = time.monotonic() + SECONDS
         self.tried = 0
 
@@ -61,6 +67,11 @@ class Fuzzed:
         api = self.apis[choice % len(self.apis)]
         answer = api.ask(case.method, _printable(path), data=_bytes(case.body), query_params=_query(case.query))
         return int(answer.status_code)
+
+
+@pytest.fixture(scope="module")
+def fuzzed(rolled_back: None) -> Fuzzed:
+    return Fuzzed()
 
 
 def _printable(path: str) -> str:
@@ -87,8 +98,8 @@ def cases(method: str, path: str, mode: GenerationMode) -> st.SearchStrategy[Any
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_what_the_document_allows_is_answered_as_it_says(method: str, path: str) -> None:
-    fuzzed = Fuzzed()
+def test_what_the_document_allows_is_answered_as_it_says(fuzzed: Fuzzed, method: str, path: str) -> None:
+    fuzzed.begin()
 
     @within
     @given(cases(method, path, GenerationMode.POSITIVE), st.integers(0, 23))
@@ -100,9 +111,8 @@ def test_what_the_document_allows_is_answered_as_it_says(method: str, path: str)
 
 
 @pytest.mark.parametrize(("method", "path"), [each for each in OPERATIONS if each[0] in ("POST", "PUT", "PATCH")])
-def test_what_breaks_the_document_is_refused(method: str, path: str) -> None:
-    fuzzed = Fuzzed()
-    fuzzed.apis = fuzzed.apis[:1]
+def test_what_breaks_the_document_is_refused(fuzzed: Fuzzed, method: str, path: str) -> None:
+    fuzzed.begin(callers=1)
 
     @within
     @given(cases(method, path, GenerationMode.NEGATIVE), st.integers(0, 23))
