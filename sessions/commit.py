@@ -95,8 +95,8 @@ class Author(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-# A step decides on the state that the steps before it led to.
-Step = Callable[[SessionState, Given], Sequence[ev.AnyEvent]]
+# A step decides on the state that the steps before it led to, and may consist of steps itself.
+Step = Callable[[SessionState, Given], Sequence["ev.AnyEvent | Step"]]
 
 
 def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
@@ -309,6 +309,7 @@ def _append(
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state, head=loaded.head)
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
+    kept = _is_due(loaded.head.size, state.seq) and not state.plans.instances
     batch = ledger.Batch(
         drafts=drafts,
         kid=loaded.place.kid,
@@ -322,6 +323,7 @@ def _append(
         also=(
             *projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
             *granted.fragments(loaded.place, loaded.state, events, standing, at),
+            *([states.snapshot(loaded.place, state)] if kept else []),
             *also,
         ),
         seals=isinstance(events[-1], ev.SessionSealed),
@@ -329,7 +331,13 @@ def _append(
     head = ledger.append(loaded.head, batch)
     if head is None:
         return None
-    return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events)
+    return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events, with_snapshot=kept)
+
+
+def _is_due(first: int, size: int) -> bool:
+    """Whether a snapshot is to be kept once entries `first` to `size` - 1 are there."""
+    every: int = settings.SNAPSHOT_EVERY
+    return size // every > first // every
 
 
 def _decided(
@@ -338,12 +346,20 @@ def _decided(
     """The state after `steps`, their events, and each event as the entry to be."""
     events: list[ev.AnyEvent] = []
     drafts: list[ledger.Draft] = []
+
+    def take(step: Step) -> None:
+        nonlocal state, given
+        for made in step(state, given):
+            if isinstance(made, ev.Event):
+                drafts.append(_draft(state, made))
+                given = counted(given, state, made)
+                state = evolve(state, made, at)
+                events.append(made)
+            else:
+                take(made)
+
     for each in steps:
-        for event in each(state, given):
-            drafts.append(_draft(state, event))
-            given = counted(given, state, event)
-            state = evolve(state, event, at)
-            events.append(event)
+        take(each)
     return state, events, drafts
 
 
@@ -376,13 +392,16 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             return -1
 
 
-def _kept(loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEvent]) -> Committed:
-    """Remember the new state; inside a transaction only once it has committed."""
+def _kept(
+    loaded: Loaded, batch: ledger.Batch, first: int, events: list[ev.AnyEvent], *, with_snapshot: bool = False
+) -> Committed:
+    """Remember the new state; inside a transaction only once it has committed. `with_snapshot`: its snapshot was
+    written with it.
+    """
 
     def keep() -> None:
         states.remember(loaded)
-        every = settings.SNAPSHOT_EVERY
-        if loaded.head.size // every > first // every:
+        if _is_due(first, loaded.head.size) and not with_snapshot:
             states.keep_snapshot(loaded)
 
     if transaction.get_connection().in_atomic_block:

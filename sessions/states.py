@@ -365,6 +365,20 @@ def keep_snapshot(loaded: Loaded) -> None:
             _keep_parts(loaded, seq if of == form() else 0)  # what stands in another form is written anew
 
 
+def snapshot(place: Place, state: SessionState) -> ledger.Fragment:
+    """The write of a state's snapshot as part of the commit that leads to it: no commit of its own has to reach the
+    disk. Of a state without instances; those are parts, which are kept apart.
+    """
+    return ledger.Fragment(_KEEP, _sealed(place, state.seq, to_snapshot(state), 0))
+
+
+_KEEP = """INSERT INTO agent_sessions_snapshot (session, seq, form, parts, sealed)
+  SELECT head.log, %(n_seq)s, %(n_form)s, %(n_parts)s, %(n_sealed)s FROM head ON CONFLICT (session)
+  DO UPDATE SET seq = EXCLUDED.seq, form = EXCLUDED.form, parts = EXCLUDED.parts, sealed = EXCLUDED.sealed
+  WHERE agent_sessions_snapshot.seq < EXCLUDED.seq"""
+_KEEP_ALONE = f"WITH head AS (SELECT %(session)s::uuid AS log) {_KEEP}"
+
+
 def _keep_parts(loaded: Loaded, since: int) -> None:
     """The snapshot with the instances that have changed by entry `since` or later; the others stand as they were
     written.
@@ -393,12 +407,10 @@ def _keep_parts(loaded: Loaded, since: int) -> None:
 
 
 def _keep(loaded: Loaded, data: bytes, parts: int) -> None:
-    place, seq = loaded.place, loaded.state.seq
+    written = _sealed(loaded.place, loaded.state.seq, data, parts)
+    ledger.run(_KEEP_ALONE, {"session": loaded.place.id, **written})
+
+
+def _sealed(place: Place, seq: int, data: bytes, parts: int) -> dict[str, Any]:
     sealed = keys.seal(place.kid, f"{SNAPSHOT}/{place.id}/{seq}", data)
-    ledger.run(
-        "INSERT INTO agent_sessions_snapshot (session, seq, form, parts, sealed)"
-        " VALUES (%(session)s, %(seq)s, %(form)s, %(parts)s, %(sealed)s) ON CONFLICT (session)"
-        " DO UPDATE SET seq = EXCLUDED.seq, form = EXCLUDED.form, parts = EXCLUDED.parts, sealed = EXCLUDED.sealed"
-        " WHERE agent_sessions_snapshot.seq < EXCLUDED.seq",
-        {"session": place.id, "seq": seq, "form": form(), "parts": parts, "sealed": sealed},
-    )
+    return {"n_seq": seq, "n_form": form(), "n_parts": parts, "n_sealed": sealed}

@@ -35,7 +35,7 @@ from agentstate.engine.decide import (
 from agentstate.engine.halting import left
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
-from agentstate.engine.state import SessionState, evolve, pending
+from agentstate.engine.state import SessionState, pending
 from audit import keys
 from audit.server_clock import now
 from sessions import stops
@@ -52,6 +52,7 @@ log = logging.getLogger(__name__)
 MAX_COMMITS = 200  # in one go; then the session is due again and another may have its turn
 PAUSE_AFTER_OUTAGE = 1.0  # seconds
 LOOK_SECONDS = 0.2  # while results are awaited: how often to look for what a person has decided meanwhile
+Wanted = Callable[[SessionState], Command | None]  # what carries out an action, on the state that those before led to
 
 
 def advance_ready() -> int:
@@ -111,16 +112,16 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
         flights.tell(committed.state)
         outcomes = _do(lease, committed, flights)
         places.keep_only(flights.calls)
-        action = core.next_action(committed.state, stamp(now()))
         if outcomes or flights.calls:
             continue
+        action = core.next_action(committed.state, stamp(now()))
         if places.missing:
             stalls.wait_for_place(lease, places.missing, limits.LOOK_AGAIN)
             return
         if not committed.state.run and isinstance(action, core.Nothing):
             _rest(lease, committed, action.until)
             return
-        if not outcomes and not flights.calls and not committed.state.run and _is_stopped(committed, action):
+        if not committed.state.run and _is_stopped(committed, action):
             leases.release(lease, committed.seq, stops.look_again())
             return
     _come_to_an_end(lease, outcomes, flights)
@@ -188,20 +189,17 @@ def intend(session: UUID, flying: Set[str], places: Places | None = None) -> Ste
     rests; before it acts, what is known of the customer is brought up to date. Raises NotKnownHere.
     """
 
-    def intended(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
-        at, events = stamp(given.at), list[ev.AnyEvent]()
-        latest: Sequence[ev.AnyEvent] = ()
+    def intended(state: SessionState, given: Given) -> Sequence[Step]:
+        at = stamp(given.at)
         actions = (places or Places(session)).allowed(state, at, flying)
-        actions = left(actions, state, given.halt, flying)
-        for wanted in _commands(session, actions, at):
-            for event in latest:
-                state = evolve(state, event, at)
-            command = wanted(state)
-            latest = _decided(command, state, given) if command is not None else ()
-            events += latest
-        return events
+        return [partial(_made, wanted) for wanted in _commands(session, left(actions, state, given.halt, flying), at)]
 
     return intended
+
+
+def _made(wanted: Wanted, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    command = wanted(state)
+    return _decided(command, state, given) if command is not None else ()
 
 
 def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
@@ -210,9 +208,6 @@ def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev
         return decided(command, state, given)
     except ContextTooSmall as refused:
         return decided(GiveUp(str(refused)), state, given)
-
-
-Wanted = Callable[[SessionState], Command | None]
 
 
 def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Wanted]:

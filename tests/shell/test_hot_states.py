@@ -87,3 +87,15 @@ def test_a_worker_tries_nothing_on_a_state_that_its_claim_showed_to_be_old(bank,
     work()
     assert old.head.size not in tried
     assert state(session).items[-1].role == "agent"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_snapshot_is_written_by_the_commit_that_it_is_due_with(bank, settings, monkeypatch):
+    settings.SNAPSHOT_EVERY = 2
+    monkeypatch.setattr(states, "keep_snapshot", lambda loaded: pytest.fail("a commit of its own"))
+    session = opened()
+    for words in ("Hello!", "What is my balance?"):  # a person's commit and a worker's
+        commands.say(cast.cleo(), session, words)
+        assert states.load(session).head.size - states.kept_snapshot(session).seq < 2
+        work()
+        assert states.load(session).head.size - states.kept_snapshot(session).seq < 2

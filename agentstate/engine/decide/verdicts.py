@@ -44,7 +44,7 @@ def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -
 def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
     """What rules read, by guards.NAMES; docs/policy.md says what each holds."""
     opened, at = state.opened, given.at.astimezone(given.zone)
-    tally = today(state.tally, stamp(given.at))
+    tally, local = today(state.tally, stamp(given.at)), at.isoformat(timespec="seconds")
     return {
         "arguments": call.arguments,
         "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
@@ -62,8 +62,8 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
             "hour": at.hour,
             "minute": at.minute,
             "weekday": at.isoweekday(),
-            "date": f"{at:%Y-%m-%d}",
-            "now": f"{at:%Y-%m-%dT%H:%M:%S}",
+            "date": local[: len("2026-11-21")],
+            "now": local[: len("2026-11-21T03:25:00")],
             "zone": str(given.zone),
         },
     }

@@ -13,6 +13,7 @@ WANTED = 30  # what a fitting verb or noun adds to salience
 APART = 25  # what a place loses where a thing is meant
 _SURE = 45  # confidence with no salience at all
 _NOT_PERSONS = ("thing", "event", "place")
+_BEFORE_A_NOUN = DEFINITE | BE | {"what", "how", "much"}
 
 
 def thing(scene: Scene, at: int, last: int) -> Choice:
@@ -43,6 +44,8 @@ def _is_person(scene: Scene, entity: str) -> bool:
 def _wanted(scene: Scene, at: int) -> frozenset[str]:
     """The types that the sentence asks for: by a verb, or by a noun that stands by "it" or "of it"."""
     found: frozenset[str] = frozenset()
+    if not scene.salience:  # nothing was spoken of: no type is asked for
+        return found
     for index in range(max(0, at - 8), min(len(scene.tokens), at + 6)):
         if scene.kind(index) == "mark":
             if index > at:
@@ -59,9 +62,7 @@ def _wanted(scene: Scene, at: int) -> frozenset[str]:
 
 def _belongs(scene: Scene, index: int, at: int) -> bool:
     """`its limit`, `the balance on it`, `is it the total`."""
-    return index == at + 1 or (
-        at - 4 <= index < at and scene.word(index - 1) in DEFINITE | BE | {"what", "how", "much"}
-    )
+    return index == at + 1 or (at - 4 <= index < at and scene.word(index - 1) in _BEFORE_A_NOUN)
 
 
 def _best(scene: Scene, scored: dict[str, int], last: int, why: tuple[str, ...]) -> Choice:
