@@ -280,23 +280,26 @@ def _raised(cells: dict[int, dict[int, Cell]], buckets: dict[int, bytes], added:
 def _rewritten(data: bytes | None, changed: Mapping[int, Cell]) -> tuple[bytes, Cell]:
     """A tile with some cells replaced, and the cell that it is in the tile above."""
     tile = bytearray(_CELLS * _CELL if data is None else data)
+    if len(tile) != _CELLS * _CELL:
+        raise BadMap(f"tile: got {len(tile)} bytes, want {_CELLS * _CELL}")
     for at, (kind, value) in changed.items():
         tile[at * _CELL : (at + 1) * _CELL] = bytes([kind]) + value
     result = bytes(tile)
-    cells = _cells(result)
     if result[::_CELL].count(_MANY) < _CELLS:
-        return result, _levels(cells)[-1][0]
-    hashes = [value for _, value in cells]  # as in every tile of a large map: nothing is to be lifted
+        return result, _levels(_cells(result))[-1][0]
+    # As in every tile of a large map, nothing is to be lifted.
+    hashes = [result[at : at + _CELL - 1] for at in range(1, len(result), _CELL)]
     while len(hashes) > 1:
-        hashes = [
-            sha256(b"\x01" + left + right).digest() for left, right in zip(hashes[::2], hashes[1::2], strict=True)
-        ]
+        above = zip(hashes[::2], hashes[1::2], strict=True)
+        hashes = [sha256(b"\x01" + left + right).digest() for left, right in above]
     return result, (_MANY, hashes[0])
 
 
 def _refilled(data: bytes, changed: Sequence[bytes]) -> tuple[bytes, Cell]:
     """A bucket (nothing: an empty one) with these records put in, and the cell that it is in the tile above."""
-    rows, quarters = _rows(data), _cells(data[:_RECORDS], _QUARTERS) if data else [_NOTHING] * _QUARTERS
+    rows, head = _rows(data), bytearray(data[:_RECORDS]) or bytearray(_RECORDS)
+    if len(head) != _RECORDS:
+        raise BadMap(f"bucket: got {len(head)} bytes before its records, want {_RECORDS}")
     for record in changed:
         key = record[:KEY_SIZE]
         at = bisect_left(rows, key)
@@ -305,9 +308,13 @@ def _refilled(data: bytes, changed: Sequence[bytes]) -> tuple[bytes, Cell]:
         else:
             rows.insert(at, record)
     for quarter in {record[2] >> 6 for record in changed}:
-        quarters[quarter] = _trie([row for row in rows if row[2] >> 6 == quarter], 18)
-    cells = [bytes([kind]) + value for kind, value in quarters]
-    return b"".join([*cells, *rows]), _levels(quarters)[-1][0]
+        kind, value = _trie([row for row in rows if row[2] >> 6 == quarter], 18)
+        head[quarter * _CELL : (quarter + 1) * _CELL] = bytes([kind]) + value
+    whole = b"".join([head, *rows])
+    if head[::_CELL].count(_MANY) < _QUARTERS:
+        return whole, _levels(_cells(bytes(head), _QUARTERS))[-1][0]
+    one, two, three, four = (whole[at : at + _CELL - 1] for at in range(1, _RECORDS, _CELL))
+    return whole, (_MANY, node_hash(node_hash(one, two), node_hash(three, four)))
 
 
 def _trie(rows: Sequence[bytes], depth: int) -> Cell:
@@ -345,7 +352,7 @@ def _trie(rows: Sequence[bytes], depth: int) -> Cell:
         if current_depth > bit + 1:
             current = _lifted(current, last, current_depth, bit + 1)
         current, current_depth = sha256(b"\x01" + left + current).digest(), bit
-    return _MANY, _lifted(current, last, current_depth, depth)
+    return _MANY, _lifted(current, last, current_depth, depth) if current_depth > depth else current
 
 
 def _lifted(value: bytes, key: bytes, depth: int, to: int) -> bytes:
