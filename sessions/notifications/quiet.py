@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from agentstate.errors import Invalid
+from sessions import calendars
+from sessions.calendars import BadCalendar, Calendar, Span
 
 ALL_DAYS = (1, 2, 3, 4, 5, 6, 7)
+AHEAD = timedelta(days=8)  # no stretch is longer than a week
 ROUNDS = 20  # of hours that follow each other; more would be for ever
 
 
@@ -40,60 +42,45 @@ def load(data: Any) -> Quiet | None:
         found = msgspec.convert(data, Quiet)
     except msgspec.ValidationError as error:
         raise BadQuiet(str(error)[:200], field="quiet") from None
-    if _time(found.start, "start") == _time(found.end, "end"):
-        raise BadQuiet("they begin and end at the same time", field="end")
+    try:
+        if calendars.minutes(found.start, "start") == calendars.minutes(found.end, "end"):
+            raise BadQuiet("they begin and end at the same time", field="end")
+        calendars.zone_named(found.zone, "zone")
+    except BadCalendar as error:
+        raise BadQuiet(error.detail, **error.facts) from None
+    if "24:00" in (found.start, found.end):
+        raise BadQuiet("midnight is 00:00", field="end")
     if not found.days or not set(found.days) <= set(ALL_DAYS):
         raise BadQuiet("days are 1 (Monday) to 7", field="days")
-    zone_of(found.zone)
     return found
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """The time zone. Raises BadQuiet."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise BadQuiet(f"got {name[:60]!r}, which is no time zone", field="zone") from None
-
-
-def _time(text: str, field: str) -> time:
-    try:
-        if len(text) != len("00:00"):
-            raise ValueError
-        return time.fromisoformat(text)
-    except ValueError:
-        raise BadQuiet(f"got {text[:20]!r}, want HH:MM", field=field) from None
 
 
 def until(at: datetime, hours: Iterable[Quiet]) -> datetime | None:
     """When nobody's hours are quiet any more, if some are at `at`: hours that meet are gone through."""
-    hours, found = tuple(hours), at
+    kept, found = tuple(map(_calendar, hours)), at
     for _ in range(ROUNDS):
-        ends = [end for each in hours if (end := _end(found, each)) is not None]
+        ends = [end for each in kept if (end := _end(found, each)) is not None]
         if not ends:
             break
         found = max(ends)
     return found if found > at else None
 
 
-def _end(at: datetime, quiet: Quiet) -> datetime | None:
-    """The end of the stretch that `at` lies in."""
-    zone = ZoneInfo(quiet.zone)
-    today = at.astimezone(zone).date()
-    for day in (today - timedelta(days=1), today):
-        if day.isoweekday() in quiet.days:
-            start, end = _stretch(day, quiet, zone)
-            if start <= at < end:
-                return end
-    return None
+def _calendar(quiet: Quiet) -> Calendar:
+    """The quiet times as a calendar that is open in them; what goes over midnight is parted there."""
+    week: dict[str, list[Span]] = {}
+    for day in sorted(set(quiet.days)):
+        if quiet.start < quiet.end:
+            week.setdefault(str(day), []).append((quiet.start, quiet.end))
+            continue
+        week.setdefault(str(day), []).append((quiet.start, "24:00"))
+        if quiet.end != "00:00":
+            week.setdefault(str(day % 7 + 1), []).insert(0, ("00:00", quiet.end))
+    return Calendar({day: tuple(spans) for day, spans in week.items()}, quiet.zone)
 
 
-def _stretch(day: date, quiet: Quiet, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    start, end = _time(quiet.start, "start"), _time(quiet.end, "end")
-    ends_on = day + timedelta(days=1) if end < start else day
-    return _instant(day, start, zone), _instant(ends_on, end, zone)
-
-
-def _instant(day: date, wall: time, zone: ZoneInfo) -> datetime:
-    """Of a doubled time of day the first; a skipped one is as long after midnight as it would have been."""
-    return datetime.combine(day, wall, zone).astimezone(UTC)
+def _end(at: datetime, calendar: Calendar) -> datetime | None:
+    """The end of the quiet stretch that `at` lies in."""
+    if not calendars.is_open(calendar, at):
+        return None
+    return next(end for _, end in calendars.spans(calendar, at, at + AHEAD))

@@ -137,6 +137,8 @@ def _path(notice: Notice) -> str:
         return reverse("decision", args=[notice.thing_id])
     if notice.about is not None:
         return reverse("session", args=[notice.about])
+    if notice.thing == ALERT:
+        return reverse("alerts")
     if notice.thing == EXPORT:
         return reverse("audit_exports")
     return reverse("notices")

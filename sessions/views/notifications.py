@@ -147,13 +147,15 @@ def notice_rules(request: HttpRequest) -> HttpResponse:
 
 def _rules(request: HttpRequest) -> dict[str, Any]:
     lines = queries.rules(request.user)
-    taken = {line.name for line in lines}
+    teams = Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name")
+    known = {(line.team, line.name) for line in lines}
+    lacked = {name for name in definition.shipped() for team in teams if (team.pk, name) not in known}
     return {
         "here": "notice_rules",
         "lines": [(line, [words.step(step) for step in line.definition["steps"]]) for line in lines],
-        "teams": Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name"),
+        "teams": teams,
         "quiet": queries.quiet_of_teams(request.user),
-        "shipped": sorted(set(definition.shipped()) - taken),
+        "shipped": sorted(lacked),
         "days": DAYS,
         "sent": request.POST,
         "text": request.POST.get("definition") or json.dumps(EXAMPLE, indent=2),

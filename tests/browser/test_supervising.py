@@ -88,6 +88,23 @@ def test_a_caller_who_asks_for_a_person_is_on_the_wall_and_is_taken_over_from_th
     expect(page.locator(f"#s-{call.id}")).to_contain_text("You")
 
 
+def test_what_somebody_is_told_rings_on_whatever_page_they_are_and_leads_to_it(desk: Desk, demo: Demo):
+    page, silent = live(desk.person("second")), live(desk.person("viewer"))
+    before = int(page.locator("#bell").get_attribute("data-count") or 0)
+    call = demo.call()
+    call.say("Let me speak to a real person, please.")
+    expect(page.locator("#bell")).to_have_attribute("data-count", re.compile(rf"^(?!{before}$)\d+$"))
+    expect(page).to_have_title(re.compile(r"\d+ new\) "))
+    assert was_not_reloaded(page)
+    assert silent.locator("#bell").get_attribute("data-count") == "0"
+    page.locator("#bell").click()
+    row = page.locator(
+        "tr", has_text=call.reference, has=page.get_by_role("button", name="A customer asks for a person")
+    )
+    row.get_by_role("button", name="A customer asks for a person", exact=True).click()
+    expect(page).to_have_url(re.compile(f"/sessions/{call.id}/$"))
+
+
 def test_everything_is_stopped_by_keyboard_and_every_page_says_so(desk: Desk, demo: Demo):
     mine, theirs = live(desk.person("supervisor")), live(desk.person("second"))
     mine.keyboard.press("Shift+S")

@@ -15,8 +15,11 @@ from django.contrib.auth.models import AnonymousUser
 from agentstate.people import commands as people
 from sessions import commands
 from sessions.consumers import BAD_FRAME, NOT_SIGNED_IN, REVOKED, routes
+from sessions.queries.notifications import bell
 from tests import cast
 from tests.shell.bank_world import opened
+from tests.shell.notice_world import rule as notice_rule
+from tests.shell.notice_world import tell
 
 pytestmark = pytest.mark.django_db(transaction=True)
 db = sync_to_async
@@ -60,6 +63,18 @@ async def test_a_commit_reaches_the_wall_and_the_session_page():
         for communicator in (wall, page):
             frame = (await frames_until(communicator, "changed"))[-1]
             assert frame == {"kind": "changed", "session": str(session), "seq": committed.seq}
+
+
+async def test_who_is_told_something_hears_of_it_on_every_page_and_nobody_else_does():
+    alice, vera = await db(cast.alice)(), await db(cast.vera)()
+    await db(notice_rule)()
+    async with socket_of(alice) as hers, socket_of(vera) as other:
+        await db(opened)()
+        await db(tell)()
+        frame = (await frames_until(hers, "notices"))[-1]
+        assert frame == {"kind": "notices", "mark": (await db(bell)(alice)).mark}
+        assert not [each for each in await watching(other, "wall") if each["kind"] == "notices"]
+        assert (await db(bell)(vera)).count == 0
 
 
 async def test_what_happened_while_away_is_told_on_return_and_what_was_seen_is_not():
