@@ -109,10 +109,11 @@ def count(until: datetime, asked: datetime, at: datetime) -> SafeString:
 
 
 @register.simple_tag
-def since(then: datetime, at: datetime) -> SafeString:
+def since(then: datetime | str, at: datetime) -> SafeString:
     """How long ago, counting."""
-    figure = span_of((at - then).total_seconds())
-    return format_html('<time data-since="{}" datetime="{}">{}</time>', then.isoformat(), then.isoformat(), figure)
+    began = instant_of(then)
+    figure = span_of((at - began).total_seconds())
+    return format_html('<time data-since="{}" datetime="{}">{}</time>', began.isoformat(), began.isoformat(), figure)
 
 
 @register.simple_tag

@@ -7,11 +7,13 @@ import json
 import pytest
 from django.urls import reverse
 
+from agentstate.people import commands as people
+from agentstate.people.permissions import Role
 from sessions.notifications import endpoints, wishes
 from sessions.notifications.tables import NoticeDelivery, NoticeEndpoint, NoticeRule
 from sessions.queries import notifications as told
 from tests import cast
-from tests.shell.bank_world import opened
+from tests.shell.bank_world import opened, say, work
 from tests.shell.notice_world import SUPERVISORS, rule, send, tell
 from tests.shell.pages import read
 
@@ -167,3 +169,26 @@ def test_only_who_configures_the_team_sees_or_changes_rules_and_endpoints(person
     ]
     assert {answer.status_code for answer in answers} <= {403, 404}
     assert (NoticeRule.objects.count(), NoticeEndpoint.objects.count(), NoticeDelivery.objects.count()) == (1, 1, 0)
+
+
+def test_a_notice_of_who_asks_for_a_person_leads_to_a_session_that_says_since_when(bank):
+    bob = cast.bob()
+    rule(kinds=("session.human_requested",))
+    session = opened()
+    work()
+    say(session, "Let me speak to a real person, please.")
+    tell()
+    row = NoticeDelivery.objects.get(person=bob.pk)
+    page = cast.browser(bob).post(reverse("notices_read"), {"notice": row.pk, "open": "1"}, follow=True)
+    assert page.redirect_chain[0][0] == reverse("session", args=[session])
+    assert "asks for a person" in text(page)
+
+
+def test_shipped_rules_are_offered_while_one_of_ones_teams_lacks_some():
+    adam = cast.adam()
+    people.grant_role(adam, cast.cards(), Role.ADMIN, None)
+    browser = cast.browser(adam)
+    for team in ("retail", "cards"):
+        assert "Take the rules that come with the product" in text(browser.get(reverse("notice_rules")))
+        browser.post(reverse("notice_team", args=["shipped"]), {"team": team})
+    assert "Take the rules that come with the product" not in text(browser.get(reverse("notice_rules")))
