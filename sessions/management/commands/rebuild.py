@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from audit import keyed
+from audit import keyed, uncovered
 from sessions import rebuild
 from sessions.models import Taught
 from sessions.profiles import rebuild as profiles
@@ -36,6 +36,9 @@ class Command(BaseCommand):
         known = 0
         if not options["sessions"]:
             differences += self._keyed(check=options["check"])
+            for line in uncovered.differences():
+                differences += 1
+                self.stdout.write(line)
             known, found = self._profiles(check=options["check"])
             differences += found
         told = f"{len(chosen)} sessions" + (f" and {known} profiles" if known else "")
