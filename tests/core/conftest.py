@@ -8,6 +8,8 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 SLOW = {
+    "test_approval_explorer",
+    "test_approval_guards",
     "test_charts_forms",
     "test_charts_simulate",
     "test_engine_bounded",
@@ -23,6 +25,7 @@ SLOW = {
     "test_profile_laws",
     "test_talk_fuzz",
     "test_tlog_small_worlds",
+    "test_verify_attacks",
     "test_verify_bytes",
     "test_verify_fuzz",
     "test_verify_limits",

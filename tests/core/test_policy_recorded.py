@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from copy import deepcopy
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -77,7 +76,7 @@ def wanted_calls() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """The right calls of the retail tasks with the state of a session that has looked up what it acts on."""
     base = loaded("tau2", "retail", "db.json")
     for task in loaded("tau2", "retail", "tasks.json"):
-        orders = deepcopy(base["orders"])
+        orders = dict(base["orders"])
         for action in (task["evaluation_criteria"] or {}).get("actions") or []:
             tool, arguments = action["name"], action["arguments"]
             order = orders.get(arguments.get("order_id"), {})
@@ -89,7 +88,7 @@ def wanted_calls() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
                 {"user_id": user_id, "user": user, "orders": {arguments["order_id"]: order} if order else {}},
             )
             if order and tool in AFTER:
-                order["status"] = AFTER[tool]
+                orders[arguments["order_id"]] = {**order, "status": AFTER[tool]}
 
 
 AFTER = {

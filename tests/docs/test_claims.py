@@ -5,6 +5,7 @@ conftest).
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from tests import claims
 
 
+@cache
 def functions_of(path: Path) -> set[str]:
     """`name` and `Class::name` of every test function in a file."""
     found: set[str] = set()

@@ -10,7 +10,7 @@ import pytest
 from tests.live.floor import Floor
 from tests.processes import eventually, is_alive
 
-KILLS = 5
+KILLS = 3
 WORKERS = ("worker", "worker-2")
 WITHIN = 5.0  # seconds from the death to the recorded result
 
@@ -26,7 +26,7 @@ def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Floor]:
 
 
 def test_what_a_killed_worker_was_at_is_done_by_the_other_within_five_seconds(floor: Floor):
-    """Five kills in the middle of a transfer, of whichever worker has it; the money moves once each time."""
+    """Three kills in the middle of a transfer, of whichever worker has it; the money moves once each time."""
     took = []
     for call in floor.waiting_calls(*[700 + 10 * number for number in range(KILLS)]):
         before = {name: floor.up.pid(name) for name in WORKERS}
