@@ -70,7 +70,7 @@ class TestDatabase:
     def renew(self) -> None:
         """Throw away whatever a test committed, in PostgreSQL and in Valkey."""
         connections.close_all()
-        if not self._is_put_back():
+        if not self.put_back():
             with self.administrator() as connection:
                 self._drop(connection, self.name)
                 self._clone(connection)
@@ -100,7 +100,7 @@ class TestDatabase:
             self.supervisor.stop()
             shutil.rmtree(self.stack.socket_dir, ignore_errors=True)
 
-    def _is_put_back(self) -> bool:
+    def put_back(self) -> bool:
         """Whether the database is as new; if not, only a clone can be."""
         if self.original is None:
             return False

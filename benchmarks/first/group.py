@@ -11,7 +11,7 @@ from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against, times
 
 GROUP = "first"
-FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.4, 10)
+FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.8, 10)
 SPEEDS = (  # cell, what it is, goal with one writer and with eight, as a share of raw commits
     ("step", "durable steps", 0.35, 0.30),
     ("append", "ledger.append of a step's entries", 0.5, 0.4),

@@ -18,7 +18,7 @@ from benchmarks.rows import Goal, Row, against, times
 from benchmarks.runs import beside, bursts, growing, parked, workers
 
 GROUP = "runs"
-FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.4, 10)
+FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.8, 10)
 RECOVERY = 5.0  # seconds that going on after kill -9 may take
 COLD = 3.0  # ms that loading a session into a process that knows nothing of it may take, at any length
 HISTORY = 100.0  # ms that reading all entries of 1,000 steps may take
