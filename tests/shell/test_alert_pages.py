@@ -112,7 +112,15 @@ def test_a_team_sees_what_is_shipped_and_an_admin_changes_switches_and_adds():
 
 
 @pytest.mark.parametrize(
-    "bad", ["{", "{}", '{"on": {"entry": {"kinds": ["alert.raised"]}}}', '{"on": {"loop": {}}, "x": 1}']
+    "bad",
+    [
+        "{",
+        "{}",
+        '{"on": {"entry": {"kinds": ["alert.raised"]}}}',
+        '{"on": {"loop": {}}, "x": 1}',
+        '{"on": {"phrase": {"words": ["a\\\\u0000b"]}}}',
+        "[" * 500,
+    ],
 )
 def test_a_hostile_rule_is_refused_beside_what_was_typed(bad):
     sent = {"what": "rule", "name": "bad", "definition": bad}
@@ -182,7 +190,17 @@ def test_the_wall_shows_the_service_level_that_is_missed_first():
     assert f'data-until="{line.missed_at.isoformat()}"' in page("live").content.decode()
 
 
-@pytest.mark.parametrize("query", ["since=x", "since=2026-02-30", "since=2020-01-01&until=2026-01-01", "until=1"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "since=x",
+        "until=9999-12-31",
+        "until=0001-01-01",
+        "since=2026-02-30",
+        "since=2020-01-01&until=2026-01-01",
+        "until=1",
+    ],
+)
 def test_days_that_are_none_are_refused(query):
     answer = Api(cast.alice()).get(f"/service-levels?{query}")
     assert answer.status_code == 400

@@ -30,6 +30,7 @@ DAYS = [
     OpenApiParameter("until", date, description="a day (UTC), meant too; today if none"),
 ]
 DEFAULT_DAYS = 7
+YEARS = range(2000, 2300)
 
 
 class UnknownPart(NotFound):
@@ -152,6 +153,9 @@ def day_of(text: str, field: str) -> date | None:
     try:
         if len(text) != len("2026-11-21"):
             raise ValueError
-        return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except ValueError:
         raise Invalid("want a day, as 2026-11-21", field=field) from None
+    if found.year not in YEARS:
+        raise Invalid(f"want a day of the years {YEARS.start} to {YEARS.stop - 1}", field=field)
+    return found
