@@ -2,7 +2,7 @@
 
 A session that something was committed in, or that an instant is awaited in, has a row with how far it was looked at.
 The row moves on once the alerts are raised; a crash in between repeats the look, and alerts, whose ids follow from what
-they are about, are not raised twice. The clocks of service levels move in one transaction with that row.
+they are about, are not raised twice; nor do the clocks of service levels move twice.
 """
 
 from __future__ import annotations
@@ -129,14 +129,13 @@ def look(session: UUID, seen: int, setting: Setting) -> Looked:
     told = _entries(loaded, seen, setting)
     now = database_now()
     moved = level_rows.moved(loaded, seen, told, setting.measures)
-    view = _view(loaded, told, now, level_rows.running(moved))
+    view = _view(loaded, told, now, level_rows.running(moved.clocks))
     later = [_judged(view, rule) for rule in setting.rules]
     _close_what_is_over(view, setting.rules)
     crash.point("after_alerts", str(session))
-    with transaction.atomic():
-        level_rows.keep(loaded, moved)
-        due = min([at for at in later if at is not None], default=None)
-    return Looked(loaded.state.seq, due)
+    with transaction.atomic():  # all of them or none: where the entries were gone through to is told by the newest
+        level_rows.keep(loaded, moved.changed)
+    return Looked(loaded.state.seq, min((at for at in later if at is not None), default=None))
 
 
 def _finish(row: AlertWatch, looked: Looked) -> None:

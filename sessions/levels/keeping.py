@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import msgspec
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 
 from agentstate.engine.instants import parse
 from audit import ledger
@@ -21,27 +21,38 @@ MOST_FORGOTTEN = 50_000  # in one go
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def moved(loaded: Loaded, seen: int, told: Sequence[Told], measures: Sequence[Measure]) -> list[Clock]:
+class Moved(msgspec.Struct, frozen=True):
+    """The clocks of a session after a look: all that run or have just ended, and which of them the look has changed."""
+
+    clocks: list[Clock] = []
+    changed: list[Clock] = []
+
+
+def moved(loaded: Loaded, seen: int, told: Sequence[Told], measures: Sequence[Measure]) -> Moved:
     """The session's clocks after these entries: those that ran before, and new ones. A clock of a target that has
     changed since goes on as it began, one whose target is off stands as it is.
     """
     opened = loaded.state.opened
     if not measures or opened is None:
-        return []
+        return Moved()
     known = {measure.id: measure for measure in measures}
     rows = LevelClock.objects.filter(session=loaded.place.id, target__in=known)
     held = [_clock(row, known[row.target]) for row in rows.filter(Q(ended_at=None) | Q(seq__gte=seen))]
-    begun = frozenset(rows.values_list("target", flat=True).distinct())
-    upto = LevelClock.objects.filter(session=loaded.place.id).aggregate(last=Max("upto"))["last"]
-    session = Session(
-        loaded.place.id,
-        opened.agent,
-        opened.channel,
-        parse(loaded.state.opened_at),
-        begun,
-        -1 if upto is None else upto,
-    )
-    return levels.moved(held, told, measures, session)
+    telling = [each for each in told if each.kind in levels.KINDS]
+    if not telling:
+        return Moved(held)
+    clocks = levels.moved(held, telling, measures, _session(loaded, rows))
+    before = {clock.id: clock for clock in held}
+    return Moved(clocks, [clock for clock in clocks if before.get(clock.id) != clock])
+
+
+def _session(loaded: Loaded, rows: QuerySet[LevelClock]) -> Session:
+    opened = loaded.state.opened
+    assert opened is not None
+    known = dict(rows.values_list("target").annotate(last=Max("upto")))
+    began = parse(loaded.state.opened_at)
+    upto = max(known.values(), default=-1)
+    return Session(loaded.place.id, opened.agent, opened.channel, began, frozenset(known), upto)
 
 
 def _clock(row: LevelClock, measure: Measure) -> Clock:
@@ -83,7 +94,7 @@ def forget_old() -> int:
 
 
 def keep(loaded: Loaded, clocks: Sequence[Clock]) -> None:
-    """Write them; what stands there of a later entry stays."""
+    """Write them."""
     opened = loaded.state.opened
     assert opened is not None or not clocks
     for clock in clocks:
