@@ -89,13 +89,27 @@ class Field:
 
     @property
     def difference(self) -> str:
-        """What the edit amounts to, in words."""
-        if not self.edited or not money.is_money(self.proposed):
-            return "changed" if self.edited else ""
+        """What the edit amounts to: money and numbers by how much, yes and no by what it is now."""
+        if not self.edited:
+            return ""
+        if self.kind in ("whole", "number") and not self.added:
+            return _by_how_much(self.proposed, self.text)
+        if self.kind == "yes_no":
+            return f"now {self.shown}"
+        if not money.is_money(self.proposed):
+            return "added" if self.added else "changed"
         try:
             return money.difference(self.proposed, money.parse(self.text, self.stands["currency"])) or "changed"
         except money.NotAnAmount:
             return ""
+
+
+def _by_how_much(proposed: Any, text: str) -> str:
+    try:
+        delta = _decimal(text) - Decimal(str(proposed))
+    except (NotTyped, InvalidOperation):
+        return ""
+    return f"{abs(delta):f} {'more' if delta > 0 else 'less'}" if delta else "changed"
 
 
 def fields(

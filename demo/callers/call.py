@@ -41,6 +41,7 @@ class Call:
     seen: int = -1  # seq of the last entry read
     heard: list[str] = field(default_factory=list)  # what the agent said and nobody has answered
     silences: int = 0
+    met: bool = False  # a colleague, and no machine, spoke last
     answers: int = 0
 
     async def run(self) -> str:
@@ -110,10 +111,13 @@ class Call:
             data = entry["data"] or {}
             if entry["kind"] == "message.added" and data.get("role") in ("agent", "staff"):
                 self.heard.append(str(data["text"]))
+                self.met = data["role"] == "staff"
 
     async def _answer(self) -> str:
         """Say the next thing. An announcement ("one moment") needs no answer."""
         wanted = cue(" ".join(self.heard))
+        if self.met and wanted != "goodbye" and "met" in self.story.kind.lines:
+            wanted = "met"
         words = sum(len(text.split()) for text in self.heard)
         self.heard.clear()
         self.silences = 0

@@ -225,7 +225,8 @@ KINDS: dict[str, Kind] = {
                 "wish": ("", "I would rather wait for somebody.", ""),
                 "confirm": ("I would rather do that with a person.",),
                 "wait": ("", "", "Thank you, I can wait."),
-                "other": (
+                "silence": ("Hello, is somebody coming?", "I am still here. Is a person free now?"),
+                "met": (
                     "Finally, a person. I would like to move {amount} from {source} to {target}, please.",
                     "Thank you for coming. It is about {amount} that I want moved from {source} to {target}.",
                 ),

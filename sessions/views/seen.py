@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from agentstate.people.queries import display_names
-from sessions import queries, words
+from sessions import money, queries, words
 from sessions.views.frame import console
 
 CITED = {"sha256", "bytes"}
@@ -53,9 +53,13 @@ def _told(line: queries.SeenLine) -> Told:
     return Told(
         line,
         words.entry("decision.made", {"decision": line.decision, "reason": ""}).act if line.decision else "Erased",
-        [(words.plain(name), in_words(value)) for name, value in arguments.items()],
+        [(words.plain(name), in_words(value)) for name, value in sorted(arguments.items(), key=_money_first)],
         [(each["path"], _cited(each["value"])) for each in evidence],
     )
+
+
+def _money_first(argument: tuple[str, Any]) -> bool:
+    return not money.is_money(argument[1])
 
 
 def in_words(value: Any) -> str:

@@ -177,3 +177,11 @@ def test_the_people_are_many_and_their_accounts_cannot_be_confused() -> None:
     endings = [account.last4 for person in people() for account in person.accounts]
     assert len(set(endings)) == len(endings)
     assert {person.flag for person in people()} == {"clear", "refuse", "slow", "unsteady"}
+
+
+@pytest.mark.parametrize("kind", ["wants_person", "upset"])
+async def test_who_asks_for_a_person_or_is_upset_is_in_the_queue_of_those_who_ask(kind: str) -> None:
+    world, _, _ = await call(kind, nobody, 3)
+    wishes = [event for event in world.log if event.__struct_config__.tag == "session.human_requested"]
+    assert len(wishes) == 1
+    assert "colleague has been asked for" in world.said() or "ask for a colleague" in world.said()

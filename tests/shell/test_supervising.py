@@ -184,6 +184,8 @@ def test_a_customer_who_asks_for_a_person_is_in_a_queue_until_one_takes_over(ban
     assert [line.id for line in lines.wanted_sessions(cast.alice())] == [session]
     wall = cast.browser(cast.alice()).get(reverse("live")).content.decode()
     assert f'id="w-{session}"' in wall
+    page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
+    assert "The customer asks for a person" in page.id("is-wanted").text()
     assert lines.wanted_sessions(cast.charlie()) == []
     commands.take_over(cast.alice(), session)
     assert lines.wanted_sessions(cast.alice()) == []

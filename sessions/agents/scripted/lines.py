@@ -39,6 +39,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "A colleague has been asked for and can read this conversation. I cannot tell you when one of them is free, "
         "and until then I go on helping you.",
     ),
+    "still_asked": ("I have asked for a colleague, and nobody is free yet.",),
     "balance": ("{accounts}",),
     "complaint": ("I am sorry to hear that. One moment please, I write it down.",),
     "complaint_noted": ("Thank you. I have written it down as a complaint about {about}.",),

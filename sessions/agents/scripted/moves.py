@@ -179,7 +179,8 @@ def _go_on(talk: Talk, pad: Pad, variant: int) -> Move:
     if not accounts(pad):
         return _open_accounts(talk, pad, variant)
     if not talk.wants:
-        return Move(say("ask_need", variant))
+        asked = f"{say('still_asked')} " if talk.called and talk.said.hello else ""
+        return Move(f"{asked}{say('ask_need', variant)}")
     return _transfer(talk, pad, variant)
 
 
