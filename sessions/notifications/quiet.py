@@ -47,7 +47,7 @@ def load(data: Any) -> Quiet | None:
             raise BadQuiet("they begin and end at the same time", field="end")
         calendars.zone_named(found.zone, "zone")
     except BadCalendar as error:
-        raise BadQuiet(error.detail, **error.facts) from None
+        raise BadQuiet(error.detail, field=str(error.facts.get("field", ""))) from None
     if "24:00" in (found.start, found.end):
         raise BadQuiet("midnight is 00:00", field="end")
     if not found.days or not set(found.days) <= set(ALL_DAYS):

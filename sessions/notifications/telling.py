@@ -8,9 +8,9 @@ dies leaves it as it was, and one that slept through its lease writes nothing.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -34,16 +34,23 @@ LEASE = 30.0  # seconds
 BATCH = 50
 MOST = 2_000  # notices in one go
 ATTEMPTS = 5
+_teller = threading.Lock()
 
 
 def tell_due(most: int = MOST) -> int:
-    """Judge and tell what is due, oldest first, up to `most`. Gives how many."""
-    done, known = 0, _Known()
-    while done < most and (batch := _claimed(min(BATCH, most - done))):
-        for pk, attempts in batch:
-            _one(pk, attempts, known)
-        done += len(batch)
-    return done
+    """Judge and tell what is due, oldest first, up to `most`, unless a thread of this process is at it: a storm keeps
+    one of them busy and not all. Gives how many.
+    """
+    if not _teller.acquire(blocking=False):
+        return 0
+    try:
+        done, known = 0, _Known()
+        while done < most and (batch := _claimed(min(BATCH, most - done))):
+            _batch(batch, known)
+            done += len(batch)
+        return done
+    finally:
+        _teller.release()
 
 
 class _Known:
@@ -52,6 +59,16 @@ class _Known:
     def __init__(self) -> None:
         self._definitions: dict[tuple[UUID, int], Definition] = {}
         self._teams: dict[UUID, Team] = {}
+        self.forget_rules()
+
+    def forget_rules(self) -> None:
+        """Whether a rule is on is looked at anew."""
+        self._rules: dict[UUID, NoticeRule | None] = {}
+
+    def rule(self, rule: UUID) -> NoticeRule | None:
+        if rule not in self._rules:
+            self._rules[rule] = NoticeRule.objects.filter(pk=rule).first()
+        return self._rules[rule]
 
     def definition(self, rule: UUID, version: int) -> Definition:
         if (rule, version) not in self._definitions:
@@ -77,13 +94,29 @@ def _claimed(most: int) -> list[tuple[UUID, int]]:
     return [(row[0], row[1]) for row in sorted(rows, key=lambda row: (row[2], row[0]))]
 
 
-def _one(pk: UUID, attempts: int, known: _Known) -> None:
+def _batch(batch: Sequence[tuple[UUID, int]], known: _Known) -> None:
+    """All in one transaction, which reaches the disk once; where one of them cannot be told, each in its own."""
+    known.forget_rules()
     try:
         with transaction.atomic():
-            notice = Notice.objects.select_for_update().filter(pk=pk, attempts=attempts, next_at__isnull=False).first()
-            if notice is not None:
-                _went_on(notice, known)
-                crash.point("before_told", str(pk))
+            for pk, attempts in batch:
+                _told(pk, attempts, known)
+            crash.point("before_told")
+    except Exception:
+        for pk, attempts in batch:
+            _alone(pk, attempts, known)
+
+
+def _told(pk: UUID, attempts: int, known: _Known) -> None:
+    notice = Notice.objects.select_for_update().filter(pk=pk, attempts=attempts, next_at__isnull=False).first()
+    if notice is not None:
+        _went_on(notice, known)
+
+
+def _alone(pk: UUID, attempts: int, known: _Known) -> None:
+    try:
+        with transaction.atomic():
+            _told(pk, attempts, known)
     except keys.Erased:
         _ended(pk, attempts, "erased")
     except Exception as error:  # one that cannot be told must not hold up the others
@@ -94,7 +127,7 @@ def _one(pk: UUID, attempts: int, known: _Known) -> None:
             Notice.objects.filter(pk=pk, attempts=attempts).update(**later)
         else:
             _ended(pk, attempts, "failed")
-            undeliverable.notice(pk, "failed")
+            undeliverable.notice(Notice.objects.get(pk=pk), "failed")
 
 
 def _ended(pk: UUID, attempts: int, why: str) -> None:
@@ -104,7 +137,7 @@ def _ended(pk: UUID, attempts: int, why: str) -> None:
 
 def _went_on(notice: Notice, known: _Known) -> None:
     """Judge it, or take its next step; the row is written as it stands then."""
-    rule = NoticeRule.objects.filter(pk=notice.rule or things.NOBODY).first()
+    rule = known.rule(notice.rule or things.NOBODY)
     notice.lease_until, notice.attempts = None, 0
     if rule is None or not rule.on:
         _end(notice, "switched_off")
@@ -196,7 +229,7 @@ def _step(notice: Notice, definition: Definition, team: Team, now: datetime) -> 
     _ring([each.person for each in made if each.way == "in_app" and each.person is not None], team)
     last = notice.step + 1 == len(definition.steps)
     if last and not made and not NoticeDelivery.objects.filter(notice=notice.pk).exists():
-        transaction.on_commit(partial(undeliverable.notice, notice.pk, "nobody"))
+        undeliverable.notice(notice, "nobody")
 
 
 def _ring(persons: Sequence[UUID], team: Team) -> None:

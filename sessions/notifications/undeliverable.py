@@ -6,8 +6,10 @@ Its own notices cannot loop: what cannot be delivered of them raises nothing.
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
+from agentstate.engine.decide.alerts import TooManyAlerts
 from agentstate.people.models import Team
 from sessions.alerts import raising
 from sessions.alerts.raising import TeamAlert
@@ -16,12 +18,12 @@ from sessions.notifications.tables import Notice, NoticeDelivery
 from sessions.notifications.things import ALERT, NOBODY
 
 NAME = "undeliverable"
+log = logging.getLogger(__name__)
 
 
-def notice(pk: UUID, why: str) -> None:
-    """A notice that reached nobody at all."""
-    found = Notice.objects.filter(pk=pk).first()
-    if found is not None and not is_of_itself(found):
+def notice(found: Notice, why: str) -> None:
+    """A notice that reached nobody at all; in the caller's transaction, so that it is not lost."""
+    if not is_of_itself(found):
         raise_(found.team, f"rule:{found.rule}", why)
 
 
@@ -37,10 +39,13 @@ def key_of(row: NoticeDelivery) -> str:
     return f"endpoint:{row.endpoint}" if row.endpoint else f"person:{row.person}"
 
 
-def raise_(team: UUID, key: str, why: str) -> UUID:
-    """The open alert of that key, raised now or found again."""
+def raise_(team: UUID, key: str, why: str) -> None:
+    """The open alert of that key, raised now or found again; where the team has as many as it may, the log says so."""
     tenant = Team.objects.values_list("tenant", flat=True).get(pk=team)
-    return raising.raise_for_team(tenant, team, TeamAlert(NAME, key, why=why))
+    try:
+        raising.raise_for_team(tenant, team, TeamAlert(NAME, key, why=why))
+    except TooManyAlerts:
+        log.warning("%s of team %s is undeliverable (%s), and the team has too many open alerts", key, team, why)
 
 
 def over(row: NoticeDelivery) -> None:
