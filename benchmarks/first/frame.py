@@ -28,6 +28,7 @@ from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
 from sessions import commands, live
 
+STARTS = 120.0  # seconds that a server may take to start
 PATIENCE = 20.0  # seconds until a frame that does not come fails the benchmark
 WARM = 5  # messages that are not counted
 
@@ -108,7 +109,7 @@ def _bare_socket(here: Ground) -> Iterator[ClientConnection]:
 
 @contextmanager
 def _socket(here: Ground, port: int, path: str, headers: dict[str, str]) -> Iterator[ClientConnection]:
-    here.supervisor.wait_until(lambda: not ports.is_free(port), f"Daphne on {port}", PATIENCE)
+    here.supervisor.wait_until(lambda: not ports.is_free(port), f"Daphne on {port}", STARTS)
     origin = f"http://127.0.0.1:{port}"
     with connect(f"ws://127.0.0.1:{port}/{path}", origin=origin, additional_headers=headers, proxy=None) as socket:
         yield socket
