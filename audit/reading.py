@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 from uuid import UUID, uuid5
@@ -262,12 +263,17 @@ def okm_of(envelope: Envelope) -> bytes:
     that this follows from.
     """
     try:
-        kid, salt, log = UUID(envelope.kid), bytes.fromhex(envelope.salt), UUID(envelope.log)
+        kid, salt, log = _id(envelope.kid), bytes.fromhex(envelope.salt), _id(envelope.log)
     except ValueError:
         raise keys.Unreadable(f"entry {envelope.seq}: its envelope was altered") from None
     if not 0 <= envelope.seq < 1 << 63:
         raise keys.Unreadable(f"entry {envelope.seq}: there is no such place")
     return keys.entry_okm(kid, salt, log, envelope.seq)
+
+
+@lru_cache(maxsize=4096)  # the entries of a log name the same few
+def _id(text: str) -> UUID:
+    return UUID(text)
 
 
 def open_rows(rows: Iterable[Row]) -> Iterator[tuple[Envelope, bytes]]:

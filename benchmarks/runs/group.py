@@ -82,7 +82,7 @@ def _growth(here: Ground, lengths: tuple[int, int]) -> list[Row]:
         grown = thread.grow(number)
         made += [_late(grown, number, "seconds"), _late(grown, number, "stored"), _loaded(grown, number)]
         if number == lengths[0]:
-            made += [_written(thread, number), _told(grown, number)]
+            made += [_written(thread, grown), _told(grown)]
     return made
 
 
@@ -99,14 +99,14 @@ def _loaded(grown: growing.Grown, number: int) -> Row:
     return against(GROUP, what, grown.load, "ms", COLD, Goal(1.0, at_least=False), size)
 
 
-def _written(thread: growing.Thread, number: int) -> Row:
-    what, size = f"written for a thread of {number} messages", f"{thread.steps} steps"
-    written, most = thread.written / 1e6, WRITTEN * number / 1_000
+def _written(thread: growing.Thread, grown: growing.Grown) -> Row:
+    what, size = f"written for a thread of {grown.steps} messages", f"{grown.entries} entries"
+    written, most = thread.written / 1e6, WRITTEN * grown.steps / 1_000
     return against(GROUP, what, written, "MB", most, Goal(1.0, at_least=False), size)
 
 
-def _told(grown: growing.Grown, number: int) -> Row:
-    what, most = f"the whole history of {number} steps", HISTORY * number / 1_000
+def _told(grown: growing.Grown) -> Row:
+    what, most = f"the whole history of {grown.steps} steps", HISTORY * grown.steps / 1_000
     return against(GROUP, what, grown.history, "ms", most, Goal(1.0, at_least=False), f"{grown.entries} entries")
 
 

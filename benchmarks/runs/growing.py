@@ -31,12 +31,13 @@ class Cost(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A thread of so many entries. `late` and `early` are runs in turns; `load` and `history` are ms."""
+    """A thread of so many steps and entries. `late` and `early` are runs in turns; `load` and `history` are ms."""
 
     early: list[Cost]
     late: list[Cost]
     load: float
     history: float
+    steps: int
     entries: int
 
 
@@ -56,12 +57,13 @@ class Thread:
         while self.steps < steps:
             self._go_on()
         self.written += _written() - before
+        load, history = _median_ms(self._load, LOADS), _median_ms(self._history, 3)
+        steps, entries = self.steps, _size(self.session)
         early, late = list[Cost](), list[Cost]()
         for _ in range(ROUNDS):
             early.append(self._run(self._opened())[0])
             late.append(self._go_on())
-        load, history = _median_ms(self._load, LOADS), _median_ms(self._history, 3)
-        return Grown(early, late, load, history, _size(self.session))
+        return Grown(early, late, load, history, steps, entries)
 
     def _opened(self) -> UUID:
         self._new += 1

@@ -126,7 +126,7 @@ def _may_begin(here: Scene, at: int) -> bool:
 
 
 def _coded(word: str) -> bool:
-    return word[0] == "#" or any(character.isdecimal() for character in word)
+    return word[0] == "#" or (not word.isalpha() and any(character.isdecimal() for character in word))
 
 
 def _step(run: _Pass, at: int) -> int:
