@@ -26,7 +26,7 @@ log = logging.getLogger("audit.restamping")
 
 _DUE = """
 SELECT encode(sha256(t.token), 'hex'), t.token FROM audit_timestamp t
-  WHERE t.tenant = %(tenant)s AND (t.until IS NULL OR t.until < %(soon)s) AND NOT EXISTS (
+  WHERE t.tenant = %(tenant)s AND (t.until IS NULL OR t.until BETWEEN now() AND %(soon)s) AND NOT EXISTS (
     SELECT 1 FROM audit_timestamp newer WHERE newer.tenant = t.tenant AND newer.at >= t.at
       AND newer.size < 0 AND position(convert_to(encode(sha256(t.token), 'hex'), 'UTF8') IN newer.note) > 0)
   ORDER BY t.at"""
