@@ -154,7 +154,7 @@ print(len(firings), sum(state == "fired" for _, state in firings), opened)
 
 def test_every_transfer_was_heard_of_once(floor: Floor, perils: Perils):
     """What a killed worker held is let go of after its lease; the sessions were opened once all the same."""
-    ((moved,),) = floor.bank("select count(*) from core.transfers where reference like '%.%'")
+    ((moved,),) = floor.bank("select count(*) from core.transfers where reference like %s", "%.%")
 
     def heard() -> str:
         return floor.manage("shell", "--no-imports", "-c", HEARD).strip()

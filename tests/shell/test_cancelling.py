@@ -17,14 +17,19 @@ from sessions.models import AgentSession, Slot
 from sessions.runtime import execute, flights
 from sessions.runtime.draining import drain
 from sessions.tools import registry as tools
+from sessions.tools.http import described, running
 from sessions.tools.registry import ToolContext
 from sessions.tools.stopping import Stop
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import events, kinds, say, state, work
+from tests.shell.hostile_http import Hostile
 from tests.shell.side_by_side_world import proposed, ran, told
 from tests.shell.test_contention import in_thread
 
+HANGING = b"""{"name": "hanging", "version": 1, "description": "Asks one that says nothing.", "effect": "pure",
+ "arguments": {"type": "object", "additionalProperties": false}, "result": {"type": "object"}, "timeout": 50,
+ "request": {"url": "http://127.0.0.1:PORT/hang"}}"""
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -92,6 +97,22 @@ def test_a_running_tool_is_told_and_what_it_gives_is_recorded_and_changes_nothin
     assert state(session).pad == before.pad
     assert state(session).epoch == before.epoch
     assert rebuild.check(session) == []
+
+
+@pytest.mark.parametrize("act", [stop_it, put_it_back])
+def test_a_call_over_http_is_cut_when_nobody_waits_any_more_and_recorded_as_cancelled(monkeypatch, settings, act):
+    hostile, settings.OUTSIDE_NETWORKS = Hostile(), ["127.0.0.1"]
+    asks = running.tool_of(described.load(HANGING.replace(b"PORT", str(hostile.port).encode())))
+    in_place_of(monkeypatch, "wait", run=asks.run, timeout=60.0)
+    session = told((proposed("wait", "a"),))
+    commands.say(cast.cleo(), session, "Go.")
+    thread = in_thread(work)
+    eventually(lambda: hostile.seen, what="it is asked")
+    act(session)
+    thread.join(15)
+    eventually(lambda: hostile.left == [b""], what="the other side sees that we have gone")
+    assert [event["code"] for event in events(session, "tool.failed")] == ["cancelled"]
+    hostile.stop()
 
 
 def test_a_tool_that_is_not_cancelled_sees_nothing(watched):
