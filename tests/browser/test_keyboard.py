@@ -20,6 +20,12 @@ def tab_to(page: Page, selector: str) -> None:
     raise AssertionError(f"{selector} is not within {MOST_TABS} stops of Tab")
 
 
+def skip_the_rail(page: Page) -> None:
+    """By the link that is there for it, the first one of every page."""
+    tab_to(page, "a.skip")
+    page.keyboard.press("Enter")
+
+
 def test_from_the_door_to_a_decision_with_tab_and_enter(desk: Desk, demo: Demo):
     call = demo.call().asks_to_move(1700)
     page = desk.stranger()
@@ -31,8 +37,7 @@ def test_from_the_door_to_a_decision_with_tab_and_enter(desk: Desk, demo: Demo):
     page.keyboard.type(demo.password("supervisor"))
     page.keyboard.press("Enter")
     live(page)
-    tab_to(page, "a.skip")
-    page.keyboard.press("Enter")
+    skip_the_rail(page)
     tab_to(page, "[name='arg.amount']")
     page.keyboard.press("Control+A")
     page.keyboard.type("1,650")
@@ -85,14 +90,17 @@ def test_from_a_session_to_its_chart_and_all_charts_with_tab_and_enter(desk: Des
     page = desk.person("supervisor")
     page.goto(f"/sessions/{demo.call().id}/chart/")
     live(page)
+    skip_the_rail(page)
     tab_to(page, "main a[href='/charts/']")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="Charts")).to_be_visible()
     live(page)
+    skip_the_rail(page)
     tab_to(page, "a[href='/charts/bank-transfer/']")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="A transfer by telephone")).to_be_visible()
     live(page)
+    skip_the_rail(page)
     tab_to(page, ".states summary")
     page.keyboard.press("Enter")
     expect(page.locator(".states details[open]")).to_have_count(1)
