@@ -46,6 +46,21 @@ def test_an_unsound_rule_is_refused(change):
         definition.load({**RULE, **change})
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "told"),
+    [
+        ("alert.raised", "stuck", True),
+        ("alert.raised", "asks-for-a-person", False),
+        ("alert.escalated", "asks-for-a-person", True),
+    ],
+)
+def test_who_asks_for_a_person_is_told_of_once_by_the_shipped_rules(kind, name, told):
+    """The rule `asks-for-a-person` tells of the request itself; that of alerts only once nobody has seen to it."""
+    event = {"kind": kind, "data": {"severity": "critical", "name": name}}
+    found = judging.judged(definition.load(definition.shipped()["alerts"]), {"event": event}, "else")
+    assert isinstance(found, judging.Tells) is told
+
+
 @pytest.mark.parametrize("change", [{"when": "1 + 1"}, {"when": "open("}, {"key": "event.("}, {"when": "unknown.x"}])
 def test_an_expression_that_does_not_compile_is_refused(change):
     with pytest.raises(BadGuard):
