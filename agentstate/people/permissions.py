@@ -129,6 +129,13 @@ def teams_with(user: User | AnonymousUser, permission: Permission) -> list[UUID]
     return sorted(_granting(user.pk, permission).values_list("team_id", flat=True).distinct())
 
 
+def teams_required(user: User | AnonymousUser, permission: Permission) -> list[UUID]:
+    """`teams_with`, where there is one. Raises PermissionDenied that names the permission."""
+    if teams := teams_with(user, permission):
+        return teams
+    raise PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
+
+
 def holds_any(user: User | AnonymousUser, *permissions: Permission) -> bool:
     """Whether a role of `user`, in whatever team, includes one of `permissions`. One query."""
     if user.pk is None:

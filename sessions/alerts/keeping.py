@@ -4,7 +4,6 @@ an entry of the staff log. A team that has set up nothing yet begins with what i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -27,9 +26,8 @@ from sessions.alerts.tables import TeamRule, TeamRuleVersion
 from sessions.calendars import Calendar
 from sessions.levels.clocks import Measure
 from sessions.levels.definition import Target
-from sessions.triggers.keeping import ChangedMeanwhile
+from sessions.versioned import ChangedMeanwhile, must_be_named, must_be_seen
 
-NAME = re.compile(r"[a-z][a-z0-9-]{0,59}")
 MOST: Mapping[str, int] = {"rule": 200, "target": 50, "calendar": 20}  # of one team
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)  # what is shipped was there before all that happens
 RULE, TARGET, CALENDAR = TeamRule.What.RULE, TeamRule.What.TARGET, TeamRule.What.CALENDAR
@@ -90,15 +88,13 @@ def keep(
     that its author saw (0: none of it yet); what happened before `since` (now) is none of its business. Raises as
     `checked`, and UnknownCalendar, TooManyRules, ChangedMeanwhile.
     """
-    if not NAME.fullmatch(name):
-        raise Invalid("want a lower-case word with digits and hyphens", field="name")
+    must_be_named(name)
     wanted = checked(what, data)
     if what == TARGET and wanted["calendar"]:
         _must_have_calendar(team, wanted["calendar"])
     with transaction.atomic():
         row = TeamRule.objects.select_for_update().filter(team_id=team, what=what, name=name).first()
-        if (row.version if row is not None else 0) != seen:
-            raise ChangedMeanwhile(f"it is of version {row.version if row else 0}")
+        must_be_seen(row, seen)
         at = database_now()
         if row is None:
             if TeamRule.objects.filter(team_id=team, what=what).count() >= MOST[what]:

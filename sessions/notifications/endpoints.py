@@ -13,7 +13,7 @@ from audit import staff
 from audit.server_clock import now as database_now
 from sessions.notifications.tables import NoticeEndpoint
 from sessions.outside import secrets
-from sessions.triggers.keeping import NAME, ChangedMeanwhile
+from sessions.versioned import must_be_named, must_be_seen
 
 MAX_ENDPOINTS = 50  # of one team
 MAX_URL = 500  # characters
@@ -41,15 +41,13 @@ def keep(tenant: UUID, team: UUID, by: str, name: str, url: str, secret: str, *,
     """The endpoint of that name, made or changed, and on: whoever changes it has seen to it. `seen` is the version that
     its author saw. Raises BadEndpoint, ChangedMeanwhile, TooManyEndpoints, Invalid.
     """
-    if not NAME.fullmatch(name):
-        raise Invalid("want a lower-case word with digits and hyphens", field="name")
+    must_be_named(name)
     _must_be_an_address(url)
     if not secrets.NAME.fullmatch(secret):
         raise BadEndpoint("want the name of a secret", field="secret")
     with transaction.atomic():
         row = NoticeEndpoint.objects.select_for_update().filter(team_id=team, name=name).first()
-        if (row.version if row is not None else 0) != seen:
-            raise ChangedMeanwhile(f"it is of version {row.version if row else 0}")
+        must_be_seen(row, seen)
         if row is None:
             if NoticeEndpoint.objects.filter(team_id=team).count() >= MAX_ENDPOINTS:
                 raise TooManyEndpoints(f"{MAX_ENDPOINTS} are allowed")

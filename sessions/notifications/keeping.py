@@ -14,7 +14,7 @@ from audit.server_clock import now as database_now
 from sessions.notifications import definition as definitions
 from sessions.notifications.definition import Definition
 from sessions.notifications.tables import NoticeEndpoint, NoticeRule, NoticeRuleVersion
-from sessions.triggers.keeping import NAME, ChangedMeanwhile
+from sessions.versioned import must_be_named, must_be_seen
 
 MAX_RULES = 100  # of one team
 
@@ -46,14 +46,12 @@ def keep(tenant: UUID, team: UUID, by: str, name: str, data: Any, *, seen: int =
     """The rule of that name, made or changed: its next version, on as it was. `seen` is the version that its author saw
     (0: none of it yet). Raises BadRule, BadGuard, UnknownEndpoint, ChangedMeanwhile, TooManyRules, Invalid.
     """
-    if not NAME.fullmatch(name):
-        raise Invalid("want a lower-case word with digits and hyphens", field="name")
+    must_be_named(name)
     wanted = definitions.load(data)
     _must_lead_somewhere(team, wanted)
     with transaction.atomic():
         row = NoticeRule.objects.select_for_update().filter(team_id=team, name=name).first()
-        if (row.version if row is not None else 0) != seen:
-            raise ChangedMeanwhile(f"it is of version {row.version if row else 0}")
+        must_be_seen(row, seen)
         if row is None:
             if NoticeRule.objects.filter(team_id=team).count() >= MAX_RULES:
                 raise TooManyRules(f"{MAX_RULES} are allowed")

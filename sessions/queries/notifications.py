@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, require, teams_with
+from agentstate.people.permissions import Permission, require, teams_required, teams_with
 from sessions.commands.notifications import configured_endpoint, found_rule, known
 from sessions.notifications import wishes, wording
 from sessions.notifications.definition import IN_APP, WEBHOOK
@@ -239,7 +239,7 @@ def required(teams: Sequence[UUID]) -> list[NoticeRule]:
 
 def rules(user: Person) -> list[RuleLine]:
     """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
-    return _rules(NoticeRule.objects.filter(team__in=_teams(user)).order_by("name", "pk"))
+    return _rules(NoticeRule.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk"))
 
 
 def rule(user: Person, pk: UUID) -> RuleLine:
@@ -247,14 +247,6 @@ def rule(user: Person, pk: UUID) -> RuleLine:
     row = found_rule(user, pk)
     require(user, Permission.CONFIGURE, row.team_id)
     return _rules(NoticeRule.objects.filter(pk=pk))[0]
-
-
-def _teams(user: Person) -> list[UUID]:
-    teams = teams_with(user, Permission.CONFIGURE)
-    if not teams:
-        needed = Permission.CONFIGURE.value
-        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    return teams
 
 
 def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
@@ -333,7 +325,9 @@ def history(user: Person, pk: UUID) -> list[HistoryLine]:
 
 def endpoints(user: Person) -> list[EndpointLine]:
     """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
-    return _endpoints(NoticeEndpoint.objects.filter(team__in=_teams(user)).order_by("name", "pk"))
+    return _endpoints(
+        NoticeEndpoint.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk")
+    )
 
 
 def endpoint(user: Person, pk: UUID) -> EndpointLine:
@@ -403,5 +397,5 @@ class TeamQuietLine(msgspec.Struct, frozen=True):
 
 def quiet_of_teams(user: Person) -> list[TeamQuietLine]:
     """Of the teams that the user configures. Raises PermissionDenied."""
-    teams = Team.objects.filter(pk__in=_teams(user)).order_by("name")
+    teams = Team.objects.filter(pk__in=teams_required(user, Permission.CONFIGURE)).order_by("name")
     return [TeamQuietLine(team.slug, team.name, wishes.of_team(team.pk)) for team in teams]

@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, require, teams_with
+from agentstate.people.permissions import Permission, require, teams_required
 from sessions.commands.triggers import found
 from sessions.queries.session_lines import Person
 from sessions.triggers.tables import Trigger, TriggerFiring, TriggerVersion, Watch
@@ -70,7 +70,7 @@ class WatchLine(msgspec.Struct, frozen=True):
 
 def triggers(user: Person) -> list[TriggerLine]:
     """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
-    return _lines(Trigger.objects.filter(team__in=_teams(user)).order_by("name", "pk"))
+    return _lines(Trigger.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk"))
 
 
 def trigger(user: Person, pk: UUID) -> TriggerLine:
@@ -78,14 +78,6 @@ def trigger(user: Person, pk: UUID) -> TriggerLine:
     row = found(user, pk)
     require(user, Permission.CONFIGURE, row.team_id)
     return _lines(Trigger.objects.filter(pk=pk))[0]
-
-
-def _teams(user: Person) -> list[UUID]:
-    teams = teams_with(user, Permission.CONFIGURE)
-    if not teams:
-        needed = Permission.CONFIGURE.value
-        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    return teams
 
 
 def _lines(rows: Any) -> list[TriggerLine]:
@@ -140,7 +132,7 @@ def firings(user: Person, pk: UUID) -> list[FiringLine]:
 
 def watches(user: Person) -> list[WatchLine]:
     """The watched tables of the user's teams. Raises PermissionDenied."""
-    rows = Watch.objects.filter(team__in=_teams(user)).order_by("name")
+    rows = Watch.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name")
     return [
         WatchLine(row.name, row.team_id, row.database, row.table, row.keys, row.polled_at, row.trouble, row.lag)
         for row in rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,8 +16,8 @@ from sessions.triggers import definition as definitions
 from sessions.triggers import schedule
 from sessions.triggers.definition import Definition
 from sessions.triggers.tables import Trigger, TriggerVersion, Watch
+from sessions.versioned import must_be_named, must_be_seen
 
-NAME = re.compile(r"[a-z][a-z0-9-]{0,59}")
 MAX_TRIGGERS = 200  # of one team
 
 
@@ -40,13 +39,6 @@ class TooManyTriggers(Refused):
     code = "too_many_triggers"
 
 
-class ChangedMeanwhile(Refused):
-    """Somebody else has changed this trigger since you saw it."""
-
-    code = "changed_meanwhile"
-    remedy = "Read it again."
-
-
 def version_of(trigger: UUID, version: int) -> Definition:
     """One version's definition."""
     row = TriggerVersion.objects.get(trigger=trigger, version=version)
@@ -57,14 +49,12 @@ def keep(tenant: UUID, team: UUID, by: str, name: str, data: Any, *, seen: int =
     """The trigger of that name, made or changed: its next version, on as it was. `seen` is the version that its author
     saw (0: none of it yet). Raises BadTrigger, BadGuard, BadSchedule, UnknownWatch, ChangedMeanwhile.
     """
-    if not NAME.fullmatch(name):
-        raise Invalid("want a lower-case word with digits and hyphens", field="name")
+    must_be_named(name)
     wanted = definitions.load(data)
     _must_be_watched(team, wanted)
     with transaction.atomic():
         row = Trigger.objects.select_for_update().filter(team_id=team, name=name).first()
-        if (row.version if row is not None else 0) != seen:
-            raise ChangedMeanwhile(f"it is of version {row.version if row else 0}")
+        must_be_seen(row, seen)
         at = database_now()
         if row is None:
             if Trigger.objects.filter(team_id=team).count() >= MAX_TRIGGERS:

@@ -22,6 +22,7 @@ from sessions.exports import building, choosing
 from sessions.notifications import definition, forgetting, intake, keeping, spreading, telling, wishes
 from sessions.notifications.tables import Notice, NoticeDelivery
 from sessions.queries import notifications as told
+from sessions.versioned import ChangedMeanwhile
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.notice_world import SUPERVISORS, later, rule, shown_to, take_in, tell
@@ -288,7 +289,7 @@ def test_who_switched_the_bell_off_is_told_only_what_is_required(bank):
 
 def test_every_change_is_a_version_and_an_entry_of_the_staff_log():
     row = rule("busy")
-    with pytest.raises(keeping.ChangedMeanwhile):
+    with pytest.raises(ChangedMeanwhile):
         rule("busy")
     team = cast.retail()
     data = {"on": {"kinds": ["session.opened"]}, "steps": [SUPERVISORS], "severity": "critical"}

@@ -12,6 +12,7 @@ from sessions import live, states, tasks
 from sessions.models import AgentSession
 from sessions.triggers import firing, intake, keeping
 from sessions.triggers.tables import Trigger, TriggerFiring
+from sessions.versioned import ChangedMeanwhile
 from tests import cast
 from tests.shell.bank_world import events, kinds, opened, say, work
 
@@ -208,7 +209,7 @@ def test_an_expression_that_cannot_be_read_is_never_taken_for_a_yes(bank):
 def test_every_change_is_a_version_of_its_own_and_an_entry_of_the_staff_log():
     trigger = kept("busy", on=ON_ENTRY, do={"run": {}})
     team = cast.retail()
-    with pytest.raises(keeping.ChangedMeanwhile):
+    with pytest.raises(ChangedMeanwhile):
         keeping.keep(team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}})
     keeping.keep(
         team.tenant_id, team.pk, cast.adam().actor, "busy", {"on": ON_ENTRY, "do": {"run": {}}, "depth": 1}, seen=1
