@@ -221,14 +221,9 @@ ROWS: dict[str, Probe] = {
     what_policy_lets_through_needs_nobody,
     "permits.changed_since: not call.approved": a_call_that_needed_nobody_is_asked_about_once_policy_wants_it,
     "permits.changed_since: _now(state, call, facts, passed) != call.approved": REASONS,
-    "permits.changed_since: verdict.gate != 'allow' and _is_stricter(state, passed, call, verdict, sta...": stricter(),
+    "permits.changed_since: asks_more(verdict.requirements, _met(state, passed, call, verdict, standing...": stricter(),
     "permits.changed_since: standing is not None and _lost(passed, max(passed.asked.tier, call.tier), ...":
     explored('reasons and typing'),
-    "permits._is_stricter: verdict.tier > max(passed.asked.tier, call.tier)": stricter('reasons and typing'),
-    "permits._is_stricter: passed.status is RequestStatus.UNOPPOSED": unopposed_asks_for_an_approval_when_policy_does,
-    "permits._is_stricter: verdict.quorum > len(passed.approvals)": REASONS,
-    "permits._is_stricter: newly and {*passed.approvals, *passed.behalf} & set(concerned(state, passed))":
-    stricter('reasons and typing'),
     "holds.held: request.terms.gate != 'approve' or not request.terms.hold": what_policy_held_runs_when_approved,
     "holds.undone: not any(('decide' in may for may in (command.may, *(authority.may for authority in ...": BY_POLICY,
     "holds.undone: not request.held_until": HELD,

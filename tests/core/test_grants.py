@@ -17,6 +17,7 @@ from agentstate.engine.decide.grants import GrantOver, NoGrantOffered, UnknownGr
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.policy.rules import Step
 from agentstate.engine.state import evolve, fold
 from agentstate.engine.state.grants import KEPT_GRANTS, grant_given
 from agentstate.engine.state.put_back import carried
@@ -123,12 +124,26 @@ def test_it_is_judged_anew_when_the_call_begins():
         {"four_eyes": True},
         {"reviewers": ("role:supervisor",)},
         {"retype": ("arguments.amount.minor",)},
+        {"hold": 5},
+        {"reasons": ("asked",)},
+        {"chain": (Step(60, ("role:senior",)),)},
         {"sticky": None},
     ],
 )
 def test_a_rule_that_asks_for_more_than_was_passed_is_asked_about(changes):
     world = granted().with_rules(msgspec.structs.replace(ASKS, **changes), FREE)
     assert status(again(world)) is CallStatus.WAITING
+
+
+def test_a_grant_of_an_older_form_covers_no_more_than_it_says_it_met():
+    world = granted()
+    (key,) = world.state.grants
+    older = msgspec.structs.replace(world.state.grants[key], met=None)
+    world = replace(world, state=msgspec.structs.replace(world.state, grants={key: older}))
+    assert status(again(world)) is CallStatus.READY
+    for changes in ({"hold": 5}, {"reasons": ("asked",)}, {"tier": 3}):
+        stricter = world.with_rules(msgspec.structs.replace(ASKS, **changes), FREE)
+        assert status(again(stricter)) is CallStatus.WAITING
 
 
 def test_a_rule_beside_it_that_offers_none_asks():

@@ -172,6 +172,14 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         {"sticky": {"scope": "session", "seconds": 60, "uses": 1, "limit": "arguments..n"}},
         "rule 'r'",
     ),
+    "a grant of what is typed each time": (
+        {"retype": ["arguments.n"], "sticky": {"scope": "session", "seconds": 60, "uses": 1}},
+        "sticky, or retype and hold",
+    ),
+    "a grant of what is delayed each time": (
+        {"hold": 5, "sticky": {"scope": "session", "seconds": 60, "uses": 1}},
+        "sticky, or retype and hold",
+    ),
     "a grant of what takes two": (
         {"quorum": 2, "sticky": {"scope": "session", "seconds": 60, "uses": 1}},
         "several people",

@@ -12,14 +12,14 @@ from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import approval_request, gate, without_activity
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.pausing import must_not_be_paused
-from agentstate.engine.decide.permits import changed_since
+from agentstate.engine.decide.permits import changed_since, met_by_plan
 from agentstate.engine.decide.refusals import Outdated, SessionOver, TakenOver
 from agentstate.engine.decide.schema import misfit, unreadable
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.policy import Verdict
+from agentstate.engine.policy import Verdict, asks_more, required
 from agentstate.engine.state import Call, SessionState, may_begin
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import NotFound
@@ -84,19 +84,18 @@ def _begun_of_plan(call: Call, state: SessionState, given: Given) -> list[ev.Any
     if isinstance(gated, ev.CallAllowed):
         return [_intent(state, call, given.tools[call.tool], gated, "", "")]
     passed = plans.covering(state.plans, call, gated) if isinstance(gated, ev.ApprovalRequested) else ""
-    if isinstance(gated, ev.ApprovalRequested) and passed and _asks_no_more(state, passed, gated):
+    if isinstance(gated, ev.ApprovalRequested) and passed and _asks_no_more(state, call, passed, gated):
         return [_intent(state, call, given.tools[call.tool], gated, passed, "")]
     return [plans.readied(call), gated]
 
 
-def _asks_no_more(state: SessionState, passed: str, gated: ev.ApprovalRequested) -> bool:
-    """Whether what the plan's request has passed is all that policy asks of people for this call today."""
+def _asks_no_more(state: SessionState, call: Call, passed: str, gated: ev.ApprovalRequested) -> bool:
+    """Whether what the plan's request has met is all that policy asks of people for this call today."""
     request = state.requests.get(passed)
     if request is None or gated.terms is None:  # so long ago that the bounded state has let go of it
         return True
-    was, now = request.terms, gated.terms
-    people = set(now.reviewers) <= set(was.reviewers) and was.four_eyes >= now.four_eyes
-    return people and set(now.reasons) <= set(was.reasons) and now.hold <= was.hold
+    now = required(gated.terms, gated.tier, gated.quorum)
+    return not asks_more(now, met_by_plan(request, call, state.plans, now))
 
 
 def _intent(

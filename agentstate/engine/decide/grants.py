@@ -14,7 +14,7 @@ from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.policy import HIGHEST_TIER, Sticky
+from agentstate.engine.policy import HIGHEST_TIER, Sticky, required
 from agentstate.engine.policy.granted import holds_at
 from agentstate.engine.state import Request, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
@@ -75,6 +75,7 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
             by=command.by,
             reason=_reason(command.reason),
             activity=asked.activity,
+            met=replace(required(terms, asked.tier, 1), reasons=tuple(code for code in request.codes if code)),
         )
     ]
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide.commands import Authority
 from agentstate.engine.decide.given import ToolFacts
 from agentstate.engine.decide.reviewing import concerned, needed
+from agentstate.engine.decide.verdicts import in_plan
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.policy import Verdict
-from agentstate.engine.policy.terms import GATES, Names, may_review
+from agentstate.engine.plan import model
+from agentstate.engine.policy import Requirements, Verdict, asks_more, required
+from agentstate.engine.policy.terms import Names, is_known_at, may_review
 from agentstate.engine.state import Call, Request, SessionState
-from agentstate.engine.state.rounds import data_instance, pad_of
+from agentstate.engine.state.rounds import Plans, data_instance, pad_of, place_of
 
 Standing = Mapping[str, tuple[Authority, ...]]  # by actor: their own authority, then those lent to them
 
@@ -43,15 +47,15 @@ def basis_of(state: SessionState, call: str, paths: Iterable[str]) -> tuple[ev.E
 def changed_since(
     state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict, standing: Standing | None = None
 ) -> str:
-    """Why the call may not run on what it passed, or an empty string: a gate no stricter than the one passed goes on.
-    `standing`: what those who approved it may now; None where nobody has asked.
+    """Returns why the call may not run on what it passed; empty: policy asks for no more than was met. `standing`: what
+    those who approved it may now; None where nobody has asked.
     """
     if not call.approved:
         return "" if verdict.gate == "allow" else "Policy asks for a person now."
     passed = state.requests[call.request]
     if _now(state, call, facts, passed) != call.approved:
         return "What the approval rested on has changed since."
-    if verdict.gate != "allow" and _is_stricter(state, passed, call, verdict, standing):
+    if asks_more(verdict.requirements, _met(state, passed, call, verdict, standing)):
         return "Policy has become stricter since the approval."
     if standing is not None and _lost(passed, max(passed.asked.tier, call.tier), standing):
         return "Who approved it may not decide it any more."
@@ -64,23 +68,52 @@ def _now(state: SessionState, call: Call, facts: ToolFacts, passed: Request) -> 
     return permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity)
 
 
-def _is_stricter(state: SessionState, passed: Request, call: Call, verdict: Verdict, standing: Standing | None) -> bool:
-    """Whether policy asks for more today than the request has passed: a gate, a tier, people, other people."""
-    if verdict.tier > max(passed.asked.tier, call.tier):
-        return True
-    if passed.status is RequestStatus.UNOPPOSED:
-        return GATES.index(verdict.gate) > GATES.index("hold")
-    if verdict.quorum > len(passed.approvals):
-        return True
-    newly = verdict.four_eyes and not passed.terms.four_eyes
-    if newly and {*passed.approvals, *passed.behalf} & set(concerned(state, passed)):
-        return True
-    others = [group for group in verdict.reviewers if group not in passed.terms.reviewers]
-    return bool(others) and not all(_is_among(others, each) for each in _behind(passed, standing or {}))
+def _met(state: SessionState, passed: Request, call: Call, verdict: Verdict, standing: Standing | None) -> Requirements:
+    """Returns what the request has met of what policy requires today: groups that each approver is among count as met
+    although they were not named then, and four eyes that leave none of them out.
+    """
+    terms = passed.terms
+    unopposed = passed.status is RequestStatus.UNOPPOSED
+    approvers = _behind(passed, standing or {})
+    among = [each for each in verdict.reviewers if all(_is_among(each, one) for one in approvers)]
+    concerns = {*passed.approvals, *passed.behalf} & set(concerned(state, passed))
+    return replace(
+        required(terms, max(passed.asked.tier, call.tier), len(passed.approvals)),
+        gate="hold" if unopposed else "approve",
+        hold=terms.hold if unopposed or terms.gate == "approve" else 0,
+        reviewers=(*terms.reviewers, *(among if approvers else ())),
+        four_eyes=terms.four_eyes or not concerns,
+        reasons=tuple(code for code in passed.codes if code),
+        chain=terms.chain if any(passed.steps) else verdict.chain,
+    )
 
 
-def _is_among(groups: Iterable[Names], authority: Authority | None) -> bool:
-    return authority is not None and may_review(groups, authority.names)
+def met_by_plan(request: Request, call: Call, plans: Plans, now: Requirements) -> Requirements:
+    """Returns what the request of a whole plan has met for one of its calls. A value was typed where it stood in the
+    plan as it was approved; what a reference fills is typed when it is known.
+    """
+    approval, place = plans.approved, place_of(plans, call.id)
+    typed = _typed_in_plan(request, place[0], now.retype) if place is not None and now.retype else ()
+    met = required(request.terms, request.asked.tier, len(request.approvals))
+    return replace(
+        met,
+        gate="hold" if request.status is RequestStatus.UNOPPOSED else "approve",
+        tier=max(met.tier, approval.tier if approval is not None else 0),
+        reasons=tuple(code for code in request.codes if code),
+        retype=typed,
+    )
+
+
+def _typed_in_plan(request: Request, name: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of these paths of the plan's call `name` that its approvers have typed."""
+    written = request.arguments["calls"]
+    at = list(model.read(written).by_id).index(name)
+    typed = request.terms.retype
+    return tuple(path for path in paths if in_plan(at, path) in typed and is_known_at(written[at], path))
+
+
+def _is_among(group: Names, authority: Authority | None) -> bool:
+    return authority is not None and may_review((group,), authority.names)
 
 
 def _behind(passed: Request, standing: Standing) -> list[Authority | None]:
@@ -92,8 +125,12 @@ def _behind(passed: Request, standing: Standing) -> list[Authority | None]:
 
 
 def _lost(passed: Request, tier: int, standing: Standing) -> bool:
-    """Whether somebody whose authority it rests on has lost it since."""
+    """Whether somebody whose authority it rests on has lost it since. Each approver is measured by the reviewers of the
+    step at which they approved.
+    """
     return any(
-        authority is None or needed(tier) not in authority.may or not may_review(passed.reviewers, authority.names)
-        for authority in _behind(passed, standing)
+        authority is None
+        or needed(tier) not in authority.may
+        or not may_review(passed.reviewers_at(step), authority.names)
+        for authority, step in zip(_behind(passed, standing), passed.steps, strict=True)
     )

@@ -11,6 +11,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
 from agentstate.engine.policy.granted import Asked, let_through
 from agentstate.engine.policy.tally import today
+from agentstate.engine.policy.terms import is_known_at
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
@@ -96,7 +97,7 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     (a reference) cannot be read by a rule, and counts as the highest tier.
     """
     of_calls = [
-        _of_plan(at, policy_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)[0])
+        _of_plan(at, arguments, _verdict_in_plan(state, plan, tool, arguments, given))
         for at, written in enumerate(plan.arguments["calls"])
         if (tool := written.get("_tool")) in given.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
@@ -113,7 +114,18 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     )
 
 
-def _of_plan(at: int, verdict: Verdict) -> Verdict:
-    """The verdict on a plan's call number `at`, its arguments named as they stand in the plan's."""
-    paths = tuple(path.replace("arguments", f"arguments.calls.{at}", 1) for path in verdict.retype)
-    return replace(verdict, retype=paths)
+def _verdict_in_plan(state: SessionState, plan: Call, tool: str, arguments: dict[str, Any], given: Given) -> Verdict:
+    return policy_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)[0]
+
+
+def _of_plan(at: int, arguments: dict[str, Any], verdict: Verdict) -> Verdict:
+    """The verdict on a plan's call number `at`, its arguments named as they stand in the plan's. A value that a
+    reference fills is typed when it is known: the plan's approval does not cover that call (`permits.met_by_plan`).
+    """
+    known = (path for path in verdict.retype if is_known_at(arguments, path))
+    return replace(verdict, retype=tuple(in_plan(at, path) for path in known))
+
+
+def in_plan(at: int, path: str) -> str:
+    """The path of an argument of a plan's call number `at` as it stands in the plan's own arguments."""
+    return path.replace("arguments", f"arguments.calls.{at}", 1)

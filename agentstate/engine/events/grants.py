@@ -6,6 +6,7 @@ That a grant was used stands in `call.allowed` and `tool.intended`: their rule i
 from __future__ import annotations
 
 from agentstate.engine.events.base import Arguments, Event
+from agentstate.engine.policy.requirements import Requirements
 from agentstate.engine.policy.terms import Gate, Names, Scope
 
 
@@ -31,6 +32,7 @@ class GrantGiven(Event, frozen=True, tag="grant.given"):
     by: str
     reason: str = ""
     activity: str = ""
+    met: Requirements | None = None  # what the approval has met; None: recorded before it was compared whole
     v: int = 1
 
 

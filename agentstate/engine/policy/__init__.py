@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentstate.engine import guards
+from agentstate.engine.policy.requirements import Requirements, asks_more, required
 from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load
 from agentstate.engine.policy.terms import (
     GATES,
@@ -31,16 +32,19 @@ __all__ = [
     "Escalation",
     "Gate",
     "Policy",
+    "Requirements",
     "Rule",
     "Step",
     "Sticky",
     "Terms",
     "Verdict",
     "argument_at",
+    "asks_more",
     "evaluate",
     "joined",
     "load",
     "may_review",
+    "required",
     "reviewers_at",
 ]
 

@@ -13,18 +13,21 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine import guards
 from agentstate.engine.instants import parse
-from agentstate.engine.policy.terms import GATES, SCOPES, Gate, Names, Scope
+from agentstate.engine.policy.requirements import Requirements, asks_more
+from agentstate.engine.policy.terms import SCOPES, Gate, Names, Scope
 from agentstate.engine.policy.verdict import Verdict
 
 PREFIX = "grant:"  # of the rule under which a call is let through by a grant
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """One grant. `gate` to `retype` are what the approval passed: what asks for more is asked about again. `arguments`
-    are those of the approved call, which `limit` reads as `granted`.
+    """One grant. `met` is what the approval met: what asks for more is asked about again; grants given before it was
+    recorded have `gate` to `retype` alone. `arguments` are those of the approved call, which `limit` reads as
+    `granted`.
     """
 
     id: str
@@ -49,6 +52,15 @@ class Grant(msgspec.Struct, frozen=True):
     used: int = 0
     revoked_by: str = ""
     revoked_at: str = ""
+    met: Requirements | None = None
+
+    @property
+    def has_met(self) -> Requirements:
+        """What its approval met that counts for later calls too: nobody has typed their values or waited for them."""
+        recorded = self.met or Requirements(
+            gate=self.gate, reviewers=self.reviewers, four_eyes=self.four_eyes, tier=self.tier
+        )
+        return replace(recorded, retype=(), hold=0)
 
     @property
     def name(self) -> str:
@@ -88,23 +100,16 @@ def covers(grant: Grant, verdict: Verdict, asked: Asked) -> bool:
     has_uses = grant.used < min(grant.uses, offer.uses) or asked.passed == grant.name
     is_young = asked.at < parse(grant.at) + timedelta(seconds=offer.seconds)
     in_force = has_uses and is_young and holds_at(grant, asked.at)
-    return in_force and not _asks_for_more(verdict, grant) and _within({grant.limit, offer.limit}, grant, asked)
+    return (
+        in_force
+        and not asks_more(verdict.requirements, grant.has_met)
+        and _within({grant.limit, offer.limit}, grant, asked)
+    )
 
 
 def holds_at(grant: Grant, at: datetime) -> bool:
     """Whether nobody has taken it back and its end has not come."""
     return not grant.revoked_by and at < parse(grant.until)
-
-
-def _asks_for_more(verdict: Verdict, grant: Grant) -> bool:
-    return (
-        GATES.index(verdict.gate) > GATES.index(grant.gate)
-        or verdict.tier > grant.tier
-        or verdict.quorum > 1
-        or verdict.four_eyes > grant.four_eyes
-        or not set(verdict.reviewers) <= set(grant.reviewers)
-        or not set(verdict.retype) <= set(grant.retype)
-    )
 
 
 def _within(limits: Iterable[str], grant: Grant, asked: Asked) -> bool:

@@ -126,6 +126,8 @@ def _faults(rule: Rule) -> Iterator[str]:
         yield "gate hold needs hold, in seconds"
     if rule.sticky is not None and rule.quorum > 1:
         yield "what takes several people each time is not granted by one: sticky or quorum"
+    if rule.sticky is not None and (rule.retype or (rule.gate == "approve" and rule.hold)):
+        yield "what is typed or delayed each time is not granted for later calls: sticky, or retype and hold"
     if rule.gate == "allow" and (rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky):
         yield "gate allow asks nobody: hold, reviewers, four_eyes, chain and sticky need another gate"
     for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentstate.engine import references
+
 Gate = Literal["allow", "hold", "approve"]
 Scope = Literal["session", "customer", "agent"]
 HIGHEST_TIER = 3
@@ -65,6 +67,22 @@ def reviewers_at(terms: Terms, waited: float) -> tuple[Names, ...]:
 def may_review(groups: Iterable[Names], person: Container[str]) -> bool:
     """Whether somebody with these names ("role:...", "team:...", "user:...") is among each of the groups."""
     return all(any(name in person for name in group) for group in groups)
+
+
+def is_known_at(arguments: Any, path: str) -> bool:
+    """Whether the value at this path of a plan's call is written in the plan: no reference will fill it or what it is
+    part of. A value that is absent is known to be absent.
+    """
+    value, names = arguments, path.split(".")[1:]
+    while names and isinstance(value, dict | list):
+        value = _below(value, names.pop(0))
+    return not any(True for _ in references.within(value))
+
+
+def _below(value: dict[str, Any] | list[Any], name: str) -> Any:
+    if isinstance(value, dict):
+        return value.get(name)
+    return value[int(name)] if name.isdigit() and int(name) < len(value) else None
 
 
 def argument_at(arguments: Any, path: str) -> Any:

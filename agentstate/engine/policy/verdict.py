@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from agentstate.engine.policy.requirements import Requirements, required
 from agentstate.engine.policy.terms import GATES, SCOPES, Escalation, Gate, Names, Sticky, Terms
 
 
@@ -44,6 +45,11 @@ class Verdict(msgspec.Struct, frozen=True):
     def terms(self) -> Terms:
         """What its request carries."""
         return Terms(**{name: getattr(self, name) for name in Terms.__struct_fields__})
+
+    @property
+    def requirements(self) -> Requirements:
+        """What it requires of people, as `asks_more` compares it."""
+        return required(self.terms, self.tier, self.quorum)
 
 
 def joined(verdicts: Sequence[Verdict]) -> Verdict:
@@ -81,11 +87,15 @@ def _groups_at(verdict: Verdict, waited: int) -> tuple[Names, ...]:
     return next((step.reviewers for step in reversed(verdict.chain) if step.after <= waited), verdict.reviewers)
 
 
+def _is_of_each_call(verdict: Verdict) -> bool:
+    return verdict.quorum > 1 or bool(verdict.retype) or (verdict.gate == "approve" and verdict.hold > 0)
+
+
 def _offered_by_all(asking: Sequence[Verdict]) -> Sticky | None:
-    """The narrowest of the offers, with every limit; None when one of those that ask offers none, or several people are
-    wanted.
+    """The narrowest of the offers, with every limit; None when one of those that ask offers none, or asks of each call
+    what cannot be granted for later ones: several people, typing its values, a delay after the approval.
     """
-    made = [verdict.sticky for verdict in asking if verdict.sticky is not None and verdict.quorum == 1]
+    made = [verdict.sticky for verdict in asking if verdict.sticky is not None and not _is_of_each_call(verdict)]
     if not made or len(made) < len(asking):
         return None
     limits = dict.fromkeys(offer.limit for offer in made if offer.limit)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,6 +17,8 @@ from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.state.calls import moved, told
 from agentstate.engine.state.session import Request, SessionState, Settled, digest_of
 
+T = TypeVar("T")
+NO_APPROVALS: dict[str, Any] = {"approvals": (), "behalf": (), "codes": (), "steps": ()}  # of a request
 KEPT_REFUSALS = 50  # digests of calls that a person refused
 EXPIRED = "Nobody decided in time, so it was not done. Do not propose it again before the customer asks for it again."
 
@@ -47,8 +49,10 @@ def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sessi
         decision=event.decision,
         reason=event.reason,
         response=event.response,
-        approvals=_behind(request, event),
-        behalf=_behalf(request, event),
+        approvals=_of_each(request.approvals, event, event.by),
+        behalf=_of_each(request.behalf, event, event.under),
+        codes=_of_each(request.codes, event, event.code),
+        steps=_of_each(request.steps, event, request.step),
         held_until="" if event.decision == "edit" else request.held_until,  # what was edited does not run by itself
         approved_arguments=request.approved_arguments if event.arguments is None else event.arguments,
     )
@@ -59,17 +63,11 @@ def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sessi
     return replace(state, calls={**state.calls, call.id: call})
 
 
-def _behind(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
-    """Who stands behind what may now execute: an edit starts the count anew."""
+def _of_each(before: tuple[T, ...], event: ev.DecisionMade, own: T) -> tuple[T, ...]:
+    """One value for each approval of what may now execute: an edit starts the count anew."""
     if not event.digest:
-        return request.approvals
-    return (event.by,) if event.decision == "edit" else (*request.approvals, event.by)
-
-
-def _behalf(request: Request, event: ev.DecisionMade) -> tuple[str, ...]:
-    if not event.digest:
-        return request.behalf
-    return (event.under,) if event.decision == "edit" else (*request.behalf, event.under)
+        return before
+    return (own,) if event.decision == "edit" else (*before, own)
 
 
 def request_escalated(state: SessionState, event: ev.RequestEscalated, at: str) -> SessionState:
@@ -81,7 +79,7 @@ def request_held(state: SessionState, event: ev.RequestHeld, at: str) -> Session
 
 
 def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> SessionState:
-    state = _with(state, event.request, held_until="", approvals=(), behalf=(), approved_arguments=None)
+    state = _with(state, event.request, held_until="", approved_arguments=None, **NO_APPROVALS)
     call = replace(state.calls[state.requests[event.request].asked.call], approved="")
     return replace(state, calls={**state.calls, call.id: call})
 

@@ -72,6 +72,8 @@ class Request(msgspec.Struct, frozen=True):
     kid: str = ""  # as its call's
     assigned_to: str = ""  # who is to see to it
     behalf: tuple[str, ...] = ()  # for each of `approvals`, whose authority it rests on; empty: their own
+    codes: tuple[str, ...] = ()  # for each of `approvals`, the reason code that was chosen
+    steps: tuple[int, ...] = ()  # for each of `approvals`, the step of the chain at which it was given
     step: int = 0  # of its chain that it has come to
     held_until: str = ""  # it executes then unless somebody objects; empty: it does not by itself
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
@@ -85,7 +87,11 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def reviewers(self) -> tuple[Names, ...]:
         """Whom the request is for now: one of each group decides; none: whoever has the permission."""
-        return self.terms.chain[self.step - 1].reviewers if self.step else self.terms.reviewers
+        return self.reviewers_at(self.step)
+
+    def reviewers_at(self, step: int) -> tuple[Names, ...]:
+        """Returns whom the request was for at this step of its chain; 0: before the first."""
+        return self.terms.chain[step - 1].reviewers if step else self.terms.reviewers
 
     @property
     def arguments(self) -> dict[str, Any]:
