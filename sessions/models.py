@@ -136,9 +136,10 @@ class ApprovalRequest(models.Model):
 
 
 class Stop(models.Model):
-    """A person's word that nothing new may happen: everywhere, by one agent, with one tool, or in one team. It counts
-    from the instant at which it is committed, since the statement that commits an intent reads this table. No
-    projection: `sessions.commands.stops` writes it; a row is never deleted.
+    """A person's word that nothing new may happen in one team: at all, by one agent, or with one tool. It counts
+    from the instant at which it is committed, since the statement that commits an intent reads this table. A stop
+    that reaches several teams is a row for each, and each team lifts its own. No projection:
+    `sessions.commands.stops` writes it; a row is never deleted.
     """
 
     class Scope(models.TextChoices):
@@ -151,6 +152,7 @@ class Stop(models.Model):
 
     id = models.UUIDField(primary_key=True)
     tenant = models.ForeignKey("people.Tenant", on_delete=models.PROTECT, related_name="+")
+    team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
     scope = models.CharField(max_length=10, choices=Scope.choices)
     value = models.CharField(max_length=100, blank=True)  # name of the agent or tool, id of the team
     reason = models.CharField(max_length=500)
@@ -163,7 +165,7 @@ class Stop(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "scope", "value"], name="stop_once", condition=models.Q(lifted_at__isnull=True)
+                fields=["team", "scope", "value"], name="stop_once", condition=models.Q(lifted_at__isnull=True)
             )
         ]
 

@@ -1,4 +1,4 @@
-"""Global stops: a person's word that nothing new may happen, read by the very statement that commits an intent.
+"""Stops: a person's word that nothing new may happen in a team, read by the very statement that commits an intent.
 
 `guarded` adds that look to a commit; it is what counts. What this process remembers of the stops in force (for
 REMEMBERED seconds) saves it from trying in vain, nothing else: a commit that the guard kept from happening makes it
@@ -29,11 +29,11 @@ REMEMBERED = 1.0  # seconds
 LOOK_AGAIN = 15.0  # seconds after which a session that is stopped is looked at again
 HELD_BACK = (ev.ToolIntended, ev.ModelRequested, ev.SummaryRequested)
 
-_IN_FORCE = """SELECT 1 FROM agent_sessions_stop st WHERE st.tenant_id = %(h_tenant)s AND st.lifted_at IS NULL
- AND (st.scope = 'tool' AND st.value = ANY(%(h_tools)s::text[]) OR st.scope = 'everything'
-  OR st.scope = 'agent' AND st.value = %(h_agent)s OR st.scope = 'team' AND st.value = %(h_team)s)"""
+_IN_FORCE = """SELECT 1 FROM agent_sessions_stop st WHERE st.team_id = %(h_team)s AND st.lifted_at IS NULL
+ AND (st.scope = 'tool' AND st.value = ANY(%(h_tools)s::text[]) OR st.scope IN ('everything', 'team')
+  OR st.scope = 'agent' AND st.value = %(h_agent)s)"""
 
-_ALL = """SELECT id, scope, value, reason, by, at FROM agent_sessions_stop
+_ALL = """SELECT id, team_id, scope, value, reason, by, at FROM agent_sessions_stop
  WHERE tenant_id = %(tenant)s AND lifted_at IS NULL ORDER BY at, id"""
 
 
@@ -41,6 +41,7 @@ class StopLine(msgspec.Struct, frozen=True):
     """A stop in force."""
 
     id: UUID
+    team: UUID
     scope: str
     value: str
     reason: str
@@ -49,8 +50,8 @@ class StopLine(msgspec.Struct, frozen=True):
 
     def holds(self, agent: str, team: UUID) -> bool:
         """Whether it holds all of a session of that agent and team."""
-        wanted = {"agent": agent, "team": str(team)}.get(self.scope, self.value)
-        return self.scope == "everything" or (self.scope in ("agent", "team") and self.value == wanted)
+        of_agent = self.scope == "agent" and self.value == agent
+        return self.team == team and (of_agent or self.scope in ("everything", "team"))
 
 
 class _Memory:
@@ -95,7 +96,7 @@ def halt_for(place: Place, state: SessionState) -> Halt:
     if not lines:
         return Halt()
     agent = state.opened.agent if state.opened else ""
-    tools = frozenset(line.value for line in lines if line.scope == "tool")
+    tools = frozenset(line.value for line in lines if line.scope == "tool" and line.team == place.team)
     return Halt(any(line.holds(agent, place.team) for line in lines), tools)
 
 
@@ -117,7 +118,7 @@ def guarded(
         return guard
     agent = state.opened.agent if state.opened else ""
     tools = sorted({event.tool for event in events if isinstance(event, ev.ToolIntended)})
-    params = {"h_tenant": place.tenant, "h_team": str(place.team), "h_agent": agent, "h_tools": tools}
+    params = {"h_team": place.team, "h_agent": agent, "h_tools": tools}
     if guard is None:
         return ledger.Fragment(f"SELECT 1 WHERE NOT EXISTS ({_IN_FORCE})", params)
     return ledger.Fragment(

@@ -32,7 +32,8 @@ class Permission(StrEnum):
     WHISPER = "whisper"  # guide the agent, unseen by the customer
     BARGE_IN = "barge_in"  # say one thing to the customer while the agent goes on
     TAKE_OVER = "take_over"  # speak to the customer instead of the agent, and hand back
-    STOP = "stop"  # let an agent, a tool, a team or everything do nothing new, and lift that again
+    STOP = "stop"  # let an agent, a tool or everything do nothing new in the team, and lift that again
+    STOP_EVERYWHERE = "stop_everywhere"  # the same at once in every team of the organization; each team lifts it
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
     DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
     EXPORT = "export"  # take an audit bundle out of the house
@@ -60,6 +61,7 @@ class Role(StrEnum):
     ADMIN = "admin"  # sets up people and policies; decides nothing about customers
     PRIVACY = "privacy"  # answers data subjects: reports, erasures, legal holds, retention
     CALLER = "caller"  # an API client on the customer's side
+    INCIDENT_MANAGER = "incident_manager"  # stops every team in an emergency; its power is the organization's
 
 
 P = Permission
@@ -88,6 +90,8 @@ ROLES: dict[Role, frozenset[Permission]] = {
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT, P.RETENTION, P.STOP}),
     Role.PRIVACY: frozenset({P.SEE, P.SEAL, P.ERASE_REQUEST, P.ERASE_APPROVE, P.HOLD, P.RETENTION, P.SUBJECT_REPORT}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
+    # A role of its own: every team has admins, and no admin's power reaches beyond the teams of that admin.
+    Role.INCIDENT_MANAGER: frozenset({P.SEE, P.STOP, P.STOP_EVERYWHERE}),
 }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from uuid import UUID
 
 from django import template
 
 from agentstate.people.models import Team
+from sessions.models import Stop
 from sessions.queries import SessionLine
 from sessions.stops import StopLine
 from sessions.words import plain
@@ -16,14 +18,23 @@ register = template.Library()
 
 @register.filter
 def holding(stops: Iterable[StopLine], line: SessionLine) -> list[StopLine]:
-    """The stops that hold all of a session, and those of single tools, which may concern it."""
-    return [stop for stop in stops if stop.scope == "tool" or stop.holds(line.agent, line.team)]
+    """The stops that hold all of a session, and those of single tools in its team, which may concern it."""
+    return [
+        stop for stop in stops if stop.team == line.team and (stop.scope == "tool" or stop.holds(line.agent, line.team))
+    ]
 
 
 @register.filter
-def stopped(stop: StopLine) -> str:
-    """What is stopped, in words."""
+def of(names: Mapping[UUID, str], key: UUID) -> str:
+    """Returns the name under a key; empty without one."""
+    return names.get(key, "")
+
+
+@register.filter
+def stopped(stop: StopLine | Stop) -> str:
+    """Returns what is stopped and in which team: "everything in Retail banking"."""
+    name = stop.team.name if isinstance(stop, Stop) else Team.objects.values_list("name", flat=True).get(pk=stop.team)
     if stop.scope == "team":
-        name = Team.objects.filter(pk=stop.value).values_list("name", flat=True).first()
-        return f"the team {name or stop.value}"
-    return "everything" if stop.scope == "everything" else f"the {stop.scope} {plain(stop.value).lower()}"
+        return f"the team {name}"
+    what = "everything" if stop.scope == "everything" else f"the {stop.scope} {plain(stop.value).lower()}"
+    return f"{what} in {name}"

@@ -13,12 +13,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
-from agentstate.people.permissions import PermissionDenied
+from agentstate.people.models import Team, User
+from agentstate.people.permissions import Permission, PermissionDenied, teams_with
 from agentstate.people.queries import display_names
 from sessions.commands import alerts as commands
+from sessions.commands import stops as stopping
 from sessions.models import ApprovalRequest
 from sessions.queries import alerts as queries
+from sessions.queries import stops as stop_lines
 from sessions.queries.alerts import AlertLine
+from sessions.stops import StopLine
 from sessions.views.frame import console
 from sessions.words import alerts as words
 
@@ -71,11 +75,14 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     groups = _open(request) if view == "open" else [("", _closed(request))]
     lines = [line for _, group in groups for line in group]
     requests = _requests(lines)
+    told = stop_lines.told_by(lines, request.user.tenant_id) if isinstance(request.user, User) else {}
+    actors = {name for line in lines for name in (line.held_by, line.closed_by) if name}
     return {
         "here": "alerts",
         "view": view,
-        "groups": [(name, [_told(line, requests) for line in group]) for name, group in groups if group],
-        "names": display_names({name for line in lines for name in (line.held_by, line.closed_by) if name}),
+        "groups": [(name, [_told(line, requests, told) for line in group]) for name, group in groups if group],
+        "names": display_names(actors | {stop.by for stops in told.values() for stop in stops}),
+        "slugs": dict(Team.objects.filter(pk__in=teams_with(request.user, Permission.STOP)).values_list("pk", "slug")),
         "key": str(new_id()),
     }
 
@@ -97,9 +104,10 @@ def _requests(lines: list[AlertLine]) -> set[str]:
     return {str(each) for each in ApprovalRequest.objects.filter(pk__in=named).values_list("pk", flat=True)}
 
 
-def _told(line: AlertLine, requests: set[str]) -> dict[str, Any]:
+def _told(line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]]) -> dict[str, Any]:
     return {
         "line": line,
+        "stops": told.get(line.id, []),
         "severity": words.SEVERITY[line.severity],
         "why": words.why(line.why),
         "ended": words.cause(line.cause) if line.cause else "",
@@ -111,7 +119,7 @@ def _told(line: AlertLine, requests: set[str]) -> dict[str, Any]:
 def _way(line: AlertLine, requests: set[str]) -> tuple[str, str]:
     """What to do, and where."""
     if line.session is None:
-        return "", ""
+        return ("See the stop", reverse("stops")) if line.name == stopping.EVERYWHERE else ("", "")
     if line.about in requests:
         return "Open the request", reverse("decision", args=[line.about])
     if line.why in ("stuck", "not_recovered"):

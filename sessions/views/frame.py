@@ -24,6 +24,7 @@ from sessions import stops as stopping
 from sessions.queries import alerts as alerting
 from sessions.queries import notifications as notified
 from sessions.queries import privacy as subjects
+from sessions.queries import stops as stop_lines
 from sessions.queries import work
 
 View = Callable[..., HttpResponseBase]
@@ -54,8 +55,8 @@ class Shell:
 
     @cached_property
     def stops(self) -> tuple[stopping.StopLine, ...]:
-        """What is stopped now: it concerns everybody who is signed in."""
-        return stopping.in_force(self.person.tenant_id) if self.person else ()
+        """What is stopped now in the person's teams."""
+        return stop_lines.in_force_for(self.person) if self.person else ()
 
     @cached_property
     def may_stop(self) -> bool:

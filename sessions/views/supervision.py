@@ -82,12 +82,19 @@ def stops(request: HttpRequest) -> HttpResponse:
     """What is stopped, and stopping something; POST stops it."""
     if request.method != "POST":
         return _stops(request, {})
-    typed = {name: request.POST.get(name, "") for name in ("what", "reason")}
+    typed = {name: request.POST.get(name, "") for name in ("what", "team", "reason", "everywhere")}
     scope, _, value = typed["what"].partition(":")
     if request.POST.get("sure") != "yes":
         return _stops(request, typed, Invalid("say that you mean it", field="sure"))
     try:
-        commands.stop(request.user, scope, value, reason=typed["reason"])
+        commands.stop(
+            request.user,
+            scope,
+            value,
+            reason=typed["reason"],
+            teams=[typed["team"]] if typed["team"] else [],
+            everywhere=typed["everywhere"] == "yes",
+        )
     except PermissionDenied:
         raise
     except Refused as refusal:
@@ -105,22 +112,26 @@ def _stops(request: HttpRequest, typed: dict[str, str], refusal: Refused | None 
         "inforce": [row for row in rows if row.lifted_at is None],
         "names": display_names({row.by for row in rows} | {row.lifted_by for row in lifted}),
         "may_stop": holds_any(request.user, Permission.STOP),
-        "options": _options(request.user),
+        "may_stop_everywhere": holds_any(request.user, Permission.STOP_EVERYWHERE),
+        "own_teams": _own_teams(request.user),
+        "options": _options(),
         "typed": typed,
         "refusal": refusal,
     }
     return render(request, "agent_sessions/stops.html", context, status=refusal.status if refusal else 200)
 
 
-def _options(user: Any) -> list[dict[str, str]]:
+def _options() -> list[dict[str, str]]:
     """What may be stopped, the widest first."""
-    teams = Team.objects.filter(pk__in=teams_with(user, Permission.STOP)).order_by("name")
     return [
         {"value": "everything", "label": "Everything"},
-        *({"value": f"team:{team.slug}", "label": f"Team {team.name}"} for team in teams),
         *({"value": f"agent:{name}", "label": f"Agent {name}"} for name in registry.names()),
         *({"value": f"tool:{name}", "label": f"Tool {plain(name).lower()}"} for name in sorted(tools.names())),
     ]
+
+
+def _own_teams(user: Any) -> list[Team]:
+    return list(Team.objects.filter(pk__in=teams_with(user, Permission.STOP)).order_by("name"))
 
 
 @console

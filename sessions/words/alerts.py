@@ -19,6 +19,8 @@ CAUSES = {
     "rule_off": "the rule was switched off or changed",
     "sealed": "the session was sealed",
     "works_again": "it works again",
+    "stopped_here": "this team has stopped the same",
+    "stop_lifted": "the stop was lifted",
 }
 
 
@@ -54,6 +56,8 @@ WHY = {
     "condition": "its condition became true",
     "sla_at_risk": "a service level is close to being missed",
     "sla_missed": "a service level was missed",
+    "stopped_elsewhere": "another team has stopped this; it still runs in this team",
+    "stopped_everywhere": "this was stopped in every team",
 }
 
 
@@ -71,7 +75,7 @@ TELL: dict[str, Tell] = {
     "alert.closed": _closed,
 }
 
-_ROLES = {"supervisor": "supervisors", "admin": "admins", "viewer": "viewers", "privacy": "privacy officers"}
+_ROLES = {"supervisor": "supervisors", "admin": "admins", "viewer": "viewers", "privacy": "privacy staff"}
 
 
 def whom(names: list[str]) -> str:

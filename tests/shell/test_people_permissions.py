@@ -26,6 +26,7 @@ TABLE = {  # the promise, spelt out here on its own: a change of ROLES must be m
     Role.ADMIN: "see configure audit retention stop",
     Role.PRIVACY: "see seal erase_request erase_approve hold retention subject_report",
     Role.CALLER: "see read open_session speak_as_customer",
+    Role.INCIDENT_MANAGER: "see stop stop_everywhere",
 }
 
 

@@ -13,7 +13,7 @@ from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, stops
 from sessions.agents import registry
-from sessions.commands.stops import AlreadyStopped, NotStopped
+from sessions.commands.stops import AlreadyStopped, NotStopped, UnknownStop
 from sessions.models import AgentSession, Stop
 from sessions.runtime import leases
 from sessions.runtime.advance import advance
@@ -44,7 +44,7 @@ def test_a_stop_between_the_approval_and_the_intent_keeps_the_money_where_it_is(
     session = approved(bank)
     before = bank.transfers("C-1001")
     assert stops.remembered(cast.tenant().pk) == ()  # what the worker believes when it begins
-    row = commands.stop(cast.alice(), scope, value, reason="wrong amounts")
+    (row,) = commands.stop(cast.alice(), scope, value, reason="wrong amounts")
     _as_another_process_believes()
     work()
     assert (bank.transfers("C-1001"), kinds(session).count("tool.returned")) == (before, _returned_before(session))
@@ -83,7 +83,7 @@ def test_a_model_that_is_being_asked_when_everything_is_stopped_is_not_heard(ban
     worker = threading.Thread(target=_one_advance)
     worker.start()
     assert asked.wait(10)
-    row = commands.stop(cast.alice(), "agent", "bank", reason="it talks nonsense")
+    (row,) = commands.stop(cast.alice(), "agent", "bank", reason="it talks nonsense")
     said = kinds(session).count("message.added")
     may_answer.set()
     worker.join(20)
@@ -113,14 +113,14 @@ def test_one_tool_is_stopped_and_the_agent_goes_on_without_it(bank):
 
 
 def test_a_stop_is_set_once_lifted_once_and_both_are_in_the_staff_log(bank):
-    row = commands.stop(cast.alice(), "everything", reason="drill")
+    (row,) = commands.stop(cast.alice(), "everything", reason="drill")
     with pytest.raises(AlreadyStopped):
         commands.stop(cast.bob(), "everything", reason="drill")
     assert [line.reason for line in stops.in_force(cast.tenant().pk)] == ["drill"]
     commands.lift(cast.bob(), row.pk, "over")
     with pytest.raises(NotStopped):
         commands.lift(cast.bob(), row.pk, "over")
-    again = commands.stop(cast.alice(), "everything", reason="drill again")
+    (again,) = commands.stop(cast.alice(), "everything", reason="drill again")
     assert (Stop.objects.count(), again.lifted_at) == (2, None)
 
 
@@ -148,8 +148,8 @@ def test_only_who_may_stops_and_lifts_and_only_in_their_own_teams(bank):
             commands.stop(user, "everything", reason="x")
     with pytest.raises(PermissionDenied):
         commands.stop(cast.charlie(), "team", "retail", reason="x")
-    row = commands.stop(cast.alice(), "team", "retail", reason="x")
-    with pytest.raises(PermissionDenied):
+    (row,) = commands.stop(cast.alice(), "team", "retail", reason="x")
+    with pytest.raises(UnknownStop):
         commands.lift(cast.charlie(), row.pk, "x")
 
 

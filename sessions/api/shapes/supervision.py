@@ -100,13 +100,22 @@ class AssignWork(Strict):
 
 
 class SetStop(Strict):
-    """What is to begin nothing any more."""
+    """What begins nothing any more, and in which teams."""
 
     scope = ExactChoice(choices=STOP_SCOPE)
     value = ExactText(
         max_length=100, required=False, allow_blank=True, help_text="name of the agent, the tool, or the team's slug"
     )
     reason = ExactText(max_length=MAX_REASON)
+    teams = ShortList(
+        child=ExactText(max_length=60),
+        required=False,
+        max_length=100,
+        help_text="slugs of the teams in which it takes effect; none: all teams in which you hold `stop`",
+    )
+    everywhere = serializers.BooleanField(
+        required=False, help_text="in every team of the organization; needs `stop_everywhere`"
+    )
 
 
 class LiftStop(Strict):
@@ -117,6 +126,7 @@ class LiftStop(Strict):
 
 class StopInForce(serializers.Serializer[Any]):
     id = serializers.UUIDField()
+    team = serializers.UUIDField(help_text="the team in which it holds, and which lifts it")
     scope = serializers.ChoiceField(choices=STOP_SCOPE)
     value = serializers.CharField()
     reason = serializers.CharField()

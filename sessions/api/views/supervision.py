@@ -17,6 +17,7 @@ from sessions.api.shapes.sessions import Receipt
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import stops as stopping
 from sessions.commands import work
+from sessions.models import Stop
 from sessions.queries import desk as desk_lines
 from sessions.queries import stops as stop_lines
 from sessions.queries import supervision as queries
@@ -184,23 +185,23 @@ class Stops(APIView):
 
     @extend_schema(
         operation_id="list_stops",
-        description="What is stopped now, and what was lately.",
+        description="What is stopped now in your teams, and what was stopped there lately.",
         responses=answers(200, forms.StopList, *READING),
     )
     def get(self, request: Request) -> Response:
-        return Response({"stops": [shown(forms.StopInForce, row) for row in stop_lines.stops_of(request.user)]})
+        return Response({"stops": [_stop(row) for row in stop_lines.stops_of(request.user)]})
 
     @extend_schema(
         operation_id="set_stop",
         description="Nothing new begins, says or is asked from the instant at which this is committed; what runs is"
-        " finished and recorded.",
+        " finished and recorded. It takes effect in your own teams; the other teams that it concerns get an alert."
+        " With `everywhere` it takes effect in every team. The answer has one stop for each team reached.",
         request=forms.SetStop,
-        responses=answers(201, forms.StopInForce, *WRITING),
+        responses=answers(201, forms.StopList, *WRITING),
     )
     def post(self, request: Request) -> Response:
-        row = stopping.stop(request.user, **_plain(forms.SetStop, request))
-        row.refresh_from_db()
-        return Response(shown(forms.StopInForce, row), status=201)
+        rows = stopping.stop(request.user, **_plain(forms.SetStop, request))
+        return Response({"stops": [_stop(row) for row in rows]}, status=201)
 
 
 class LiftStop(APIView):
@@ -208,7 +209,7 @@ class LiftStop(APIView):
 
     @extend_schema(
         operation_id="lift_stop",
-        description="What it held goes on where it was.",
+        description="What it held goes on in its team. It needs `stop` in that team.",
         parameters=[STOP],
         request=forms.LiftStop,
         responses=answers(200, forms.StopInForce, *WRITING),
@@ -216,7 +217,12 @@ class LiftStop(APIView):
     def post(self, request: Request, stop: str) -> Response:
         wanted = _plain(forms.LiftStop, request)
         row = stopping.lift(request.user, identifier(stop, stopping.UnknownStop), **wanted)
-        return Response(shown(forms.StopInForce, row))
+        return Response(_stop(row))
+
+
+def _stop(row: Stop) -> dict[str, Any]:
+    names = [name for name in forms.StopInForce._declared_fields if name != "team"]
+    return {**{name: getattr(row, name) for name in names}, "team": row.team_id}
 
 
 class NextWork(APIView):

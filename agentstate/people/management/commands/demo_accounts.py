@@ -39,7 +39,7 @@ PEOPLE = (  # the supervisor also plays the caller on the page made for it
     Account("supervisor", "Maya Okafor", (Role.SUPERVISOR, Role.CALLER), ("retail",)),
     Account("second", "Priya Raman", (Role.SUPERVISOR,), ("retail",)),
     Account("auditor", "Jonas Lindqvist", (Role.AUDITOR,), ("retail", "cards")),
-    Account("admin", "Sofia Marques", (Role.ADMIN,), ("retail", "cards")),
+    Account("admin", "Sofia Marques", (Role.ADMIN, Role.INCIDENT_MANAGER), ("retail", "cards")),
     Account("privacy", "Helen Osei", (Role.PRIVACY,), ("retail", "cards")),
     Account("viewer", "Tom Ashby", (Role.VIEWER,), ("retail",)),
 )
