@@ -148,9 +148,14 @@ def rule(request: UUID, state: State, by: str) -> ErasureRequest:
 
 
 def reason_of(request: ErasureRequest) -> str:
-    """Why, in the words of who asked; empty once the subject is erased."""
+    """Returns the requester's reason; empty once the key is destroyed.
+
+    The row is asked first: this process may remember the key for CACHE_SECONDS after another one destroyed it.
+    """
+    if request.destroyed_at is not None or not request.reason:
+        return ""
     try:
-        return keys.unseal(request.kid, REASON, bytes(request.reason)).decode() if request.reason else ""
+        return keys.unseal(request.kid, REASON, bytes(request.reason)).decode()
     except keys.Erased:
         return ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from time import monotonic
@@ -37,6 +38,8 @@ class Call:
     dice: Random
     pace: float = 1.0
     poll: float = POLL
+    clock: Callable[[], float] = monotonic  # seconds
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     id: str = ""
     seen: int = -1  # seq of the last entry read
     heard: list[str] = field(default_factory=list)  # what the agent said and nobody has answered
@@ -46,7 +49,7 @@ class Call:
 
     async def run(self) -> str:
         """Make the call. Returns why it ended."""
-        began = monotonic()
+        began = self.clock()
         opened = await self.line.open(
             customer=self.story.person.id,
             agent="bank",
@@ -59,7 +62,7 @@ class Call:
         reason = ""
         while not reason:
             reason = await self._turn()
-            if monotonic() - began > LONGEST or self.answers > ANSWERS:
+            if self.clock() - began > LONGEST or self.answers > ANSWERS:
                 reason = reason or "the customer had to go"
         if reason != "ended":
             await self.line.end(self.id, reason)
@@ -82,11 +85,11 @@ class Call:
 
     async def _listen(self) -> str:
         """Until the agent has said something, or too long. Returns what the session waits for, or "ended"."""
-        began = monotonic()
+        began = self.clock()
         limit = max(SHORTEST_SILENCE, SILENCE * self.pace)
         drawn, waiting = False, ""
-        while monotonic() - began < limit:
-            await asyncio.sleep(self.poll)
+        while self.clock() - began < limit:
+            await self.sleep(self.poll)
             view = await self.line.session(self.id)
             if view["seq"] - 1 > self.seen:
                 await self._read()
@@ -98,7 +101,7 @@ class Call:
             if waiting == "decision" and not drawn:
                 drawn, limit = True, self._patience()
             if waiting == "retry":
-                began = monotonic()  # the agent is busy: a caller hears that it works
+                began = self.clock()  # the agent is busy: a caller hears that it works
         return waiting
 
     def _patience(self) -> float:
@@ -139,4 +142,4 @@ class Call:
         return ""
 
     async def _pause(self, low: float, high: float) -> None:
-        await asyncio.sleep(self.dice.uniform(low, high) * self.pace)
+        await self.sleep(self.dice.uniform(low, high) * self.pace)

@@ -136,7 +136,8 @@ def _unpack(package: bytes) -> None:
             data = brotli.decompress(member.read())
             if name.endswith(".tar"):
                 with tarfile.open(fileobj=io.BytesIO(data)) as inner:
-                    inner.extractall(draft, filter="data")
+                    inner.extraction_filter = getattr(tarfile, "data_filter", None)  # Python has it from 3.11.4 on
+                    inner.extractall(draft)
             else:
                 (draft / name).write_bytes(data)
                 (draft / name).chmod(0o755)

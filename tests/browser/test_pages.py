@@ -33,6 +33,10 @@ STILL = """() => !document.getAnimations().some((each) => each.playState === "ru
 SIZES = ((1440, 1000), (1024, 768))
 OVERFLOWING = """() => [document.documentElement.scrollWidth - innerWidth,
   innerWidth > 960 ? document.documentElement.scrollHeight - innerHeight : 0]"""  # the wide page scrolls in its panes
+# The widest and the narrowest face that any system has: what holds with both holds with whichever is the reader's own.
+FACES = ("monospace, monospace", "serif")  # named twice: alone it would make letters smaller
+TARGETS: dict[str, Any] = {"runOnly": ["target-size"], "rules": RULES["rules"], "resultTypes": ["violations"]}
+WEAR = "(face) => document.documentElement.style.setProperty('--sans', face)"
 BESIDE = """() => [...document.querySelectorAll("body *")]
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && each.checkVisibility())
   .slice(0, 3).map((each) => each.outerHTML.slice(0, 120))"""
@@ -114,12 +118,22 @@ def faults(page: Page, what: str) -> Iterator[str]:
     page.set_viewport_size({"width": NARROW, "height": HEIGHT})
     settled(page)
     yield from serious(page, f"{what}, {NARROW} px")
+    yield from cramped(page, what)
+    for face in FACES:
+        page.evaluate(WEAR, face)
+        yield from serious(page, f"{what}, {NARROW} px, {face}", TARGETS)
+        yield from cramped(page, f"{what}, {face}")
+    page.evaluate(WEAR, "")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(size)
+
+
+def cramped(page: Page, what: str) -> Iterator[str]:
+    """What is wider than the narrowest screen, or too small to press there."""
     width = page.evaluate("document.documentElement.scrollWidth")
     if width > NARROW:
         yield f"{what}: the page is {width} px wide on a screen of {NARROW}: {page.evaluate(BESIDE)}"
     yield from (f"{what}: too small: {each}" for each in page.evaluate(TOO_SMALL, PRESSED))
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(size)
 
 
 def visit(page: Page, *addresses: str) -> list[str]:

@@ -19,12 +19,26 @@ from tests.core.bank_world import Supervisor, World, approve, edit_to, expire, n
 SEEDS = range(12)
 
 
+class Clock:
+    """Time that passes only while a caller sleeps."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+
 async def call(kind: str, supervisor: Supervisor, seed: int, patience: int = 3) -> tuple[World, int, str]:
     """One whole call; the world afterwards, the amount the customer meant, and why it ended."""
     dice = Random(seed)
     told = story(KINDS[kind], dice, dice.choice(callers_for(KINDS[kind], ())))
     world = World(told.person, supervisor, patience)
-    reason = await Call(world, told, dice, pace=0.0, poll=0.0).run()
+    clock = Clock()
+    reason = await Call(world, told, dice, pace=0.0, clock=clock, sleep=clock.sleep).run()
     return world, told.minor, reason
 
 

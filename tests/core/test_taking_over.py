@@ -5,8 +5,10 @@ somebody has it, in whatever order things happen.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as changed
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
@@ -24,6 +26,7 @@ from agentstate.engine.decide.refusals import (
 )
 from agentstate.engine.handing_back import LONGEST, NOTHING, OPENING, summary_of
 from agentstate.engine.instants import stamp
+from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
 from agentstate.engine.state.desk import QUEUE
 from agentstate.engine.wanted import phrase_heard
@@ -31,6 +34,8 @@ from agentstate.errors import Broken, Refused
 from tests.core import worlds
 from tests.core.laws import judge
 from tests.core.test_engine_explorer import essence
+from tests.core.test_engine_schema import CUSTOMER
+from tests.core.test_engine_schema import opened as with_schema
 from tests.core.worlds import AUTHORIZE, MAY, World
 
 SUE, BOB = "user:sue", "user:bob"
@@ -162,12 +167,26 @@ def test_it_waits_for_the_customer_when_it_is_told_to_and_all_was_answered():
     assert action(open_question) == AskModel(again=False)
 
 
-def test_a_state_that_breaks_its_schema_is_not_handed_back(monkeypatch):
-    taken = worlds.opened().after(TAKE)
-    monkeypatch.setattr(supervision, "unfit", lambda state, given: ["state.amount: type: want integer"])
+def test_a_state_that_breaks_its_schema_is_not_handed_back():
+    """Every value that breaks it is named; once they are mended, the session goes back."""
+    taken = with_schema().after(TAKE)
+    pad = {"customer": CUSTOMER, "authorization": {"allowed": True, "reason": 7}, "limit": -1}
+    broken = replace(taken, state=changed(taken.state, pad=pad))
     with pytest.raises(NotConsistent) as refused:
-        taken.after(BACK)
-    assert "state.amount" in refused.value.detail
+        broken.after(BACK)
+    assert "state.authorization.reason: type: want string" in refused.value.detail
+    assert "state.limit: minimum" in refused.value.detail
+    assert "customer" not in refused.value.detail
+    mended = replace(taken, state=changed(taken.state, pad={"customer": CUSTOMER}))
+    assert mended.after(BACK).state.taken_by == ""
+
+
+def test_a_session_with_a_contested_value_is_not_handed_back():
+    taken = worlds.opened().after(TAKE)
+    contested = Changes(conflicts={"1": Conflict("1", 1, "", "state.flags", "vote", 2, "", (), (), ())})
+    with pytest.raises(NotConsistent) as refused:
+        replace(taken, state=changed(taken.state, changes=contested)).after(BACK)
+    assert refused.value.detail == "state.flags: contested, to be settled first"
 
 
 def test_a_session_is_passed_on_to_a_colleague_or_to_whoever_takes_it():

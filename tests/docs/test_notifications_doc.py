@@ -16,12 +16,6 @@ def test_the_rule_of_the_document_is_sound():
     assert definition.load(EXAMPLES[0]).severity == "critical"
 
 
-def test_its_message_is_one_of_ours():
-    message = EXAMPLES[1]
-    assert message.keys() == {"type", "timestamp", "data"}
-    assert message["data"]["kind"] == message["type"]
-
-
 def test_its_words_and_figures_are_those_of_the_code():
     for word in (*definition.PARTS, *definition.NOTED, *definition.WAYS):
         assert word in TEXT

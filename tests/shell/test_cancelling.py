@@ -37,13 +37,17 @@ class Watched:
     """What a tool of the test saw of its context."""
 
     def __init__(self) -> None:
-        self.began, self.told = threading.Event(), threading.Event()
+        self.began, self.told, self.over = threading.Event(), threading.Event(), threading.Event()
+        self.workers = list[threading.Thread]()
 
     def run(self, arguments: dict[str, Any], context: ToolContext) -> dict[str, Any]:
         self.began.set()
-        if context.stop.wait(10.0):
-            assert context.cancelled()
-            self.told.set()
+        until = time.monotonic() + 10.0
+        while not self.over.is_set() and time.monotonic() < until:
+            if context.stop.wait(0.02):
+                assert context.cancelled()
+                self.told.set()
+                break
         return {"name": "late"}
 
 
@@ -55,10 +59,15 @@ def in_place_of(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> N
 
 
 @pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    """Afterwards its tool ends and its workers have: the database under them is renewed."""
     seen = Watched()
     in_place_of(monkeypatch, "wait", run=seen.run, timeout=30.0)
-    return seen
+    yield seen
+    seen.over.set()
+    for worker in seen.workers:
+        worker.join(15)
+        assert not worker.is_alive()
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +81,7 @@ def at_work(watched: Watched) -> tuple[UUID, threading.Thread]:
     session = told((proposed("wait", "a"),))
     commands.say(cast.cleo(), session, "Go.")
     thread = in_thread(work)
+    watched.workers.append(thread)
     assert watched.began.wait(10)
     return session, thread
 
@@ -172,13 +182,13 @@ def test_a_call_without_a_place_holds_no_thread_and_goes_on_when_one_is_given_ba
 
 def test_a_session_that_waits_for_a_place_is_woken_by_whoever_gives_one_back(watched, settings):
     settings.LIMITS = {"tool:wait": 1}
-    first, thread = at_work(watched)
+    _, thread = at_work(watched)
     second = told((proposed("wait", "b"),), customer="C-1002")
     commands.say(cast.cleo(), second, "Go.")
     work()
     row = AgentSession.objects.get(pk=second)
     assert (row.stalled, row.lease_until) == ("limit tool:wait", None)
-    stop_it(first)
+    watched.over.set()
     thread.join(10)
     assert ran.names == []
     eventually(lambda: (work(), kinds(second).count("tool.intended"))[1] == 1, 5)

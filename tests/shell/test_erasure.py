@@ -103,6 +103,16 @@ def test_who_asks_for_an_erasure_cannot_approve_it():
     assert commands.rule_erasure(cast.paul(), request.pk, State.APPROVED).ruled_by == cast.paul().actor
 
 
+def test_the_reason_is_unreadable_from_the_instant_at_which_the_destroyed_key_is_reported():
+    """This process remembers the key still, as a web server does while a worker destroys it."""
+    opened()
+    request = approved()
+    assert privacy.detail(cast.petra(), request.pk).erasure.reason == WHY
+    ErasureRequest.objects.filter(pk=request.pk).update(destroyed_at=now())
+    assert keys.remembered([request.kid])
+    assert privacy.detail(cast.petra(), request.pk).erasure.reason == ""
+
+
 def test_whose_team_does_not_serve_the_subject_knows_of_no_such_subject():
     session = opened()
     request = asked()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import WebhookVerificationError
@@ -22,6 +24,7 @@ from tests.shell.notice_world import OTHER, SECRET, Receiver, due, later, rule, 
 from tests.shell.test_notifications import killed, waiting_transfer
 
 pytestmark = pytest.mark.django_db(transaction=True)
+DOCUMENT = Path(__file__).parents[2] / "docs" / "notifications.md"
 OUT = [{"by": ["webhook:desk"]}]
 
 
@@ -63,6 +66,36 @@ def test_a_message_is_genuine_and_names_ids_and_nothing_of_the_customer(bank, re
     assert not any(word in receiver.requests[0][1] for word in (b"C-1001", b"1,200", b"120000", b"savings"))
     with pytest.raises(WebhookVerificationError):
         receiver.genuine(secret=OTHER)
+
+
+def test_a_message_has_the_documented_form(bank, receiver):
+    """Its fields in their order, and of each the form of the document's example."""
+    documented = json.loads(re.findall(r"```json\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)[1])
+    leads_to(receiver.url)
+    rule(kinds=("approval.requested",), severity="critical", steps=OUT)
+    waiting_transfer()
+    tell()
+    send()
+    sent = json.loads(receiver.requests[0][1])
+    assert list(sent) == list(documented)
+    assert list(sent["data"]) == list(documented["data"])
+    assert {name: form(value) for name, value in sent["data"].items()} == {
+        name: form(value) for name, value in documented["data"].items()
+    }
+    assert (sent["type"], form(sent["timestamp"])) == (documented["type"], form(documented["timestamp"]))
+    assert sent["data"]["kind"] == sent["type"]
+
+
+def form(value: object) -> str:
+    """What kind of value it is: an id, an instant, an address, a text, a number."""
+    patterns = {
+        "id": r"[0-9a-f-]{36}",
+        "instant": r"\d{4}-\d\d-\d\dT[\d:.]{15}Z",
+        "address": r"https://.+/[0-9a-f-]{36}/",
+    }
+    if isinstance(value, str):
+        return next((name for name, pattern in patterns.items() if re.fullmatch(pattern, value)), "text")
+    return type(value).__name__
 
 
 def test_while_a_secret_changes_both_sign(bank, receiver, monkeypatch):

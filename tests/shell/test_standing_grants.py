@@ -18,8 +18,11 @@ from sessions.agents import registry
 from sessions.models import AgentSession, StandingGrant
 from sessions.queries import grants as lists
 from tests import cast
+from tests.processes import eventually
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, offering, opened, say, state, work
+from tests.shell.locks import another_connection, waits_for_a_lock
+from tests.shell.test_contention import in_thread
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -112,6 +115,23 @@ def test_sessions_that_use_it_at_the_same_time_use_it_as_often_as_was_granted(ba
     at_once([work for _ in range(4)])
     work()
     assert (StandingGrant.objects.get(pk=grant).used, len(bank.transfers("C-1001")), len(pending())) == (2, 3, 2)
+
+
+def test_of_two_that_want_the_last_use_at_once_the_later_one_asks_a_person(bank, scope):
+    """Another session has taken the last use and has not committed yet: the statement waits for it and looks again."""
+    _, grant = given(uses=1)
+    session = opened()
+    say(session, "I want to move $1,100.00 from savings to checking.")
+    commands.say(cast.cleo(), session, "Yes, that is right.")
+    with another_connection() as other:
+        other.execute("UPDATE agent_sessions_standinggrant SET used = used + 1 WHERE id = %s", [grant])
+        worker = in_thread(work)
+        eventually(lambda: waits_for_a_lock("standinggrant"), 10, "the worker's statement waits for that row")
+        other.commit()
+        worker.join(20)
+    work()
+    assert (StandingGrant.objects.get(pk=grant).used, len(bank.transfers("C-1001")), len(pending())) == (1, 1, 1)
+    assert state(session).requests
 
 
 def test_taken_back_anywhere_it_lets_nothing_through_any_more(bank, scope):

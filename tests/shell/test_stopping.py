@@ -18,7 +18,10 @@ from sessions.models import AgentSession, Stop
 from sessions.runtime import leases
 from sessions.runtime.advance import advance
 from tests import cast
+from tests.processes import eventually
 from tests.shell.bank_world import kinds, opened, say, state, work
+from tests.shell.locks import another_connection, waits_for_a_lock
+from tests.shell.test_contention import in_thread
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -151,6 +154,25 @@ def test_only_who_may_stops_and_lifts_and_only_in_their_own_teams(bank):
     (row,) = commands.stop(cast.alice(), "team", "retail", reason="x")
     with pytest.raises(UnknownStop):
         commands.lift(cast.charlie(), row.pk, "x")
+
+
+def test_a_stop_waits_for_the_commits_that_have_looked_and_the_next_ones_wait_for_it(bank):
+    """A commit that saw no stop is still open: the command answers after it. A worker that comes meanwhile begins
+    nothing.
+    """
+    session = approved(bank)
+    begun = kinds(session).count("tool.intended")
+    with another_connection() as commit:
+        commit.execute("SELECT count(*) FROM agent_sessions_stop")
+        stopping = in_thread(lambda: commands.stop(cast.alice(), "everything", reason="wrong amounts"))
+        eventually(lambda: waits_for_a_lock("agent_sessions_stop"), 2, "the stop waits for the open commit")
+        worker = in_thread(work)
+        assert stopping.is_alive()
+        commit.commit()
+        stopping.join(10)
+    worker.join(10)
+    assert Stop.objects.filter(lifted_at=None).count() == 1
+    assert kinds(session).count("tool.intended") == begun
 
 
 def test_no_commit_that_begins_an_effect_is_later_than_the_stop(bank):
