@@ -201,7 +201,8 @@ def person_command(
 ) -> Committed:
     """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing; `still` is called
     once nobody else can append, and raises what its author may no longer do: waiting for the session may take long.
-    `also` is written with the entries.
+    `also` is written with the entries. Every change of a request is written by such a statement, so the lock on the
+    session's head is all that a decision and an expiry need to take turns.
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """

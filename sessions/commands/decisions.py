@@ -85,7 +85,7 @@ def decide(
     in_time = ledger.Fragment(
         "SELECT 1 FROM agent_sessions_approvalrequest"
         " WHERE id = %(g_request)s AND state = 'pending'"
-        " AND greatest(expires_at, held_until) > clock_timestamp() FOR UPDATE",
+        " AND greatest(expires_at, held_until) > clock_timestamp()",
         {"g_request": request},
     )
     try:
@@ -120,8 +120,7 @@ def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Com
         return core.Undo(str(request), author.actor, authority.own(user, team).may, reason, authority.lent(user, team))
 
     in_time = ledger.Fragment(
-        "SELECT 1 FROM agent_sessions_approvalrequest"
-        " WHERE id = %(g_request)s AND held_until > clock_timestamp() FOR UPDATE",
+        "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND held_until > clock_timestamp()",
         {"g_request": request},
     )
     return person_command(row["session_id"], wish, author, guard=in_time, refused=HoldIsOver())

@@ -45,7 +45,7 @@ def expire(session: UUID, request: UUID) -> bool:
     """Append the expiry of one request, unless a decision was faster or the deadline is still to come."""
     overdue = ledger.Fragment(
         "SELECT 1 FROM agent_sessions_approvalrequest"
-        " WHERE id = %(g_request)s AND expires_at <= clock_timestamp() AND held_until IS NULL FOR UPDATE",
+        " WHERE id = %(g_request)s AND expires_at <= clock_timestamp() AND held_until IS NULL",
         {"g_request": request},
     )
     try:
@@ -69,9 +69,7 @@ _DUE = """SELECT session_id, id, escalated FROM agent_sessions_approvalrequest r
   WHERE state = 'pending' AND COLUMN <= now() AND (session_id = %(session)s OR %(session)s::uuid IS NULL)
    AND NOT EXISTS (SELECT 1 FROM audit_subjectkey k WHERE k.kid = r.kid AND k.destroyed_at IS NOT NULL)
   ORDER BY COLUMN LIMIT %(limit)s"""
-_OVER = (
-    "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND COLUMN <= clock_timestamp() FOR UPDATE"
-)
+_OVER = "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND COLUMN <= clock_timestamp()"
 ESCALATES, HELD = "escalates_at", "held_until"
 
 

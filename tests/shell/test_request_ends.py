@@ -4,20 +4,26 @@ authority that ends in between, withdrawn while somebody is on it; and the clock
 
 from __future__ import annotations
 
+import threading
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
+from agentstate.clock import now
 from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed
 from agentstate.engine.policy.rules import Step
 from agentstate.people import delegations
 from audit import ledger
-from sessions import commands, queries, rebuild
+from sessions import commands, commit, queries, rebuild
 from sessions.commands import decisions
 from sessions.models import ApprovalRequest
 from sessions.runtime import sweeper
 from tests import cast
+from tests.processes import eventually
 from tests.shell.bank_world import events, kinds, work
+from tests.shell.locks import waits_for_a_lock
+from tests.shell.test_contention import in_thread
 from tests.shell.test_terms import asking, decide, due, lent, line, moved, session_of  # noqa: F401  (fixture, helpers)
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,6 +39,36 @@ def ended(request: UUID) -> tuple[str, str]:
     (end,) = [each for each in events(row.session_id, "request.ended") if each["request"] == str(request)]
     assert end["outcome"] == row.state
     return row.state, row.decided_by
+
+
+def test_an_expiry_that_comes_while_a_decision_is_being_committed_waits_and_changes_nothing(asking, bank, monkeypatch):  # noqa: F811
+    """The deadline passes between the decision's statement and its commit."""
+    before, request, written, may_commit = moved(bank), asking(), threading.Event(), threading.Event()
+    append, expired = commit._append, list[bool]()
+
+    def slowly(loaded, steps, author, **more):
+        done = append(loaded, steps, author, **more)
+        if author.actor == cast.alice().actor:
+            written.set()
+            assert may_commit.wait(10)
+        return done
+
+    monkeypatch.setattr(commit, "_append", slowly)
+    row = ApprovalRequest.objects.get(pk=request)
+    soon = now() + timedelta(seconds=1)
+    ApprovalRequest.objects.filter(pk=request).update(expires_at=soon)
+    deciding = in_thread(lambda: decide(cast.alice(), request))
+    assert written.wait(10)
+    eventually(lambda: now() > soon, 5)
+    expiring = in_thread(lambda: expired.append(sweeper.expire(row.session_id, request)))
+    eventually(lambda: waits_for_a_lock("audit_head"), 5, "the expiry waits for the session")
+    may_commit.set()
+    deciding.join(10)
+    expiring.join(10)
+    assert expired == [False]
+    assert ended(request) == ("approved", cast.alice().actor)
+    work()
+    assert len(moved(bank)) == len(before) + 1
 
 
 def test_what_was_passed_on_and_then_refused_is_rejected_and_by_whom_it_was_passed_to(asking, bank):  # noqa: F811
