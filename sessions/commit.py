@@ -387,7 +387,7 @@ def answers(state: SessionState, event: ev.AnyEvent) -> int:
             | ev.RequestReleased()
         ):
             return state.requests[event.request].seq
-        case ev.ToolIntended() if event.request in state.requests:
+        case ev.ToolIntended() | ev.CallWithdrawn() if event.request in state.requests:
             return state.requests[event.request].seq
         case _:
             return -1

@@ -91,6 +91,7 @@ SHOWN: Mapping[str, Forms] = {
     "model.failed": _ids("step") | {"/transient": BOOLEAN, "/retry_at": TIME},
     "call.allowed": _words("rule", "policy") | _ids("call") | _numbers("tier"),
     "call.refused": _words("code") | _ids("call"),
+    "call.withdrawn": _words("code", "by") | _ids("call", "request") | {"/approved_by": WORDS},
     "approval.requested": _words("tool", "rule", "policy", "activity")
     | _ids("request", "call", "supersedes")
     | _numbers("tool_version", "tier", "quorum")
@@ -135,7 +136,8 @@ SHOWN: Mapping[str, Forms] = {
     "plan.instance_opened": _ids("round"),
     "call.readied": _words("tool", "activity") | _ids("call") | _money("arguments"),
     "plan.calls_dropped": _ids("round"),
-    "plan.round_ended": _ids("round")
+    "plan.round_ended": _ids("round", "request")
+    | {"/approved_by": WORDS}
     | {
         f"/{part}/{end}": NUMBER for part in ("counts", "instances") for end in ("done", "failed", "skipped", "blocked")
     },

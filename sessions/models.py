@@ -115,6 +115,7 @@ class ApprovalRequest(models.Model):
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     decided_by = models.CharField(max_length=60, blank=True)
+    execution = models.CharField(max_length=12, blank=True, db_default="")  # what came of the call once approved
     assigned_to = models.CharField(max_length=60, blank=True, db_default="")  # who is to see to it
     kid = models.UUIDField(null=True)  # key of its data subject; null: the session's
     held_until = models.DateTimeField(null=True)  # it executes then unless somebody objects

@@ -53,6 +53,7 @@ class RequestCard(msgspec.Struct, frozen=True):
     reason: str = ""
     digest: str = ""  # what an approval would be bound to as the request stands
     terms: Terms = Terms()  # what is asked of those who decide
+    because: str = ""  # why it ended without a decision, or why what was approved is not done
 
 
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
@@ -114,6 +115,7 @@ def request_row(request: Request, state: SessionState) -> dict[str, Any]:
     asked = request.asked
     return {
         "state": request.status.value,
+        "execution": request.execution,
         "tier": asked.tier,
         "quorum": asked.quorum,
         "approvals": len(request.approvals),
@@ -168,6 +170,7 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
         reason=request.reason,
         digest=digest_of(state, request),
         terms=asked.terms or Terms(),
+        because=request.because,
     )
 
 
@@ -203,7 +206,21 @@ def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Req
     if any(isinstance(event, _OF_PEOPLE) for event in events):
         touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
         touched |= {each.asked.request: None for each in pending(state) if each.terms.four_eyes}
+    ended = (event.call for event in events if isinstance(event, ev.CallWithdrawn | ev.CallRefused))
+    touched |= dict.fromkeys(state.calls[call].request for call in ended if call in state.calls)
     return [state.requests[request] for request in touched if request in state.requests]
+
+
+_OF_CALLS = (ev.ToolIntended, ev.ToolReturned, ev.ToolFailed, ev.CallDoubted, ev.CallIntervened)
+
+
+def executed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
+    """The requests of whose call `events` say what came of it, as they stand in `state`, beside `changed_requests`."""
+    calls = (state.calls.get(event.call) for event in events if isinstance(event, _OF_CALLS))
+    touched = {call.request: None for call in calls if call is not None}
+    touched |= {event.supersedes: None for event in events if isinstance(event, ev.ApprovalRequested)}
+    written = {request.asked.request for request in changed_requests(state, events)}
+    return [state.requests[request] for request in touched if request in state.requests and request not in written]
 
 
 def sealed(kid: UUID, row_id: UUID, card: SessionCard | RequestCard) -> bytes:
@@ -255,26 +272,34 @@ _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
   (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq,
    asked_at, expires_at, ended_at, decided_by, kid, claimed_by, claimed_until,
-   held_until, escalates_at, reviewers, excluded, escalated, card)
+   held_until, escalates_at, reviewers, excluded, escalated, execution, card)
   SELECT %(r{n}_assigned_to)s, %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s,
    %(r{n}_quorum)s, %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
    %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL,
    %(r{n}_held_until)s::timestamptz, %(r{n}_escalates_at)s::timestamptz, %(r{n}_reviewers)s::jsonb,
-   %(r{n}_excluded)s::varchar[], %(r{n}_escalated)s, %(r{n}_card)s
+   %(r{n}_excluded)s::varchar[], %(r{n}_escalated)s, %(r{n}_execution)s, %(r{n}_card)s
   FROM head ON CONFLICT (id) DO UPDATE SET
    assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state,
    approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
    held_until = EXCLUDED.held_until, escalates_at = EXCLUDED.escalates_at, reviewers = EXCLUDED.reviewers,
-   excluded = EXCLUDED.excluded, escalated = EXCLUDED.escalated,
+   excluded = EXCLUDED.excluded, escalated = EXCLUDED.escalated, execution = EXCLUDED.execution,
    claimed_by = EXCLUDED.claimed_by, claimed_until = CASE
     WHEN %(r{n}_claim)s::float8 IS NOT NULL THEN clock_timestamp() + make_interval(secs => %(r{n}_claim)s::float8)
     WHEN EXCLUDED.claimed_by <> '' THEN agent_sessions_approvalrequest.claimed_until END,
    card = EXCLUDED.card"""
 
-# What waited is withdrawn by its key alone: the requests have left the state with their data subject.
-_ERASED = """UPDATE agent_sessions_approvalrequest r SET state = 'withdrawn', ended_at = %(e_at)s::timestamptz
-  FROM head WHERE r.session_id = head.log AND r.kid = ANY(%(e_kids)s) AND r.state = 'pending'"""
+# What came of the call of an approved request; nothing else of the row changes with it.
+_EXECUTED = """UPDATE agent_sessions_approvalrequest r SET execution = %(x{n}_execution)s
+  FROM head WHERE r.id = %(x{n}_id)s AND r.session_id = head.log"""
+
+# What was open is withdrawn by its key alone: the requests have left the state with their data subject.
+_ERASED = """UPDATE agent_sessions_approvalrequest r SET
+   state = CASE r.state WHEN 'pending' THEN 'withdrawn' ELSE r.state END,
+   ended_at = CASE r.state WHEN 'pending' THEN %(e_at)s::timestamptz ELSE r.ended_at END,
+   execution = CASE r.execution WHEN 'waiting' THEN 'withdrawn' ELSE r.execution END
+  FROM head WHERE r.session_id = head.log AND r.kid = ANY(%(e_kids)s)
+   AND (r.state = 'pending' OR r.execution = 'waiting')"""
 
 _OUTBOX = """INSERT INTO agent_sessions_outbox (session, team, seq, first, at)
   SELECT head.log, %(o_team)s, %(o_seq)s, %(o_first)s, now() FROM head"""
@@ -305,6 +330,9 @@ def fragments(
     for number, request in enumerate(changed_requests(state, events)):
         lasts = CLAIM_SECONDS if request.asked.request in claims else None
         written.append(_request_fragment(place, state, request, number, lasts))
+    for number, request in enumerate(executed_requests(state, events)):
+        params = {f"x{number}_execution": request.execution, f"x{number}_id": UUID(request.asked.request)}
+        written.append(Fragment(_EXECUTED.format(n=number), params))
     erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]
     if erased:
         written.append(Fragment(_ERASED, {"e_kids": erased, "e_at": state.last_at}))

@@ -84,6 +84,9 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
         command = envelope.cmd
         for request in projections.changed_requests(state, commit):
             requests[request.asked.request] = (request, projections.request_card(request, state))
+        for request in projections.executed_requests(state, commit):
+            key = request.asked.request
+            requests[key] = (request, requests[key][1] if key in requests else None)
         alerts |= {alert.id: alert for alert in changed_alerts(state, commit)}
         if state.seq == snapshot_seq:
             at_snapshot = to_snapshot(state)

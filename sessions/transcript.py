@@ -32,7 +32,8 @@ class Item:
     role: str = ""
     text: str = ""
     tool: str = ""
-    state: str = ""  # of a call: proposed, waiting, running, retrying, done, failed, refused; of a request: its outcome
+    # of a call: proposed, waiting, running, retrying, done, failed, refused, withdrawn; of a request: its outcome
+    state: str = ""
     result: str = ""
     raw: str = ""
     number: int = 0
@@ -169,6 +170,15 @@ def _refused(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
         item.state, item.result = "refused", data["reason"]
 
 
+def _withdrawn(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
+    item = reading.calls.get(data["call"])
+    if item is not None:
+        item.state, item.result = "withdrawn", data["because"]
+    asked = reading.requests.get(data["request"])
+    if asked is not None:
+        asked.state, asked.reason = "not_done", data["because"]
+
+
 def _asked(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     if (call := reading.calls.get(data["call"])) is not None:
         call.state = "waiting"
@@ -215,6 +225,7 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "model.answered": _proposed,
     "model.failed": _notice,
     "call.refused": _refused,
+    "call.withdrawn": _withdrawn,
     "tool.intended": _begun,
     "tool.returned": _returned,
     "tool.failed": _failed,

@@ -127,6 +127,7 @@ PAGES = {
     "model.failed": "session",
     "call.allowed": "session",
     "call.refused": "session",
+    "call.withdrawn": "decision",
     "approval.requested": "decision",
     "decision.made": "decision",
     "request.escalated": "decision",

@@ -142,6 +142,8 @@ CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
 }
 
 CALL_ENDED = frozenset({_C.DONE, _C.FAILED, _C.REFUSED, _C.REJECTED, _C.RESPONDED, _C.EXPIRED, _C.WITHDRAWN})
+# How a request ends so that its call may begin.
+LET_THROUGH = frozenset({RequestStatus.APPROVED, RequestStatus.EDITED, RequestStatus.UNOPPOSED})
 SESSION_ENDED = frozenset({_S.DONE, _S.CANCELLED})
 
 Status = TypeVar("Status", bound=StrEnum)

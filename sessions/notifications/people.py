@@ -50,9 +50,12 @@ def of_team(team: UUID) -> Team:
 def meant(notice: Notice, to: Sequence[str], team: Team) -> list[Member]:
     """Those of the team whom `to` means, at most MOST, in the order in which they joined; not who did it themselves."""
     plain = set(to)
-    actors = (things.owners(notice) if "owner" in plain else set()) | (
-        things.asker(notice) if "asker" in plain else set()
-    )
+    actors = {
+        actor
+        for name, found in (("owner", things.owners), ("asker", things.asker), ("approvers", things.approvers))
+        if name in plain
+        for actor in found(notice)
+    }
     if "alert" in plain:
         named, owned = things.alerted(notice)
         plain |= named

@@ -105,6 +105,13 @@ def reviewers(notice: Notice, candidates: list[User]) -> set[UUID]:
     return {user.pk for user in candidates if decidable(user).filter(pk=_id(notice)).exists()}
 
 
+def approvers(notice: Notice) -> set[str]:
+    """Who approved the call, or the plan, that the entry says is not done."""
+    if notice.about is None:
+        return set()
+    return set(values_of(notice)["event"]["data"].get("approved_by", ()))
+
+
 def asker(notice: Notice) -> set[str]:
     """Who asked for the export."""
     if notice.thing != EXPORT:

@@ -26,6 +26,8 @@ TITLES = {
     "approval.requested": "Needs a decision",
     "request.escalated": "A decision was passed on",
     "request.ended": "A request ended",
+    "call.withdrawn": "Approved, not done",
+    "plan.round_ended": "An approved plan was not carried out whole",
     "request.undone": "A held decision was undone",
     "decision.made": "A decision was made",
     "session.human_requested": "A customer asks for a person",

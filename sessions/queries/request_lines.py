@@ -44,6 +44,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     expires_at: datetime
     ended_at: datetime | None
     decided_by: str
+    execution: str  # what came of its call once it was approved
     may_decide: bool
     may_object: bool  # while it is held
     name: str = ""
@@ -60,6 +61,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     assigned_to: str = ""  # who is to see to it, by actor; or a team, as `team:<slug>`
     why_not: str = ""  # while it waits and is not this person's to decide: why not
     who_may: list[str] = []  # and whose it is, by name
+    because: str = ""  # why it ended without a decision, or why what was approved is not done
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
 
 
@@ -152,6 +154,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         expires_at=row.expires_at,
         ended_at=row.ended_at,
         decided_by=row.decided_by,
+        execution=row.execution,
         may_decide=may_decide,
         may_object=may_object and row.held_until is not None,
         held_until=row.held_until,
@@ -173,6 +176,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         why=card.why,
         reason=card.reason,
         terms=card.terms,
+        because=card.because,
         digest=card.digest,
     )
 

@@ -9,7 +9,7 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from sessions import figures, words
-from sessions.queries import SessionLine
+from sessions.queries import RequestLine, SessionLine
 from sessions.templatetags.console import icon
 
 register = template.Library()
@@ -47,6 +47,18 @@ def outcome(state: str) -> SafeString:
     """The badge of a request's state."""
     mark, text, kind = words.OUTCOMES.get(state, ("flag", state, ""))
     return format_html('<span class="badge {}">{}{}</span>', kind, icon(mark), text)
+
+
+@register.filter
+def outcome_of(line: RequestLine) -> str:
+    """The state of a request for its badge: what was approved and is not done has one of its own."""
+    return "not_done" if line.execution in words.NOT_DONE else line.state
+
+
+@register.filter
+def execution(name: str) -> str:
+    """What came of the call of an approved request, as a sentence."""
+    return words.EXECUTIONS.get(name, name)
 
 
 @register.filter

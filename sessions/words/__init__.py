@@ -22,12 +22,26 @@ from sessions.words import (
 from sessions.words.approvals import groups_of_people
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
-from sessions.words.standing import DOING, OUTCOMES, STANDS, Doing, doing, happening, speaker, spoken_by, stands
+from sessions.words.standing import (
+    DOING,
+    EXECUTIONS,
+    NOT_DONE,
+    OUTCOMES,
+    STANDS,
+    Doing,
+    doing,
+    happening,
+    speaker,
+    spoken_by,
+    stands,
+)
 from sessions.words.values import MOST_FACTS, Group, account, facts, groups, plain, result, rows, text, value
 
 __all__ = [
     "DOING",
+    "EXECUTIONS",
     "MOST_FACTS",
+    "NOT_DONE",
     "OUTCOMES",
     "STANDS",
     "TELL",

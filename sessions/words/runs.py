@@ -70,6 +70,9 @@ TELL: dict[str, Tell] = {
     "model.answered": _answered,
     "model.failed": _failed_model,
     "call.allowed": lambda data, tool: Sentence(f"{tool} allowed", f"rule {data['rule']}, tier {data['tier']}"),
+    "call.withdrawn": lambda data, tool: Sentence(
+        f"{tool} withdrawn, not done", data["because"], "r" if data.get("request") else ""
+    ),
     "call.refused": lambda data, tool: Sentence(f"{tool} refused", data["reason"], "r"),
     "tool.intended": lambda data, tool: Sentence(f"{plain(data['tool'])} begins", f"attempt {data['attempt']}"),
     "tool.returned": lambda data, tool: Sentence(f"{tool} done", value(data["result"])),

@@ -54,7 +54,19 @@ OUTCOMES = {
     "superseded": ("undo", "Replaced", ""),
     "failed": ("warn", "Failed", "risk"),
     "unopposed": ("clock", "Held, then done", ""),
+    "not_done": ("x", "Approved, not done", "risk"),
 }
+EXECUTIONS = {
+    "waiting": "Approved, not begun yet.",
+    "begun": "Begun.",
+    "unknown": "Begun. It is not known whether it happened.",
+    "done": "Done.",
+    "failed": "Failed.",
+    "refused": "Approved, not done.",
+    "withdrawn": "Approved, not done.",
+    "asked_again": "Not done under this approval: another approval is asked for.",
+}
+NOT_DONE = ("refused", "withdrawn")
 _SHOWN = {"tool": "Result", "summary": "In short", "customer": "Customer"}
 _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}
 

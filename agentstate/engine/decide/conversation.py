@@ -7,9 +7,10 @@ from agentstate.engine.decide import looping
 from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver, TakenOver
+from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
-from agentstate.engine.state import SessionState, pending
+from agentstate.engine.state import SessionState
 from agentstate.engine.state.session import expires_at
 from agentstate.errors import Invalid, NotFound, Refused
 
@@ -72,20 +73,10 @@ def expired(command: ExpireSession, state: SessionState, given: Given) -> list[e
 
 
 def ended(command: End, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """The end, and that of all that waits for a person. Calls that are running may still return."""
+    """The end, and that of all that is open. Calls that are running may still return."""
     must_live(state)
     because = f"the conversation ended: {command.reason}"
-    return [*withdrawn(state, because), ev.SessionEnded(command.reason, command.by)]
-
-
-def withdrawn(state: SessionState, because: str) -> list[ev.AnyEvent]:
-    """The end of all that waits for a person: requests, and contested values."""
-    requests = (ev.RequestEnded(request.asked.request, "withdrawn", because) for request in pending(state))
-    contested = state.changes.open
-    return [
-        *requests,
-        *(ev.ConflictEnded(each.id, "withdrawn", lost=each.proposals, reason=because) for each in contested),
-    ]
+    return [*withdrawn(state, because, "ended", command.by), ev.SessionEnded(command.reason, command.by)]
 
 
 def must_live(state: SessionState) -> None:

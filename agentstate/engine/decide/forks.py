@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.versions import Fork, Promote, Supersede
-from agentstate.engine.decide.conversation import must_live, withdrawn
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.versions import MAX_REASON, NoSuchPoint, bounded, note
+from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.put_back import carried, fingerprint
@@ -66,7 +67,7 @@ def superseded(command: Supersede, state: SessionState, given: Given) -> list[ev
     reason = bounded(command.reason, "reason", MAX_REASON)
     because = f"the session goes on as {command.fork}"
     superseding = ev.SessionSuperseded(command.fork, command.by, reason)
-    return [*withdrawn(state, because), superseding, ev.SessionEnded(because, command.by)]
+    return [*withdrawn(state, because, "superseded", command.by), superseding, ev.SessionEnded(because, command.by)]
 
 
 def held_back(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict) -> list[ev.AnyEvent]:

@@ -17,6 +17,7 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.schema import misfit
 from agentstate.engine.decide.versions import bounded
+from agentstate.engine.decide.withdrawals import call_withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
@@ -98,6 +99,8 @@ def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev
     if command.how not in ENDS_WITH_RESULT:
         if command.result is not None:
             raise Invalid("only a call that ends with a result is given one", field="result")
+        if call.status is CallStatus.READY:
+            return [call_withdrawn(state, call, reason, "requested", command.by)]
         return [ev.CallIntervened(call.id, command.how, command.by, reason)]
     _must_fit(state, call, command, given)
     return [ev.CallIntervened(call.id, command.how, command.by, reason, command.result, call.output_path)]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Cancel, Pause, Resume
-from agentstate.engine.decide.conversation import must_live, withdrawn
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import NotPaused, SessionPaused
+from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.state import SessionState
 
 
@@ -30,10 +31,10 @@ def resumed(command: Resume, state: SessionState, given: Given) -> list[ev.AnyEv
 
 
 def cancelled(command: Cancel, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """It stops for good, and all that waits for a person is withdrawn. Raises SessionOver."""
+    """It stops for good, and all that is open is withdrawn. Raises SessionOver."""
     must_live(state)
     because = f"the session was stopped: {command.reason}"
-    return [*withdrawn(state, because), ev.SessionCancelled(command.reason, command.by)]
+    return [*withdrawn(state, because, "cancelled", command.by), ev.SessionCancelled(command.reason, command.by)]
 
 
 def must_not_be_paused(state: SessionState) -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PruneHistory, PrunePayloads, Seal
-from agentstate.engine.decide.conversation import must_live, withdrawn
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
 from agentstate.engine.state.subjects import kids
@@ -43,7 +44,7 @@ def customer_erased(command: EraseCustomer, state: SessionState, given: Given) -
         return []
     ended = [] if state.ended else [ev.SessionEnded(ERASED, command.by)]
     return [
-        *withdrawn(state, ERASED),
+        *withdrawn(state, ERASED, "erased", command.by),
         *_given_up(state, ERASED),
         *ended,
         ev.SubjectErased(command.kid),

@@ -8,9 +8,10 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.calls import Fail, Return
 from agentstate.engine.decide.commands.session import Say
 from agentstate.engine.decide.commands.versions import Name, Rollback
-from agentstate.engine.decide.conversation import must_live, said, withdrawn
+from agentstate.engine.decide.conversation import must_live, said
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in, pending
 from agentstate.engine.state.put_back import carried, fingerprint
@@ -96,7 +97,7 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         more=command.since.more,
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
-    return [*withdrawn(state, because), back]
+    return [*withdrawn(state, because, "rolled_back", command.by), back]
 
 
 def said_over(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -28,7 +28,15 @@ from agentstate.engine.events.approvals import (
     View,
 )
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome, Role, digest, kind_of
-from agentstate.engine.events.calls import Answered, CallAllowed, CallRefused, ToolFailed, ToolIntended, ToolReturned
+from agentstate.engine.events.calls import (
+    Answered,
+    CallAllowed,
+    CallRefused,
+    CallWithdrawn,
+    ToolFailed,
+    ToolIntended,
+    ToolReturned,
+)
 from agentstate.engine.events.changes import (
     ConflictEnded,
     ConflictOpened,
@@ -144,6 +152,7 @@ AnyEvent = (
     | ModelFailed
     | CallAllowed
     | CallRefused
+    | CallWithdrawn
     | ApprovalRequested
     | DecisionMade
     | GrantGiven
@@ -263,6 +272,7 @@ __all__ = [
     "CallProposed",
     "CallReadied",
     "CallRefused",
+    "CallWithdrawn",
     "CallsDropped",
     "Changed",
     "ChartMoved",

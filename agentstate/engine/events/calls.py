@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from agentstate.engine.events.base import Arguments, Event
+
+# Why an allowed call ended before it began: the session ended or was cancelled, went on as a fork or was rolled back,
+# the call's data subject was erased, another plan took the place of its own, or somebody asked for the withdrawal.
+WithdrawalCode = Literal["ended", "cancelled", "superseded", "rolled_back", "erased", "replaced", "requested"]
 
 
 class CallAllowed(Event, frozen=True, tag="call.allowed"):
@@ -26,6 +30,20 @@ class CallRefused(Event, frozen=True, tag="call.refused"):
     call: str
     code: str
     reason: str
+    v: int = 1
+
+
+class CallWithdrawn(Event, frozen=True, tag="call.withdrawn"):
+    """An allowed call ended before it began. `request` names the approval it rested on, `approved_by` who gave it;
+    both are empty where policy alone had allowed it. `by` is empty where nobody asked for the withdrawal itself.
+    """
+
+    call: str
+    code: WithdrawalCode
+    because: str
+    by: str = ""
+    request: str = ""
+    approved_by: tuple[str, ...] = ()
     v: int = 1
 
 

@@ -103,13 +103,17 @@ class CallsDropped(Event, frozen=True, tag="plan.calls_dropped"):
 
 class RoundEnded(Event, frozen=True, tag="plan.round_ended"):
     """Nothing of the round can happen any more. `counts` says how many calls ended how, `instances` how many instances
-    ended well and how many did not; `because` is empty when it came to its end by itself.
+    ended well and how many did not; `because` is empty when it came to its end by itself. Otherwise `not_begun` names
+    calls whose turn had not come, `request` the approval of the whole plan, `approved_by` who gave it.
     """
 
     round: str
     counts: dict[str, int]
     instances: dict[str, int] = {}
     because: str = ""
+    not_begun: tuple[str, ...] = ()
+    request: str = ""
+    approved_by: tuple[str, ...] = ()
     v: int = 1
 
 

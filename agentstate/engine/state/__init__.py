@@ -135,6 +135,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.ModelFailed: runs.model_failed,
     ev.CallAllowed: calls.call_allowed,
     ev.CallRefused: calls.call_refused,
+    ev.CallWithdrawn: calls.call_withdrawn,
     ev.ToolIntended: calls.tool_intended,
     ev.ToolReturned: calls.tool_returned,
     ev.ToolFailed: calls.tool_failed,

@@ -5,6 +5,7 @@ A function an event, named like it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,13 +14,13 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
-from agentstate.engine.lifecycle import CALL, CALL_ENDED, CallMove, CallStatus, RequestStatus, move
+from agentstate.engine.lifecycle import CALL, CALL_ENDED, LET_THROUGH, CallMove, CallStatus, RequestStatus, move
 from agentstate.engine.looping.circles import mark_of
 from agentstate.engine.looping.held import marked, used
 from agentstate.engine.looping.settings import ANSWER
 from agentstate.engine.state import grants
 from agentstate.engine.state.rounds import is_told_later, place_of
-from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.state.session import Call, Execution, SessionState
 from agentstate.engine.state.subjects import kid_of_instance
 from agentstate.engine.state.versions import late_result
 
@@ -35,9 +36,24 @@ def call_allowed(state: SessionState, event: ev.CallAllowed, at: str) -> Session
 
 def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> SessionState:
     state = moved(state, event.call, CallMove.REFUSE)
+    if (call := state.calls[event.call]).approved:
+        state = _explained(state, call.request, event.reason)
     if state.calls[event.call].tool == ANSWER:
         state = replace(state, loop=replace(state.loop, misfits=state.loop.misfits + 1))
     return told(state, event.call, {"status": "error", "error": event.reason, "code": event.code})
+
+
+def call_withdrawn(state: SessionState, event: ev.CallWithdrawn, at: str) -> SessionState:
+    state = _explained(moved(state, event.call, CallMove.WITHDRAW, stuck="", retry_at=""), event.request, event.because)
+    return told(state, event.call, {"status": "withdrawn", "reason": event.because})
+
+
+def _explained(state: SessionState, request: str, because: str) -> SessionState:
+    """Why what was approved under `request` is not done, kept on it."""
+    if request not in state.requests:
+        return state
+    explained = replace(state.requests[request], because=because)
+    return replace(state, requests={**state.requests, request: explained})
 
 
 def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
@@ -113,7 +129,33 @@ def moved(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) 
     """The call moved by its table, with `changes`. Raises IllegalMove."""
     call = state.calls[call_id]
     changed = replace(call, status=move(CALL, call.status, trigger), **changes)
-    return replace(state, calls={**state.calls, call_id: changed})
+    others = (
+        {key: each for key, each in state.calls.items() if key != call_id} if changed.status in CALL_ENDED else None
+    )
+    # What has just ended goes last: the bounded state lets go of what ended longest ago.
+    state = replace(state, calls={**(state.calls if others is None else others), call_id: changed})
+    return _executed(state, call.request, changed)
+
+
+# What came of the call of an approved request, by where the call stands.
+EXECUTIONS: Mapping[CallStatus, Execution] = {
+    CallStatus.READY: "waiting",
+    CallStatus.RUNNING: "begun",
+    CallStatus.DOUBTED: "unknown",
+    CallStatus.DONE: "done",
+    CallStatus.FAILED: "failed",
+    CallStatus.REFUSED: "refused",
+    CallStatus.WITHDRAWN: "withdrawn",
+    CallStatus.WAITING: "asked_again",
+}
+
+
+def _executed(state: SessionState, request: str, call: Call) -> SessionState:
+    """The state whose request, if it was approved, says what came of its call."""
+    held = state.requests.get(request)
+    if held is None or held.status not in LET_THROUGH or held.execution == EXECUTIONS[call.status]:
+        return state
+    return replace(state, requests={**state.requests, request: replace(held, execution=EXECUTIONS[call.status])})
 
 
 def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionState:

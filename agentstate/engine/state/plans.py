@@ -52,6 +52,7 @@ _CALL_EVENTS = (
     ev.ToolReturned,
     ev.ToolFailed,
     ev.CallRefused,
+    ev.CallWithdrawn,
     ev.CallIntervened,
 )
 
@@ -291,6 +292,8 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
             return _wrote(state, instance, call, _fitting(state, now, key, failed, at))
         case ev.CallIntervened():
             return _settled(before, state, event, now, at)
+        case ev.CallWithdrawn():
+            return _with_round(state, instance, rounds.rejected(now, name, event.because, at), (name,))
         case ev.CallRefused():
             return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
         case ev.RequestEnded() if call.status is CallStatus.RESPONDED:

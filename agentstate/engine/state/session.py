@@ -54,6 +54,10 @@ class Call(msgspec.Struct, frozen=True):
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
 
 
+# What came of the call of an approved request; empty: the request was not approved.
+Execution = Literal["", "waiting", "begun", "unknown", "done", "failed", "refused", "withdrawn", "asked_again"]
+
+
 class Request(msgspec.Struct, frozen=True):
     """An approval request: the event that asked, what was decided so far, and its outcome."""
 
@@ -68,7 +72,8 @@ class Request(msgspec.Struct, frozen=True):
     reason: str = ""
     response: str = ""
     ended_at: str = ""
-    because: str = ""
+    because: str = ""  # why it ended without a decision, or why what was approved is not done
+    execution: Execution = ""  # what came of its call once it was approved
     kid: str = ""  # as its call's
     assigned_to: str = ""  # who is to see to it
     behalf: tuple[str, ...] = ()  # for each of `approvals`, whose authority it rests on; empty: their own

@@ -58,6 +58,7 @@ def kid_of(state: SessionState, event: ev.AnyEvent) -> str:
         case (
             ev.CallAllowed()
             | ev.CallRefused()
+            | ev.CallWithdrawn()
             | ev.ApprovalRequested()
             | ev.ToolIntended()
             | ev.ToolReturned()

@@ -8,12 +8,14 @@ from rest_framework import serializers
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.state.session import Execution
 from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
 
 REASON = 2000  # characters
 RESPONSE = 4000
 DECISION_KIND = choices(get_args(ev.DecisionKind))
 REQUEST_STATE = choices(RequestStatus)
+EXECUTION = choices(get_args(Execution))
 
 
 class Decision(Strict):
@@ -117,6 +119,13 @@ class Request(serializers.Serializer[Any]):
     ended_at = serializers.DateTimeField(allow_null=True)
     decided_by = serializers.CharField(help_text="user:<id>, or empty")
     reason = serializers.CharField()
+    execution = serializers.ChoiceField(
+        choices=EXECUTION,
+        help_text="what came of the call once it was approved: `withdrawn` and `refused` are approved and not done",
+    )
+    because = serializers.CharField(
+        help_text="why the request ended without a decision, or why what was approved is not done"
+    )
     claimed_by = serializers.CharField(help_text="user:<id> of who is on it, or empty")
     claimed_until = serializers.DateTimeField(allow_null=True, help_text="when that ends unless it is kept")
     held_until = serializers.DateTimeField(

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.plans.force import after, end_of
+from agentstate.engine.decide.plans.force import after
+from agentstate.engine.decide.withdrawals import end_of
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.plan import ready
 from agentstate.engine.plan.ready import Standing
@@ -25,7 +26,15 @@ def _is_start(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.PlanCommitted | ev.PlanProposed)
 
 
-_ENDING = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.RequestEnded, ev.CallsDropped, ev.CallIntervened)
+_ENDING = (
+    ev.ToolReturned,
+    ev.ToolFailed,
+    ev.CallRefused,
+    ev.RequestEnded,
+    ev.CallsDropped,
+    ev.CallIntervened,
+    ev.CallWithdrawn,
+)
 
 
 def _consequences(state: SessionState, events: list[ev.AnyEvent], given: Given) -> list[ev.AnyEvent]:

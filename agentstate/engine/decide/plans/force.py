@@ -13,6 +13,7 @@ from agentstate.engine.decide.gates import approval_request
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.decide.withdrawals import end_of
 from agentstate.engine.instants import stamp
 from agentstate.engine.plan import model
 from agentstate.engine.plan.deviation import Deviation, deviations
@@ -141,20 +142,6 @@ def closed(state: SessionState, because: str = "another plan took its place") ->
     waits = [each.asked for each in pending(state) if place_of(plans, each.asked.call)]
     withdrawn = [ev.RequestEnded(asked.request, "withdrawn", because) for asked in waits]
     return [*withdrawn, end_of(state, because)]
-
-
-def end_of(state: SessionState, because: str) -> ev.RoundEnded:
-    plans = state.plans
-    counts: dict[str, int] = {}
-    well = 0
-    for instance in plans.members:
-        outcomes = plans.part(instance).outcomes
-        for name in plans.plan.by_id:
-            status = outcomes[name].status if name in outcomes else "not begun"
-            counts[status] = counts.get(status, 0) + 1
-        well += all(outcome.status in ("done", "skipped") for outcome in outcomes.values())
-    instances = {"well": well, "not well": len(plans.members) - well} if plans.many else {}
-    return ev.RoundEnded(plans.round, counts, instances, because)
 
 
 def after(state: SessionState, events: Iterable[ev.AnyEvent], given: Given) -> SessionState:

@@ -17,12 +17,13 @@ from agentstate.engine.decide.commands import (
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
-from agentstate.engine.decide.plans.force import after, end_of, gated
+from agentstate.engine.decide.plans.force import after, gated
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, TooManyInstances
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.sealing import sealed_again
+from agentstate.engine.decide.withdrawals import calls_withdrawn, end_of, requests_withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, pending
+from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import MAX_INSTANCES, Plans
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
@@ -125,13 +126,13 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
 
 
 def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """What waits for a person is withdrawn, the subject's instances go, and a round of which nothing is left ends.
+    """What is open of the subject is withdrawn, the subject's instances go, and a round of which nothing is left ends.
     Nothing when the session has no such instances.
     """
     if command.kid not in kids(state) or command.kid in state.plans.erased:
         return []
-    waits = [request.asked.request for request in pending(state) if request.kid == command.kid]
-    found: list[ev.AnyEvent] = [ev.RequestEnded(request, "withdrawn", ERASED) for request in waits]
+    found = requests_withdrawn(state, ERASED, command.kid)
+    found += calls_withdrawn(state, ERASED, "erased", kid=command.kid)
     found.append(ev.SubjectErased(command.kid))
     then = after(state, found, given)
     if then.plans.is_open and then.plans.left == 0 and not then.ended:

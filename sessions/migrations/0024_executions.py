@@ -1,0 +1,17 @@
+"""What came of the call of an approved request, on the request's row."""
+
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("agent_sessions", "0023_standing_grants"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="approvalrequest",
+            name="execution",
+            field=models.CharField(blank=True, db_default="", max_length=12),
+        ),
+    ]

@@ -1,0 +1,149 @@
+"""An allowed call that does not begin ends by its name: on the call, on the request that it rests on, in the log."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
+from agentstate.engine.lifecycle import CallStatus, RequestStatus
+from agentstate.engine.state import calls_in, evolve, fold, pending
+from agentstate.errors import Refused
+from tests.core import worlds
+from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
+from tests.core.worlds import World, transfer, waiting
+
+READ = step("load_customer", "state.customer", customer="C-1")
+PAY = step("transfer", "state.receipt", amount={"minor": 90_000})
+
+
+def approved() -> World:
+    """A transfer of $1,000.00 that a person approved and that has not begun."""
+    world = waiting()
+    return world.after(worlds.decision(world, "approve", "ann"))
+
+
+def handed_over(*calls: dict[str, object], rules: tuple[object, ...], **more: object) -> World:
+    return worlds.opened().with_rules(*rules).after(ProposePlan(calls, "p", "person", **more))
+
+
+ENDS = {
+    "ended": core.End("hung up", "customer"),
+    "cancelled": core.Cancel("fraud", "user:sue"),
+    "superseded": core.Supersede("fork", "user:sue", "goes on elsewhere"),
+    "erased": core.EraseCustomer("kid", "user:sue"),
+}
+
+
+@pytest.mark.parametrize("code", ENDS)
+def test_an_approved_call_ends_by_its_name_with_its_session(code):
+    world = approved().after(ENDS[code])
+    (told,) = world.events(ev.CallWithdrawn)
+    request = next(reversed(world.state.requests.values()))
+    assert (told.code, told.approved_by) == (code, ("ann",))
+    assert told.request == request.asked.request
+    assert (request.status, request.execution) == (RequestStatus.APPROVED, "withdrawn")
+    assert request.because == told.because
+    assert world.call("transfer").status is CallStatus.WITHDRAWN
+    kinds = [type(event) for event, _ in world.history]
+    assert kinds.index(ev.CallWithdrawn) < kinds.index(ev.SessionEnded if code != "cancelled" else ev.SessionCancelled)
+
+
+def test_a_call_that_policy_allowed_ends_by_its_name_and_names_no_approval():
+    world = worlds.opened().asked(worlds.AUTHORIZE).after(ENDS["ended"])
+    (told,) = world.events(ev.CallWithdrawn)
+    assert (told.code, told.request, told.approved_by) == ("ended", "", ())
+    assert told.because == "the conversation ended: hung up"
+
+
+def test_a_person_withdraws_an_approved_call_and_the_agent_learns_it():
+    world = approved()
+    call = world.call("transfer")
+    world = world.after(core.Intervene(call.id, "skip", "user:sue", "The customer changed their mind"))
+    (told,) = world.events(ev.CallWithdrawn)
+    assert (told.code, told.by, told.because) == ("requested", "user:sue", "The customer changed their mind")
+    assert "The customer changed their mind" in world.state.items[-1].text
+    assert world.state.owes
+    with pytest.raises(Refused):
+        world.after(core.Begin(call.id))
+
+
+def test_the_request_says_what_came_of_its_call():
+    def said(world: World) -> str:
+        return next(reversed(world.state.requests.values())).execution
+
+    world = approved()
+    call = world.call("transfer").id
+    assert (said(waiting()), said(world)) == ("", "waiting")
+    begun = world.after(core.Begin(call))
+    assert said(begun) == "begun"
+    assert said(begun.after(core.Return(call, 1, {"receipt": "r"}))) == "done"
+    assert said(begun.after(core.Fail(call, 1, "no funds", transient=False))) == "failed"
+    assert said(begun.after(core.Fail(call, 1, "away", transient=True, pause=1.0))) == "waiting"
+    without = World(world.state, world.history, world.policy, world.memory, {}, world.seconds).after(core.Begin(call))
+    assert said(without) == "refused"
+    assert "is not registered any more" in next(reversed(without.state.requests.values())).because
+
+
+def test_a_request_that_is_asked_again_says_so():
+    world = approved().with_rules(*worlds.gated_by(2))
+    world = world.after(core.Begin(world.call("transfer").id))
+    first, second = list(world.state.requests.values())[-2:]
+    assert (first.execution, second.execution) == ("asked_again", "")
+
+
+def test_the_round_of_a_plan_ends_by_its_name_and_names_what_had_not_begun():
+    world = handed_over(READ, PAY, rules=(FREE, LARGE, WHOLE))
+    world = world.after(worlds.decision(world, "approve", "ann"))
+    world = world.after(core.Begin(world.state.plans.proposed)).after(ENDS["ended"])
+    (told,) = world.events(ev.RoundEnded)
+    assert told.because == "the conversation ended: hung up"
+    assert set(told.not_begun) == {"load_customer", "transfer"}
+    assert told.counts == {"not begun": 2}
+    assert (told.request, told.approved_by) == (next(iter(world.state.requests)), ("ann",))
+
+
+def test_an_approved_call_of_a_plan_is_withdrawn_before_its_round_ends():
+    world = handed_over(READ, PAY, rules=(FREE, LARGE, SEEN))
+    world = world.after(core.Begin(f"{world.state.plans.round}.transfer"))
+    world = world.after(worlds.decision(world, "approve", "ann")).after(ENDS["cancelled"])
+    kinds = [type(event) for event, _ in world.history]
+    assert kinds[-3:] == [ev.CallWithdrawn, ev.RoundEnded, ev.SessionCancelled]
+    (told,) = world.events(ev.RoundEnded)
+    assert told.counts == {"not begun": 1, "rejected": 1}
+    assert told.not_begun == ("load_customer",)
+    assert world.state.plans.own.outcomes["transfer"].reason == "the session was stopped: fraud"
+
+
+def test_the_approved_call_of_another_data_subject_ends_by_its_name_before_its_instance_goes():
+    members = (InstanceGiven("one", {}, "S-1", "k-1"), InstanceGiven("two", {}, "S-2", "k-2"))
+    world = handed_over(PAY, rules=(LARGE, SEEN), instances=members)
+    for name in ("one", "two"):
+        world = world.after(core.Begin(f"{world.state.plans.round}.transfer@{name}"))
+        world = world.after(worlds.decision(world, "approve", "ann"))
+    erased = world.after(core.EraseSubject("k-1"))
+    (told,) = erased.events(ev.CallWithdrawn)
+    assert (told.code, told.call.partition("@")[2]) == ("erased", "one")
+    assert [call.instance for call in calls_in(erased.state, CallStatus.READY)] == ["two"]
+
+
+def test_what_ended_in_silence_in_old_entries_still_folds():
+    world = approved()
+    call = world.call("transfer")
+    at = world.history[-1][1]
+    old = evolve(world.state, ev.SessionEnded("hung up", "customer"), at)
+    assert old.calls[call.id].status is CallStatus.WITHDRAWN
+    assert next(reversed(old.requests.values())).execution == "withdrawn"
+    skipped = ev.CallIntervened(call.id, "skip", "user:sue", "not wanted")
+    assert evolve(world.state, skipped, at).calls[call.id].status is CallStatus.WITHDRAWN
+    plan = handed_over(READ, PAY, rules=(FREE, LARGE, SEEN))
+    assert evolve(plan.state, ev.RoundEnded(plan.state.plans.round, {}), at).plans.is_open is False
+
+
+@pytest.mark.parametrize("code", ENDS)
+def test_nothing_is_open_after_an_end(code):
+    world = approved().asked(transfer(200_000)).after(ENDS[code])
+    assert pending(world.state) == []
+    assert calls_in(world.state, CallStatus.READY, CallStatus.WAITING) == []
+    assert fold(world.history) == world.state

@@ -1,0 +1,68 @@
+"""What was approved and is not done says so: on its request at every door, to who approved it, in the rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import reverse
+
+from sessions import commands, queries, rebuild
+from sessions.models import ApprovalRequest
+from sessions.notifications import keeping
+from sessions.queries import notifications as told
+from tests import cast
+from tests.shell.api_world import Api
+from tests.shell.bank_world import events, kinds, work
+from tests.shell.notice_world import tell
+from tests.shell.test_terms import asking, decide, line, moved, session_of  # noqa: F401  (fixture, helpers)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def approved(asking):  # noqa: F811
+    """The request of a transfer that alice approved and that has not begun."""
+    request = asking()
+    decide(cast.alice(), request)
+    return request
+
+
+def test_the_request_says_at_every_door_that_the_customer_hung_up_before_it_was_done(approved, bank, client):
+    before, session = moved(bank), session_of(approved)
+    commands.end(cast.cleo(), session, "hung up")
+    work()
+    assert moved(bank) == before
+    assert "tool.intended" not in kinds(session)[-4:]
+    (withdrawn,) = events(session, "call.withdrawn")
+    assert (withdrawn["request"], withdrawn["approved_by"]) == (str(approved), [cast.alice().actor])
+    found = line(approved)
+    assert (found.state, found.execution) == ("approved", "withdrawn")
+    assert found.because == "the conversation ended: hung up"
+    assert rebuild.check(session) == []
+    client.force_login(cast.alice())
+    page = client.get(reverse("decision", args=[approved])).content.decode()
+    assert "Approved, not done" in page
+    assert "The conversation ended: hung up" in page
+    assert "Approved, not done" in client.get(reverse("decisions") + "?view=decided").content.decode()
+    assert "Approved, not done" in client.get(reverse("session", args=[session])).content.decode()
+    answer = Api(cast.alice()).get(f"/requests/{approved}").json()
+    assert (answer["execution"], answer["because"]) == ("withdrawn", "the conversation ended: hung up")
+
+
+def test_who_approved_it_is_told_and_nobody_else(approved, bank):
+    team = cast.retail()
+    keeping.take_shipped(team.tenant_id, team.pk, cast.adam().actor)
+    sue = cast.person("sue", cast.Role.SUPERVISOR, cast.retail())
+    commands.cancel(sue, session_of(approved), "a scam")
+    tell()
+    (notice,) = [each for each in told.notices(cast.alice()) if each.kind == "call.withdrawn"]
+    assert notice.title == "Approved, not done: tier 2, transfer"
+    assert not [each for each in told.notices(sue) if each.kind == "call.withdrawn"]
+
+
+def test_a_request_says_what_came_of_its_call(approved, bank):
+    assert line(approved).execution == "waiting"
+    work()
+    assert line(approved).execution == "done"
+    assert ApprovalRequest.objects.get(pk=approved).execution == "done"
+    assert rebuild.check(session_of(approved)) == []
+    assert queries.decided(cast.alice())[0].execution == "done"
