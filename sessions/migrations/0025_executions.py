@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("agent_sessions", "0023_standing_grants"),
+        ("agent_sessions", "0024_stop_of_a_team"),
     ]
 
     operations = [
