@@ -7,7 +7,7 @@ head first, because against a busy worker it would lose for ever. Neither writes
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from django.db import transaction
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.grants import counted
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
@@ -27,7 +28,7 @@ from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
-from sessions import granted, live, plans, projections, states, stops
+from sessions import children, granted, live, plans, projections, states, stops
 from sessions.agents.registry import given_for
 from sessions.authority import standing
 from sessions.states import Loaded
@@ -198,15 +199,20 @@ def person_command(
     refused: Refused | None = None,
     still: Callable[[], None] | None = None,
     also: Sequence[ledger.Fragment] = (),
+    under: UUID | None = None,
 ) -> Committed:
     """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing; `still` is called
     once nobody else can append, and raises what its author may no longer do: waiting for the session may take long.
-    `also` is written with the entries. Every change of a request is written by such a statement, so the lock on the
-    session's head is all that a decision and an expiry need to take turns.
+    `also` is written with the entries. `under` is a session that must live and stays as it is meanwhile. What the
+    command does to the session, its end or a pause, is done to those that do its calls as well. Every change of a
+    request is written by such a statement, so the lock on the session's head is all that a decision and an expiry need
+    to take turns.
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
     with transaction.atomic(durable=True):  # what is announced and remembered afterwards must be true
+        if under is not None:
+            must_live(states.load(under, lock=True).state)
         loaded = states.load(session, lock=True)
         if still is not None:
             still()
@@ -216,18 +222,30 @@ def person_command(
         committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded, command), also=also)
         if committed is None:
             raise refused or Broken(f"session {session}: the head moved although it was locked")
-        transaction.on_commit(lambda: live.announce(committed, wake=True))
+        for each in (committed, *_answered_by_children(committed, author)):
+            transaction.on_commit(partial(live.announce, each, wake=True))
     return committed
+
+
+def _answered_by_children(committed: Committed, author: Author) -> Iterator[Committed]:
+    """What an end, a pause or a rollback leads to in the sessions that do calls of this one, and in theirs: in the same
+    transaction, under the same command id.
+    """
+    for loaded, command in children.answering(committed.session, committed.events):
+        made = _linked(loaded, command, Author(author.actor), b"", committed.command)
+        yield made
+        yield from _answered_by_children(made, author)
 
 
 def together(
     main: UUID, wishes: Mapping[UUID, Callable[[Mapping[UUID, Loaded]], Command]], author: Author
 ) -> Committed:
     """One command a session, all in one transaction and under one command id; the answer and the idempotency key are
-    those of `main`. All heads are locked first, in the order of their ids, so two of these cannot wait for each other.
+    those of `main`. All heads are locked first, in the order in which they are named: a session before what came of it
+    (its fork, a session that does its call), so two of these cannot wait for each other.
     """
     with transaction.atomic(durable=True):
-        loaded = {session: states.load(session, lock=True) for session in sorted(wishes)}
+        loaded = {session: states.load(session, lock=True) for session in wishes}
         wish = wishes[main](loaded)
         if author.key and (earlier := _answered_before(loaded[main], wish, author)):
             return earlier
@@ -241,7 +259,8 @@ def together(
             for session, each in loaded.items()
         }
         for committed in written.values():
-            transaction.on_commit(partial(live.announce, committed, wake=True))
+            for each in (committed, *_answered_by_children(committed, author)):
+                transaction.on_commit(partial(live.announce, each, wake=True))
     return written[main]
 
 

@@ -143,6 +143,7 @@ SHOWN: Mapping[str, Forms] = {
     },
     "call.delegated": _ids("call", "session"),
     "task.taken": _ids("parent", "call"),
+    "task.delivered": _ids("session"),
     "goals.set": _words("by", "how") | _ids("call") | _numbers("version"),
     "data.added": _words("of", "by"),
     "talk.declared": {},

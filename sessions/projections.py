@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.advance import Action, Nothing, next_action
+from agentstate.engine.advance import Action, Nothing, is_task_done, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
 from agentstate.engine.decide.interventions import wants_a_person
 from agentstate.engine.decide.reviewing import left_out
@@ -360,7 +360,7 @@ def _session_fragment(place: Place, state: SessionState, before: SessionState | 
         }
         return Fragment(_OPEN, params)
     del params["s_opened_at"]
-    params |= _readiness(action)
+    params |= _readiness(state, action)
     if lease is None:
         return Fragment(_MOVES[""], params)
     if params["s_ready"] != "now":
@@ -377,8 +377,9 @@ def _changed_card(place: Place, state: SessionState, before: SessionState | None
     return sealed(place.kid, place.id, card)
 
 
-def _readiness(action: Action) -> dict[str, str | None]:
-    if not isinstance(action, Nothing):
+def _readiness(state: SessionState, action: Action) -> dict[str, str | None]:
+    """When a worker is to look: at once also where a task is done, which ends the session and wakes who asked."""
+    if not isinstance(action, Nothing) or is_task_done(state):
         return {"s_ready": "now", "s_until": None}
     if action.until:
         return {"s_ready": "at", "s_until": action.until}
@@ -387,7 +388,7 @@ def _readiness(action: Action) -> dict[str, str | None]:
 
 def readiness_columns(state: SessionState) -> dict[str, str | None]:
     """The wake-up that the state asks for, as columns: what is due is due since its last entry."""
-    ready = _readiness(next_action(state, state.last_at))
+    ready = _readiness(state, next_action(state, state.last_at))
     return {"ready_at": state.last_at if ready["s_ready"] == "now" else ready["s_until"]}
 
 

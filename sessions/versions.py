@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import itemgetter
 from uuid import UUID
 
 import msgspec
@@ -15,7 +16,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import Consequences, consequences
 from agentstate.engine.state import SessionState, subjects
 from agentstate.engine.versions import effects
-from audit import ledger
+from audit import keys, ledger
 from sessions import states
 from sessions.states import Loaded
 from sessions.tools import registry
@@ -42,9 +43,33 @@ def _compensation(declared: str) -> str:
 
 
 def since(session: UUID, older: SessionState, size: int) -> effects.Since:
-    """What the session did after `older` outside of itself, up to `size` entries."""
-    found = effects.since(subjects.own(older), states.events_since(session, older.seq, size), declared_tools())
-    return msgspec.structs.replace(found, more=found.more + _of_others(session, older.seq, size))
+    """What the session did after `older` outside of itself, up to `size` entries, and what those did that do its calls:
+    oldest first, theirs where the call was handed over.
+    """
+    stored = list(states.events_since(session, older.seq, size))
+    own = subjects.own(older)
+    found = effects.since(own, stored, declared_tools())
+    others = [_done_for(session, each) for each in effects.handed_over(own, stored)]
+    more = found.more + _of_others(session, older.seq, size) + sum(each.more for _, each in others)
+    placed = [(each.seq, 0, each) for each in found.lasting]
+    placed += [(seq, 1 + number, each) for seq, theirs in others for number, each in enumerate(theirs.lasting)]
+    lasting = tuple(each for _, _, each in sorted(placed, key=itemgetter(0, 1)))
+    kept = lasting[-effects.MOST_LASTING :]
+    return effects.Since(kept, more + len(lasting) - len(kept))
+
+
+def _done_for(session: UUID, handed: effects.HandedOver) -> tuple[int, effects.Since]:
+    """What the delegate of a call did. The effects of another data subject's delegate are counted, and not told."""
+    child = UUID(handed.session)
+    try:
+        loaded = states.load(child)
+    except keys.Erased:
+        return handed.seq, effects.Since()
+    if loaded.place.kid != states.load(session).place.kid:
+        return handed.seq, effects.Since(more=_intended(child, 0, loaded.head.size))
+    found = since(child, SessionState(), loaded.head.size)
+    told = tuple(each if each.session else msgspec.structs.replace(each, session=str(child)) for each in found.lasting)
+    return handed.seq, effects.Since(told, found.more)
 
 
 def lasting_at(session: UUID, rollback: int) -> tuple[ev.Lasting, ...]:
@@ -57,9 +82,13 @@ def lasting_at(session: UUID, rollback: int) -> tuple[ev.Lasting, ...]:
 
 def _of_others(session: UUID, start: int, stop: int) -> int:
     """How many calls for instances of other data subjects began: counted, because nothing of them may be told here."""
-    own = str(states.load(session).place.kid)
+    return _intended(session, start, stop, but=str(states.load(session).place.kid))
+
+
+def _intended(session: UUID, start: int, stop: int, but: str = "") -> int:
+    """How many calls began, not counting those of the data subject with the key `but`."""
     parsed = (ledger.parse_envelope(row.envelope) for row in ledger.read_rows(session, start, stop))
-    return sum(envelope.kind == INTENDED and envelope.kid != own for envelope in parsed)
+    return sum(envelope.kind == INTENDED and envelope.kid != but for envelope in parsed)
 
 
 def heard(session: UUID, start: int, size: int) -> tuple[ev.Heard, ...]:

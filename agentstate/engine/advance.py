@@ -87,6 +87,14 @@ def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]
         yield RunCall(key, again=False)
 
 
+def is_task_done(state: SessionState) -> bool:
+    """Whether a session that does another's task has nothing left to do, and waits for nobody: it is to end."""
+    if not state.plans.parent or state.ended or state.paused_at or state.plans.is_open:
+        return False
+    open_calls = calls_in(state, CallStatus.RUNNING, CallStatus.READY, CallStatus.DOUBTED)
+    return not pending(state) and not open_calls and not state.owes
+
+
 def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | LetExpire | Nothing:
     if state.ended:
         return Nothing("nobody")

@@ -16,7 +16,7 @@ from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import Permission, PermissionDenied, can, require, teams_with
 from audit import keys, ledger
-from sessions import states, versions
+from sessions import children, states, versions
 from sessions.agents import registry
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, open_session, person_command
@@ -119,6 +119,7 @@ def _say(loaded: Loaded, text: str) -> core.Say:
         return core.Say("customer", text, "customer")
     session, begun = loaded.place.id, state.loop.begun
     older = states.as_of(session, begun)
+    children.lock(session)
     found = versions.since(session, older, loaded.head.size)
     return core.Say("customer", text, "customer", core.Rollback(begun, "customer", SPOKE, "", older, found))
 

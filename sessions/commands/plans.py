@@ -157,7 +157,7 @@ def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -
     if not states.load(child).state.plans.parent:
         task = TakeTask(str(place.id), "", author.actor, plan=plan)
         guard = _living(plan.instances)
-        person_command(child, task, Author(author.actor), guard=guard, refused=SubjectLeaves())
+        person_command(child, task, Author(author.actor), guard=guard, refused=SubjectLeaves(), under=place.id)
 
 
 def edit_plan(user: Person, session: UUID, calls: list[Any], *, version: int, key: str = "") -> Committed:

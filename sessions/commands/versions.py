@@ -8,9 +8,10 @@ from uuid import UUID, uuid5
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 from agentstate.engine.decide.forks import NotAFork
 from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import remembered_by
 from agentstate.ids import new_id
 from agentstate.people.permissions import Permission
-from sessions import states, versions
+from sessions import children, states, versions
 from sessions.commands.conversation import KEYS, OtherSessionUnderKey
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, open_session, person_command, together
@@ -35,6 +36,7 @@ def roll_back(user: Person, session: UUID, to: int, *, seen: str, reason: str, k
     older = states.as_of(session, to)
 
     def wish(loaded: Loaded) -> Rollback:
+        children.lock(session)
         found = versions.since(session, older, loaded.head.size)
         return Rollback(to, author.actor, reason, seen, older, found)
 
@@ -88,8 +90,10 @@ def promote(user: Person, session: UUID, *, reason: str, key: str = "") -> Commi
 
 def _promotion(parent: Loaded, older: SessionState, by: str, reason: str) -> Promote:
     size = parent.head.size
+    children.lock(parent.place.id)
     heard = versions.heard(parent.place.id, older.seq, size)
-    return Promote(by, reason, size, heard, versions.since(parent.place.id, older, size))
+    remembered = remembered_by(parent.state)
+    return Promote(by, reason, size, heard, versions.since(parent.place.id, older, size), remembered)
 
 
 def _must_change(user: Person, session: UUID) -> None:

@@ -138,7 +138,7 @@ def _rest(lease: Lease, committed: Committed, until: str) -> None:
     if any(each.held_until for each in pending(committed.state)) and sweeper.end_holds(session=lease.session):
         leases.give_up(lease, 0.0)
         return
-    if not delegates.is_done(committed.state):
+    if not core.is_task_done(committed.state):
         if not _gave_back(committed):
             leases.release(lease, committed.seq, until)
         return
@@ -245,7 +245,8 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
         if isinstance(event, ev.ToolIntended):
             crash.point("after_intent", event.tool)
             if event.effect == "delegate":
-                known.append(delegates.hand_over(lease.session, state, state.calls[event.call]))
+                left_over = delegates.hand_over(lease.session, state, state.calls[event.call])
+                known += [left_over] if left_over is not None else []
             else:
                 flights.start(str(lease.session), state, state.calls[event.call])
         elif isinstance(event, ev.ModelRequested):

@@ -7,26 +7,31 @@ the session that asked: by whoever finished it, or by the sweeper, who looks for
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.advance import is_task_done
 from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
-from agentstate.engine.decide.commands.plans import Delegated, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.plans import Delegated, Deliver, ProposePlan, TakeTask
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.plan import library
+from agentstate.engine.plan import library, model
 from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.plan.progress import completion
+from agentstate.engine.policy.tally import without
+from agentstate.engine.remembered import Remembered
 from agentstate.engine.scratchpad import scopes
-from agentstate.engine.state import Call, SessionState, calls_in, pending, rounds
+from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state.session import remembered_by
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import keys, ledger
 from sessions import plans, states
 from sessions.agents.registry import BATCH
-from sessions.commit import Author, Lease, open_session, person_command, run_commands
+from sessions.commit import Author, Lease, open_session, person_command, run_commands, together
 from sessions.models import AgentSession
 from sessions.projections import Place
 from sessions.states import Loaded
@@ -35,15 +40,14 @@ log = logging.getLogger(__name__)
 TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
 MAX_NESTING = 4  # sessions that wait for each other
 LIMIT = 100
-OPEN = (CallStatus.RUNNING, CallStatus.READY, CallStatus.DOUBTED)
 MAX_REASON = 200  # characters
 DONE = "its task is done"  # why such a session ends, when all went well
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
-def hand_over(session: UUID, state: SessionState, call: Call) -> Command:
-    """Give the call's task to a session of its own, which is opened once however often this is tried. The command that
-    says so, or why it cannot be.
+def hand_over(session: UUID, state: SessionState, call: Call) -> Command | None:
+    """Give the call's task to a session of its own, which is opened once however often this is tried. What is left to
+    record of that, or why it cannot be; None: nothing, it is recorded with the task.
     """
     planned = rounds.planned(state.plans, call.id)
     assert planned is not None
@@ -52,9 +56,12 @@ def hand_over(session: UUID, state: SessionState, call: Call) -> Command:
             return Delegated(call.id, str(_part(session, call)))
         if _nesting(state) >= MAX_NESTING:
             raise Invalid(f"more than {MAX_NESTING} sessions would wait for each other")
-        return Delegated(call.id, str(_opened(session, state, call, planned.delegate, planned.scopes or ())))
+        _open(session, state, call, planned.delegate, planned.scopes or ())
+    except Outdated as refused:  # another worker was faster
+        log.info("session %s: call %s is not handed over: %s", session, call.id, refused)
     except Refused as error:
         return Fail(call.id, call.attempt, f"{error.title} {error.detail}"[:500], transient=False)
+    return None
 
 
 def _part(session: UUID, call: Call) -> UUID:
@@ -75,7 +82,10 @@ def _nesting(state: SessionState) -> int:
     return depth
 
 
-def _opened(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> UUID:
+def _open(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> None:
+    """Open the session that does the call, and give it its task. In one transaction it has the task and the call is its
+    own, so whatever stops the session that asked either comes before, and is seen, or finds it.
+    """
     opened, place = state.opened, states.load(session).place
     assert opened is not None
     child = uuid5(TASKS, f"{session}/{call.id}/{state.epoch}")
@@ -85,9 +95,19 @@ def _opened(session: UUID, state: SessionState, call: Call, delegate: str, allow
     customer, kid = (part.subject, UUID(part.kid)) if part is not None else (opened.customer, place.kid)
     wish = Open(customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
     open_session(Place(child, place.tenant, place.team, kid), wish, author)
-    if not states.load(child).state.plans.parent:
-        person_command(child, task, author)
-    return child
+
+    def handed(loaded: Mapping[UUID, Loaded]) -> Command:
+        now = loaded[session].state
+        must_live(now)
+        if now.epoch != state.epoch:
+            raise NobodyWaits()
+        return Delegated(call.id, str(child))
+
+    def taken(loaded: Mapping[UUID, Loaded]) -> Command:
+        remembered = None if call.kid else remembered_by(loaded[session].state)
+        return msgspec.structs.replace(task, remembered=remembered)
+
+    together(session, {session: handed, child: taken}, author)
 
 
 def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> TakeTask:
@@ -101,16 +121,9 @@ def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed
     saved = plans.saved_plan(states.load(session).place.team, delegate)
     inputs = {**view.get("input", {}), **({"state": view["state"]} if "state" in view else {}), **call.arguments}
     inputs = {name: value for name, value in inputs.items() if name in saved.inputs.get("properties", {})}
-    library.instantiate(saved, inputs, plans.facts_of(session))
+    library.instantiate(saved, inputs, plans.facts_of(session, model.read(list(saved.calls))))
     proposal = ProposePlan(saved.calls, agent, True, inputs, saved=saved.reference, source="delegate")
     return TakeTask(str(session), call.id, agent, plan=proposal)
-
-
-def is_done(state: SessionState) -> bool:
-    """Whether a session that does another's task has nothing left to do, and waits for nobody."""
-    if not state.plans.parent or state.ended or state.paused_at or state.plans.is_open:
-        return False
-    return not pending(state) and not calls_in(state, *OPEN) and not state.owes
 
 
 def finish(lease: Lease) -> None:
@@ -119,7 +132,7 @@ def finish(lease: Lease) -> None:
 
 
 def _end(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
-    if not is_done(state):
+    if not is_task_done(state):
         return ()
     reason = f"its task failed: {state.failure}"[:MAX_REASON] if state.failure else DONE
     return decide(End(reason, "system"), state, given)
@@ -150,11 +163,14 @@ def deliver(child: UUID) -> None:
     parent = UUID(state.plans.parent)
 
     def result(loaded: Loaded) -> Command:
-        call = _waiting(loaded.state, child, state.plans.parent_call)
+        call, attempt = _waiting(loaded.state, child, state.plans.parent_call)
         problem = _problem(state) if state.ended_reason == DONE else state.ended_reason
         if problem:
-            return Fail(call.id, call.attempt, f"session {child}: {problem}"[:500], transient=False)
-        return Return(call.id, call.attempt, output_of(child, state))
+            outcome: Return | Fail = Fail(call, attempt, f"session {child}: {problem}"[:500], transient=False)
+        else:
+            outcome = Return(call, attempt, output_of(child, state))
+        remembered = _learned(state) if loaded.place.kid == states.load(child).place.kid else None
+        return Deliver(outcome, str(child), remembered)
 
     try:
         person_command(parent, result, Author(ledger.SYSTEM))
@@ -165,21 +181,35 @@ def deliver(child: UUID) -> None:
     AgentSession.objects.filter(pk=child).update(delivered=True)
 
 
+class NobodyWaits(Refused):
+    """The session was rolled back before the call was handed over."""
+
+    code = "nobody_waits"
+
+
 class NotYet(NotFound):
     """The call that waits for this session is not handed over yet."""
 
     code = "not_yet"
 
 
-def _waiting(state: SessionState, child: UUID, key: str) -> Call:
-    """The running call that this session does. Raises Outdated, NotYet."""
+def _waiting(state: SessionState, child: UUID, key: str) -> tuple[str, int]:
+    """The running call that this session does and its attempt, also one of an older epoch. Raises Outdated, NotYet."""
+    if key in state.versions.late:
+        return key, state.versions.late[key].attempt
     call = state.calls.get(key) if key else None
     found = call or next((each for each in state.calls.values() if each.delegate == str(child)), None)
     if found is None and state.plans.is_open and not key:
         raise NotYet()
     if found is None or found.status is not CallStatus.RUNNING:
         raise Outdated()
-    return found
+    return found.id, found.attempt
+
+
+def _learned(state: SessionState) -> Remembered:
+    """What the session remembers for the one that asked: its own part of the day's sums, which both have counted."""
+    found = remembered_by(state)
+    return msgspec.structs.replace(found, tally=without(found.tally, state.plans.inherited))
 
 
 def output_of(child: UUID, state: SessionState) -> dict[str, Any]:

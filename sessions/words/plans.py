@@ -53,5 +53,6 @@ TELL: dict[str, Tell] = {
     "plan.round_ended": _round_ended,
     "call.delegated": lambda data, tool: Sentence(f"{tool} handed over", f"to session {data['session']}"),
     "task.taken": lambda data, tool: Sentence("Does the task of another session", data["parent"]),
+    "task.delivered": lambda data, tool: Sentence("Counts what another session did for it", data["session"]),
     "goals.set": lambda data, tool: Sentence("Goal taken apart", str(data["tree"].get("title", "")), _by(data)),
 }

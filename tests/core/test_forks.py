@@ -8,13 +8,16 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.decide.forks import NotAFork
+from agentstate.engine.decide.interventions import ways
 from agentstate.engine.decide.refusals import ForkMaySayNothing, SessionOver
 from agentstate.engine.decide.versions import NoSuchPoint
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
 from agentstate.engine.state import SessionState, fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.session import remembered_by
+from agentstate.engine.versions.effects import since
 from tests.core import worlds
-from tests.core.test_versions import at
+from tests.core.test_versions import TOOLS, at, intervened, stuck
 from tests.core.worlds import World, proposed, transfer
 
 
@@ -71,8 +74,8 @@ def test_nobody_is_asked_for_what_it_will_not_do():
     assert "a person would have been asked (tier 2)" in child.events(ev.CallRefused)[0].reason
 
 
-def promoted(child: World, *heard: ev.Heard) -> World:
-    return child.after(core.Promote("user:sue", "the better way", 20, heard))
+def promoted(child: World, *heard: ev.Heard, **more: object) -> World:
+    return child.after(core.Promote("user:sue", "the better way", 20, heard, **more))  # type: ignore[arg-type]
 
 
 def test_a_promoted_fork_speaks_acts_and_has_heard_what_was_said():
@@ -123,3 +126,44 @@ def test_a_fork_is_the_fold_of_its_own_log():
 def test_a_fork_needs_a_state_that_was_open():
     with pytest.raises(NoSuchPoint):
         World().after(core.Fork("parent", 0, "user:sue", "what if", SessionState()))
+
+
+def test_a_promoted_fork_counts_what_its_parent_moved_today():
+    parent = worlds.authorized()
+    child = fork(parent)
+    parent = parent.asked(transfer(15_000))
+    parent = parent.ran(parent.call("transfer"), {"receipt": "TR-1"})
+    child = promoted(child, remembered=remembered_by(parent.state))
+    assert child.state.tally == parent.state.tally
+
+
+def test_what_a_person_rejected_in_the_parent_is_refused_in_the_promoted_fork():
+    parent = worlds.waiting()
+    child = fork(parent, parent.state.seq - 1)
+    parent = parent.after(worlds.decision(parent, "reject", "sue"))
+    child = promoted(child, remembered=remembered_by(parent.state)).asked(transfer(100_000))
+    assert child.events(ev.CallRefused)[-1].code == "refused_before"
+    assert child.state.refusals == 1
+
+
+def test_a_call_that_its_parent_did_meanwhile_is_done_in_the_promoted_fork():
+    parent = stuck()
+    child = fork(parent)
+    call = child.call("transfer")
+    assert "retry" in ways(child.state, call)
+    parent = intervened(parent, "retry")
+    parent = parent.ran(parent.call("transfer"), {"receipt": "TR-1"})
+    older = at(parent, child.state.versions.origin.seq)  # type: ignore[union-attr]
+    effects = since(older, list(enumerate(event for event, _ in parent.history))[older.seq :], TOOLS)
+    child = promoted(child, since=effects)
+    assert child.call("transfer").status is CallStatus.DONE
+    assert ways(child.state, child.call("transfer")) == ()
+
+
+def test_a_fork_hands_no_call_to_a_session_that_would_act():
+    child = fork(worlds.authorized())
+    call = {"_tool": "load_customer", "_delegate": "anonymous", "_scopes": ["state"], "customer": "C-1"}
+    child = child.after(core.ProposePlan((call,), "user:sue"))
+    child = child.after(core.Begin(child.state.plans.ready[0]))
+    assert child.events(ev.CallRefused)[-1].code == "fork_does_not_act"
+    assert not child.events(ev.ToolIntended)

@@ -7,6 +7,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, next_action
+from agentstate.engine.decide.interventions import ways
 from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.versions import NoSuchPoint, TooManyCheckpoints, consequences
 from agentstate.engine.instants import stamp
@@ -255,3 +256,88 @@ def test_every_part_of_a_state_says_what_a_rollback_does_with_it():
     assert len(placed) == len(set(placed))
     missing = set(SessionState.__struct_fields__) - set(placed)
     assert not missing, f"say in state/put_back.py whether a rollback puts back: {missing}"
+
+
+def stuck() -> World:
+    """A transfer that policy lets through, and that failed for reasons that are not its own."""
+    world = worlds.authorized().asked(transfer(40_000))
+    while (call := world.call("transfer")).status is CallStatus.READY:
+        world = failed(world, call.id, call.attempt + 1)
+    return world
+
+
+def failed(world: World, call: str, attempt: int) -> World:
+    return world.after(core.Begin(call), core.Fail(call, attempt, "the bank is away", transient=True))
+
+
+def intervened(world: World, how: str, *result: object) -> World:
+    call = world.call("transfer").id
+    return world.after(core.Intervene(call, how, "user:ann", "the bank is back", *result))  # type: ignore[arg-type]
+
+
+def ways_of(world: World, call: str) -> tuple[str, ...]:
+    return ways(world.state, world.state.calls[call])
+
+
+def test_what_a_person_tried_again_and_was_done_is_not_offered_again_after_a_rollback():
+    world = stuck()
+    call, to = world.call("transfer"), world.state.seq
+    assert "retry" in ways_of(world, call.id)
+    done = intervened(world, "retry")
+    done = done.ran(done.state.calls[call.id], {"receipt": "TR-1"})
+    back = done.after(rollback(done, to))
+    assert back.state.calls[call.id].status is CallStatus.DONE
+    assert ways_of(back, call.id) == ()
+
+
+def test_what_a_person_did_by_hand_is_not_offered_again_after_a_rollback():
+    world = stuck()
+    call, to = world.call("transfer"), world.state.seq
+    supplied = intervened(world, "supply", {"receipt": "TR-1"})
+    back = supplied.after(rollback(supplied, to))
+    assert ways_of(back, call.id) == ()
+    assert [each.outcome for each in back.events(ev.SessionRolledBack)[0].lasting] == ["done"]
+
+
+def test_what_was_running_again_when_the_session_was_rolled_back_is_not_offered_again():
+    world = stuck()
+    call, to = world.call("transfer"), world.state.seq
+    running = intervened(world, "retry").after(core.Begin(call.id))
+    back = running.after(rollback(running, to))
+    assert ways_of(back, call.id) == ()
+
+
+def test_what_had_failed_and_still_has_may_be_tried_again_after_a_rollback():
+    world = stuck().after(core.Say("customer", "And?", "customer"))
+    back = world.after(rollback(world, world.state.seq - 1))
+    assert "retry" in ways_of(back, back.call("transfer").id)
+
+
+def test_a_call_that_was_open_then_and_done_since_stays_done_and_the_agent_is_told_so():
+    world = worlds.authorized().asked(transfer(40_000))
+    call, to = world.call("transfer"), world.state.seq
+    done = world.ran(call, {"receipt": "TR-1"})
+    back = done.after(rollback(done, to))
+    assert back.state.calls[call.id].status is CallStatus.DONE
+    (told,) = [item.text for item in back.state.items if item.call == call.id and item.role == "tool"]
+    assert "does not undo it" in told
+
+
+def test_a_failed_call_that_two_rollbacks_brought_back_is_tried_again_and_asks_again():
+    """The first rollback lets go of the call and its request; the second, to before the first, brings both back."""
+    world = worlds.waiting()
+    world = world.after(decision(world, "approve", "sue"))
+    call = world.call("transfer")
+    while world.state.calls[call.id].status is CallStatus.READY:
+        world = failed(world, call.id, world.state.calls[call.id].attempt + 1)
+    failed_at = world.state.seq
+    world = world.after(core.Say("customer", "Hello?", "customer"))
+    world = world.after(rollback(world, 2))
+    assert call.id not in world.state.calls
+    world = world.after(core.Say("customer", "Hello?", "customer"))
+    world = world.after(rollback(world, failed_at))
+    assert world.state.calls[call.id].request in world.state.requests
+    assert not pending(world.state)
+    world = intervened(world, "retry").after(core.Begin(call.id))
+    assert [each.asked.call for each in pending(world.state)] == [call.id]
+    assert fold(world.history) == world.state

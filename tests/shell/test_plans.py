@@ -337,9 +337,8 @@ def test_a_delegate_that_cannot_go_on_or_is_ended_by_a_person_fails_its_call(mon
         patched.setattr(Told, "answer", lambda *_, **__: (_ for _ in ()).throw(ModelFailed("no key", transient=False)))
         session = handed(call)
     assert "its task failed: no key" in state(session).pad["problem"]["error"]
-    with monkeypatch.context() as patched:
-        patched.setattr(delegates, "is_done", lambda _state: False)
-        session = handed(call)
+    commands.save_plan(cast.alice(), "asks", [step("act", "state.done", name="first")])
+    session = handed({**call, "_delegate": "asks"})  # it waits for a person
     commands.end(cast.alice(), UUID(events(session, "call.delegated")[0]["session"]), "not needed any more")
     assert delegates.deliver_due() == 1
     work()

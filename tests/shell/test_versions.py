@@ -152,6 +152,15 @@ def test_a_promoted_fork_takes_over_in_one_transaction(bank):
     assert rebuild.check(session) == rebuild.check(child) == []
 
 
+def test_a_promoted_fork_counts_what_its_parent_moved_meanwhile(bank):
+    session = moved()
+    child = commands.fork(cast.alice(), session, seq=first(session, "tool.intended"), reason="what if").session
+    assert state(child).tally.moved != state(session).tally.moved
+    commands.promote(cast.alice(), child, reason="it does better")
+    assert state(child).tally == state(session).tally
+    assert rebuild.check(child) == []
+
+
 def test_two_forks_cannot_both_take_over(bank):
     session = waiting()
     one, other = (commands.fork(cast.alice(), session, reason="what if").session for _ in range(2))

@@ -33,6 +33,7 @@ from agentstate.engine.decide import (
     schema,
     sealing,
     supervision,
+    tasks,
     timers,
 )
 from agentstate.engine.decide import user as users
@@ -62,6 +63,7 @@ from agentstate.engine.decide.commands import (
     CorrectReference,
     Decide,
     Delegated,
+    Deliver,
     EditPlan,
     End,
     EraseCustomer,
@@ -184,6 +186,7 @@ __all__ = [
     "Decide",
     "DecisionNotAllowed",
     "Delegated",
+    "Deliver",
     "EditPlan",
     "End",
     "EraseCustomer",
@@ -311,6 +314,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     EraseSubject: plans.subject_erased,
     Delegated: plans.delegated,
     TakeTask: plans.task_taken,
+    Deliver: tasks.delivered,
     SetGoals: goals.goals_set,
     ChangeGoals: goals.goals_changed,
     AddData: data.added,

@@ -35,8 +35,8 @@ class TooMuchToUndo(Refused):
 
 def undoable(lasting: Iterable[ev.Lasting], state: SessionState) -> list[ev.Lasting]:
     """The effects that a call can undo and that no order has named yet, the newest first."""
-    found = [each for each in lasting if each.undo is not None and each.seq not in state.versions.undone]
-    return sorted((each for each in found if each.outcome == "done"), key=lambda each: each.seq, reverse=True)
+    found = [each for each in lasting if each.undo is not None and each.call not in state.versions.undone_calls]
+    return [each for each in reversed(found) if each.outcome == "done"]
 
 
 def compensated(command: Compensate, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -11,6 +11,7 @@ from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.put_back import carried, fingerprint
+from agentstate.engine.state.rounds import planned
 from agentstate.errors import Refused
 
 MAX_HEARD = 60  # messages of the parent that a fork is told when it takes over
@@ -55,6 +56,7 @@ def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.Any
             lasting=command.since.lasting,
             more=command.since.more,
             note=told,
+            remembered=command.remembered,
         )
     ]
 
@@ -71,12 +73,19 @@ def superseded(command: Supersede, state: SessionState, given: Given) -> list[ev
 
 
 def held_back(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict) -> list[ev.AnyEvent]:
-    """What becomes of a call that would act in a fork: it is refused, with what policy would have said of it."""
-    if not state.versions.is_draft or facts.effect == "pure":
+    """What becomes of a call that would act in a fork: it is refused, with what policy would have said of it. A session
+    that does a call's task is no fork and would act, so nothing is handed over either.
+    """
+    if not state.versions.is_draft or (facts.effect == "pure" and not _is_handed_over(state, call)):
         return []
     asked = "it would have run" if verdict.gate == "allow" else f"a person would have been asked (tier {verdict.tier})"
     reason = f"this is a fork: it reads and does not act. Rule {verdict.rule}: {asked}."
     return [ev.CallRefused(call.id, "fork_does_not_act", reason)]
+
+
+def _is_handed_over(state: SessionState, call: Call) -> bool:
+    planned_as = planned(state.plans, call.id)
+    return planned_as is not None and bool(planned_as.delegate)
 
 
 def speech(state: SessionState, text: str, by: str) -> ev.MessageAdded | ev.MessageDrafted:

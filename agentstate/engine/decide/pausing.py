@@ -19,7 +19,7 @@ def paused(command: Pause, state: SessionState, given: Given) -> list[ev.AnyEven
     """It stops where it is. Raises SessionOver, SessionPaused when it is paused already."""
     must_live(state)
     must_not_be_paused(state)
-    return [ev.SessionPaused(command.reason, command.by)]
+    return [ev.SessionPaused(command.reason, command.by, command.with_parent)]
 
 
 def resumed(command: Resume, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -73,6 +73,7 @@ from agentstate.engine.events.plans import (
     PlanSource,
     RoundEnded,
     SubjectErased,
+    TaskDelivered,
     TaskTaken,
 )
 from agentstate.engine.events.proving import ValueProved
@@ -184,6 +185,7 @@ AnyEvent = (
     | RoundEnded
     | CallDelegated
     | TaskTaken
+    | TaskDelivered
     | GoalsSet
     | SessionPaused
     | SessionResumed
@@ -360,6 +362,7 @@ __all__ = [
     "SummaryMade",
     "SummaryRequested",
     "TalkDeclared",
+    "TaskDelivered",
     "TaskTaken",
     "Tightening",
     "TimerCancelled",

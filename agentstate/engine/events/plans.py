@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine.events.base import Arguments, Event
+from agentstate.engine.remembered import Remembered
 
 PlanSource = Literal["model", "person", "saved", "delegate"]
 
@@ -126,8 +127,21 @@ class CallDelegated(Event, frozen=True, tag="call.delegated"):
 
 
 class TaskTaken(Event, frozen=True, tag="task.taken"):
-    """This session does what a call of another asks: its output becomes the result of that call."""
+    """This session does what a call of another asks: its output becomes the result of that call. `remembered` is what
+    was refused and set going there: it counts here.
+    """
 
     parent: str
     call: str
+    remembered: Remembered | None = None
+    v: int = 1
+
+
+class TaskDelivered(Event, frozen=True, tag="task.delivered"):
+    """The session that did a call of this one came to its end. `remembered` is what people refused in it, and what it
+    set going that day: it counts here from now on.
+    """
+
+    session: str
+    remembered: Remembered
     v: int = 1

@@ -48,6 +48,7 @@ class SessionPaused(Event, frozen=True, tag="session.paused"):
 
     reason: str
     by: str
+    with_parent: bool = False  # because the session whose call it does was paused: it is resumed with that one
     v: int = 1
 
 

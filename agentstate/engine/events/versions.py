@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine.events.base import Arguments, Event
+from agentstate.engine.remembered import Remembered
 
 
 class CheckpointNamed(Event, frozen=True, tag="checkpoint.named"):
@@ -38,6 +39,7 @@ class Lasting(msgspec.Struct, frozen=True):
     compensation: str = ""
     undo_tool: str = ""  # whose call with the arguments `undo` undoes it; empty: no call does
     undo: Arguments | None = None
+    session: str = ""  # in whose log `seq` is, where another session did it for this one; empty: this one's
 
 
 class SessionRolledBack(Event, frozen=True, tag="session.rolled_back"):
@@ -91,7 +93,8 @@ class ForkPromoted(Event, frozen=True, tag="fork.promoted"):
     """This fork goes on in its parent's place, and speaks. In the same transaction the parent was superseded.
 
     `size` is the parent's number of entries then; `heard` what was said there since, the newest; `lasting` what the
-    parent did since; `note` what the agent is told.
+    parent did since; `note` what the agent is told; `remembered` what the parent remembers of people's answers and
+    of the day's sums.
     """
 
     parent: str
@@ -102,6 +105,7 @@ class ForkPromoted(Event, frozen=True, tag="fork.promoted"):
     lasting: tuple[Lasting, ...] = ()
     more: int = 0
     note: str = ""
+    remembered: Remembered | None = None
     v: int = 1
 
 

@@ -41,6 +41,35 @@ def today(tally: Tally, at: str) -> Tally:
     return tally if tally.day == at[:10] else Tally(at[:10])
 
 
+def later(ours: Tally, theirs: Tally) -> Tally:
+    """The one of the later day; of the same day `theirs`, which has gone on from `ours`."""
+    return ours if ours.day > theirs.day else theirs
+
+
+def added(tally: Tally, more: Tally) -> Tally:
+    """Both together, if they are of the same day; else the one of the later day."""
+    return _combined(tally, more, 1) if tally.day == more.day else later(tally, more)
+
+
+def without(tally: Tally, before: Tally) -> Tally:
+    """What was set going since `before`, which `tally` has gone on from."""
+    return _combined(tally, before, -1) if tally.day == before.day else tally
+
+
+def _combined(tally: Tally, other: Tally, sign: int) -> Tally:
+    calls = dict(tally.calls)
+    for tool, count in other.calls.items():
+        tool = _place(calls, tool, MAX_TOOLS)
+        calls[tool] = calls.get(tool, 0) + sign * count
+    moved = {tool: dict(sums) for tool, sums in tally.moved.items()}
+    for tool, sums in other.moved.items():
+        own = moved.setdefault(_place(moved, tool, MAX_TOOLS), {})
+        for currency, minor in sums.items():
+            currency = _place(own, currency, MAX_CURRENCIES)
+            own[currency] = own.get(currency, 0) + sign * minor
+    return Tally(tally.day, calls, moved)
+
+
 def _place(held: dict[str, Any], name: str, most: int) -> str:
     return name if name in held or len(held) < most else OTHERS
 

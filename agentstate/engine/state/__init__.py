@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
+from agentstate.engine.remembered import KEPT_REFUSALS
 from agentstate.engine.state import (
     alerts,
     calls,
@@ -49,7 +50,6 @@ from agentstate.engine.state.data import data_added
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.proving import value_proved
 from agentstate.engine.state.put_back import rolled_back
-from agentstate.engine.state.requests import KEPT_REFUSALS
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in, digest_of, may_begin, pending
 from agentstate.engine.state.snapshot import Parts, from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.engine.state.versions import checkpoint_named, marked
@@ -120,6 +120,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.RoundEnded: plans.round_ended,
     ev.CallDelegated: plans.delegated,
     ev.TaskTaken: plans.task_taken,
+    ev.TaskDelivered: plans.task_delivered,
     ev.GoalsSet: goals.goals_set,
     ev.DataAdded: data_added,
     ev.RunStarted: runs.run_started,

@@ -19,8 +19,8 @@ def compensation_ordered(state: SessionState, event: ev.CompensationOrdered, at:
             step.id, step.tool, step.arguments, None, CallStatus.PROPOSED, undoes=step.effect, behind=behind
         )
         behind = step.id
-    undone = (*state.versions.undone, *(step.effect for step in event.calls))[-KEPT_UNDONE:]
-    return replace(state, calls=calls, versions=replace(state.versions, undone=undone))
+    undone = (*state.versions.undone_calls, *(step.call for step in event.calls))[-KEPT_UNDONE:]
+    return replace(state, calls=calls, versions=replace(state.versions, undone_calls=undone))
 
 
 def has_its_turn(state: SessionState, call: Call) -> bool:

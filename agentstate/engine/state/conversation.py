@@ -11,11 +11,12 @@ from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
+from agentstate.engine.remembered import Settled
 from agentstate.engine.state.alerts import all_closed
 from agentstate.engine.state.calls import moved
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.looping import ended, heard
-from agentstate.engine.state.session import SessionState, Settled, calls_in
+from agentstate.engine.state.session import SessionState, calls_in
 
 
 def session_opened(state: SessionState, event: ev.SessionOpened, at: str) -> SessionState:
@@ -68,11 +69,11 @@ def session_left(state: SessionState) -> SessionState:
 
 
 def session_paused(state: SessionState, event: ev.SessionPaused, at: str) -> SessionState:
-    return replace(state, paused_at=at)
+    return replace(state, paused_at=at, paused_with_parent=event.with_parent)
 
 
 def session_resumed(state: SessionState, event: ev.SessionResumed, at: str) -> SessionState:
-    return replace(state, paused_at="")
+    return replace(state, paused_at="", paused_with_parent=False)
 
 
 def payload_pruned(state: SessionState, event: ev.PayloadPruned, at: str) -> SessionState:

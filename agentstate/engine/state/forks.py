@@ -13,19 +13,31 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.looping.held import Loop
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
-from agentstate.engine.state.put_back import ended_calls, noted, resting, state_of, told
-from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.put_back import ended_calls, noted, open_in, resting, settled_since, state_of, told
+from agentstate.engine.state.session import Call, SessionState, remembering
 from agentstate.engine.talk.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
 
 # Of the fork itself.
-FACTS = ("seq", "opened", "opened_at", "last_at", "status", "expired_at", "paused_at", "taken_by", "desk", "alerts")
+FACTS = (
+    "seq",
+    "opened",
+    "opened_at",
+    "last_at",
+    "status",
+    "expired_at",
+    "paused_at",
+    "paused_with_parent",
+    "taken_by",
+    "desk",
+    "alerts",
+)
 
 
 def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:
     """The fork begins: the parent's state as its own, nothing open, silent until it is promoted."""
     older = state_of(event.restored)
-    calls, withdrawn = ended_calls(older)
+    were_open, calls = open_in(older.calls), ended_calls(older.calls)
     taken = resting(
         replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}, changes=Changes())
     )
@@ -35,10 +47,10 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
     return replace(
         taken,
         calls=calls,
-        items=(*inherited, *told(taken_at, withdrawn, at)),
+        items=(*inherited, *told(taken_at, were_open, calls, at)),
         memory=_shifted(older.memory, -event.seq),
         talk=_talk_shifted(older.talk, -event.seq),
-        owes=bool(withdrawn or older.owes or older.asking),
+        owes=bool(were_open or older.owes or older.asking),
         ended_reason="",
         ended_at="",
         sealed="",
@@ -78,12 +90,18 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
         items = added(items, Item(state.seq, heard.role, heard.text, by=heard.by))
     unanswered = bool(event.heard) and event.heard[-1].role == "customer"
     return replace(
-        state,
+        remembering(state, event.remembered),
         items=(*items, *noted(state, event, at)),
+        calls=settled_since(state.calls, event, _own_calls(state)),
         messages=state.messages + len(event.heard),
         owes=state.owes or unanswered,
         versions=replace(state.versions, origin=replace(state.versions.origin, promoted=at)),
     )
+
+
+def _own_calls(state: SessionState) -> dict[str, Call]:
+    """The calls that began in the fork itself: what it inherited may have gone on in its parent."""
+    return {key: call for key, call in state.calls.items() if call.intent >= 0}
 
 
 def session_superseded(state: SessionState, event: ev.SessionSuperseded, at: str) -> SessionState:

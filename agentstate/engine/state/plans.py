@@ -19,6 +19,8 @@ from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
 from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.rounds import Round
+from agentstate.engine.policy.tally import Tally, today
+from agentstate.engine.policy.tally import added as summed
 from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import goals
@@ -39,7 +41,7 @@ from agentstate.engine.state.rounds import (
     views_of,
     with_part,
 )
-from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.state.session import Call, SessionState, remembering
 from agentstate.engine.state.subjects import kid_of_instance
 
 _json = msgspec.json.Encoder(decimal_format="number")
@@ -258,7 +260,15 @@ def _withdrawn(state: SessionState) -> SessionState:
 
 
 def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionState:
-    return replace(state, plans=replace(state.plans, parent=event.parent, parent_call=event.call))
+    inherited = event.remembered.tally if event.remembered else Tally()
+    plans = replace(state.plans, parent=event.parent, parent_call=event.call, inherited=inherited)
+    return replace(remembering(state, event.remembered), plans=plans)
+
+
+def task_delivered(state: SessionState, event: ev.TaskDelivered, at: str) -> SessionState:
+    """What the other session set going is added to the day's sums: it has counted them apart from this one."""
+    tally = summed(today(state.tally, at), event.remembered.tally)
+    return replace(remembering(state, event.remembered), tally=tally)
 
 
 def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionState:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import without_timers
 from agentstate.engine.conversation import Item
-from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.lifecycle import CALL_ENDED, CallStatus, RequestStatus
 from agentstate.engine.state import changes, subjects
 from agentstate.engine.state.looping import ended
 from agentstate.engine.state.rounds import put_back
@@ -47,6 +47,7 @@ STAYS: Mapping[str, str] = {
     "desk": "people see to it",
     "expired_at": "a fact, and what is said next reopens it",
     "paused_at": "a person stopped it, and only a person lets it go on",
+    "paused_with_parent": "a person stopped it, and only a person lets it go on",
     "messages": "they were heard",
     "memory": "it is of what was heard",
     "talk": "it is of what was heard",
@@ -84,7 +85,9 @@ GOES_BACK: Mapping[str, str] = {
     "pad": "the session's own memory",
     "schema": "the form that the pad has",
 }
+ROLLED_BACK = "the session was rolled back"
 PUT_BACK = '{"status":"withdrawn","reason":"The session was put back to before this was done."}'
+DONE_SINCE = '{"status":"done","reason":"It was done after this point, and the rollback does not undo it."}'
 _encoder = msgspec.json.Encoder(decimal_format="number")
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
 
@@ -111,14 +114,15 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
     """The state after a rollback. The event carries the older state; nothing else is read."""
     older = _with_others(state_of(event.restored), state)
     kept = {name: getattr(state, name) for name in SessionState.__struct_fields__ if name in STAYS}
-    calls, withdrawn = ended_calls(older)
+    were_open = open_in(older.calls)
+    calls = ended_calls(settled_since(older.calls, event, state.calls))
     back = resting(replace(older, **kept, epoch=event.epoch, calls=calls))
     return replace(
         back,
-        requests=_requests(state, calls, at),
+        requests=_requests(state, older, calls, at),
         changes=changes.put_back(state.changes, older.changes),
-        items=(*_heard(state, event.to), *told(state, withdrawn, at), *noted(state, event, at)),
-        owes=_owes(state, older, withdrawn),
+        items=(*_heard(state, event.to), *told(state, were_open, calls, at), *noted(state, event, at)),
+        owes=_owes(state, older, were_open),
         loop=replace(ended(state.loop, at), marks=(), noticed=()),
         versions=_versions(state, event, at),
     )
@@ -150,17 +154,46 @@ def resting(state: SessionState) -> SessionState:
     )
 
 
-def ended_calls(older: SessionState) -> tuple[dict[str, Call], list[Call]]:
-    """The calls, the open ones withdrawn (and named): their permits, intents and results are of an older epoch."""
-    open_ones = [call for call in older.calls.values() if call.status not in CALL_ENDED]
-    ended = {call.id: replace(call, status=CallStatus.WITHDRAWN, approved="", retry_at="") for call in open_ones}
-    return {**older.calls, **ended}, open_ones
+def settled_since(
+    calls: Mapping[str, Call], event: ev.SessionRolledBack | ev.ForkPromoted, now: Mapping[str, Call]
+) -> dict[str, Call]:
+    """`calls` as they stood, without what would let an effect happen twice. A call that was done since stays done. One
+    that had failed may be tried again only if that is still so: by the effects since, which are complete when there
+    are not `more`, and by how the call stands `now`, where it is known.
+    """
+    outcomes = {effect.call: effect.outcome for effect in event.lasting if effect.call in calls}
+    return {key: _settled(call, outcomes.get(key, ""), now.get(key), event.more) for key, call in calls.items()}
 
 
-def told(state: SessionState, withdrawn: list[Call], at: str) -> tuple[Item, ...]:
-    """What the agent is told of calls that were open then."""
+def _settled(call: Call, outcome: str, now: Call | None, more: int) -> Call:
+    if outcome == "done" and call.status is not CallStatus.DONE:
+        return replace(call, status=CallStatus.DONE, approved="", retry_at="", stuck="")
+    has_failed = outcome in ("", "failed")
+    still_failed = now.status is CallStatus.FAILED and bool(now.stuck) if now is not None else not more
+    return replace(call, stuck=call.stuck if has_failed and still_failed else "") if call.stuck else call
+
+
+def open_in(calls: Mapping[str, Call]) -> list[Call]:
+    """The calls that have not ended."""
+    return [call for call in calls.values() if call.status not in CALL_ENDED]
+
+
+def ended_calls(calls: Mapping[str, Call]) -> dict[str, Call]:
+    """The calls, the open ones withdrawn: their permits, intents and results are of an older epoch."""
+    ended = {call.id: replace(call, status=CallStatus.WITHDRAWN, approved="", retry_at="") for call in open_in(calls)}
+    return {**calls, **ended}
+
+
+def told(state: SessionState, were_open: list[Call], calls: Mapping[str, Call], at: str) -> tuple[Item, ...]:
+    """What the agent is told of calls that were open then, by what became of them in `calls`."""
     turn = state.memory.turn
-    return tuple(Item(state.seq, "tool", PUT_BACK, call.tool, call.id, at=at, turn=turn) for call in withdrawn)
+    return tuple(
+        Item(state.seq, "tool", _fate(calls[call.id]), call.tool, call.id, at=at, turn=turn) for call in were_open
+    )
+
+
+def _fate(call: Call) -> str:
+    return DONE_SINCE if call.status is CallStatus.DONE else PUT_BACK
 
 
 def noted(state: SessionState, event: ev.SessionRolledBack | ev.ForkPromoted, at: str) -> tuple[Item, ...]:
@@ -173,16 +206,27 @@ def _heard(state: SessionState, to: int) -> tuple[Item, ...]:
     return tuple(item for item in state.items if item.seq < to or not (item.calls or item.role == "tool"))
 
 
-def _requests(state: SessionState, calls: dict[str, Call], at: str) -> dict[str, Request]:
-    """The requests with their outcomes. Those of calls that are gone now leave the state with the next rollback."""
+def _requests(state: SessionState, older: SessionState, calls: dict[str, Call], at: str) -> dict[str, Request]:
+    """The requests with their outcomes. Those of calls that are gone now leave the state with the next rollback; those
+    of calls that come back, which an earlier rollback had let go of, come back with them and wait for nobody.
+    """
+    again = {key: _over(each, at) for key, each in older.requests.items() if key not in state.requests}
     return {
-        key: request for key, request in state.requests.items() if request.asked.call in calls or request.ended_at == at
+        key: request
+        for key, request in {**again, **state.requests}.items()
+        if request.asked.call in calls or request.ended_at == at
     }
 
 
-def _owes(state: SessionState, older: SessionState, withdrawn: list[Call]) -> bool:
+def _over(request: Request, at: str) -> Request:
+    if request.status is not RequestStatus.PENDING:
+        return request
+    return replace(request, status=RequestStatus.WITHDRAWN, ended_at=at, because=ROLLED_BACK, held_until="")
+
+
+def _owes(state: SessionState, older: SessionState, were_open: list[Call]) -> bool:
     said = next((item.role for item in reversed(state.items) if item.role in ("customer", "agent", "staff")), "")
-    return bool(withdrawn or older.owes or older.asking or said == "customer")
+    return bool(were_open or older.owes or older.asking or said == "customer")
 
 
 def _versions(state: SessionState, event: ev.SessionRolledBack, at: str) -> Versions:

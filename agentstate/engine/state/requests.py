@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallMove, RequestStatus
+from agentstate.engine.remembered import KEPT_REFUSALS, Settled
 from agentstate.engine.state.calls import moved, told
-from agentstate.engine.state.session import Request, SessionState, Settled, digest_of
+from agentstate.engine.state.session import Request, SessionState, digest_of
 
 T = TypeVar("T")
 NO_APPROVALS: dict[str, Any] = {"approvals": (), "behalf": (), "codes": (), "steps": ()}  # of a request
-KEPT_REFUSALS = 50  # digests of calls that a person refused
 EXPIRED = "Nobody decided in time, so it was not done. Do not propose it again before the customer asks for it again."
 
 

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from agentstate.engine.plan.model import Call as Planned
 from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
+from agentstate.engine.policy.tally import Tally
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
 from agentstate.engine.scratchpad.messages import Held, values
@@ -82,6 +83,7 @@ class Plans(msgspec.Struct, frozen=True):
     committed: tuple[int, ...] = ()  # seqs of the latest versions
     parent: str = ""  # the session whose task this one does
     parent_call: str = ""  # and the call that it is
+    inherited: Tally = Tally()  # what was set going there that day before this session took its task
     proposed: str = ""  # the round of a plan that waits for a person
     erased: tuple[str, ...] = ()  # keys of data subjects of whom nothing can be read any more, the latest
     leaving: tuple[str, ...] = ()  # those of them whose entries were read when this state was folded

@@ -20,6 +20,7 @@ from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.policy.granted import Grant
 from agentstate.engine.policy.tally import Tally
 from agentstate.engine.policy.terms import Names, Terms
+from agentstate.engine.remembered import Remembered, Settled, joined
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.rounds import Plans
@@ -104,16 +105,6 @@ class Request(msgspec.Struct, frozen=True):
         return self.asked.arguments if self.approved_arguments is None else self.approved_arguments
 
 
-class Settled(msgspec.Struct, frozen=True):
-    """A call that came to an end without being run: a person answered in its place, or nobody decided in time. The same
-    call again is refused with what was said then, and nobody is asked.
-    """
-
-    mark: str  # digest of tool and arguments
-    how: Literal["responded", "expired"]
-    answer: str = ""
-
-
 class SessionState(msgspec.Struct, frozen=True):
     """Everything about a session that deciding, running and showing it needs. `seq` counts its events."""
 
@@ -149,6 +140,7 @@ class SessionState(msgspec.Struct, frozen=True):
     loop: Loop = Loop()  # what the agent's loop has used, and what bounds it
     failure: str = ""
     paused_at: str = ""  # since when a person has it stopped; empty: it goes on
+    paused_with_parent: bool = False  # because the session whose call it does is
     taken_by: str = ""  # who speaks instead of the agent: a person, or desk.QUEUE for nobody yet; empty: the agent does
     desk: Desk = Desk()
     expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
@@ -166,6 +158,21 @@ class SessionState(msgspec.Struct, frozen=True):
     def ended(self) -> bool:
         """Whether the conversation is over."""
         return self.status in (SessionStatus.DONE, SessionStatus.CANCELLED)
+
+
+def remembered_by(state: SessionState) -> Remembered:
+    """What a session passes on to one that takes its place, or does one of its calls."""
+    return Remembered(state.refused, state.refusals, state.settled, state.tally)
+
+
+def remembering(state: SessionState, others: Remembered | None) -> SessionState:
+    """The state that goes on from what another session remembers."""
+    if others is None:
+        return state
+    found = joined(remembered_by(state), others)
+    return msgspec.structs.replace(
+        state, refused=found.refused, refusals=found.refusals, settled=found.settled, tally=found.tally
+    )
 
 
 def expires_at(state: SessionState) -> str:

@@ -15,7 +15,9 @@ from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
 
-_SAID: Mapping[str, Literal["done", "failed"]] = {"happened": "done", "not_happened": "failed"}
+# What a person said of a call: that it happened, that it did not, or what came of it when they did it themselves.
+_SAID: Mapping[str, Literal["done", "failed"]] = {"happened": "done", "supply": "done", "not_happened": "failed"}
+DELEGATE = "delegate"  # the effect of an intent whose call a session of its own does
 MOST_LASTING = 100  # told one by one; older ones are counted
 
 
@@ -36,23 +38,57 @@ class Since(msgspec.Struct, frozen=True):
     more: int = 0
 
 
+class HandedOver(msgspec.Struct, frozen=True):
+    """A call that a session of its own does, from the entry of its intent on."""
+
+    seq: int
+    call: str
+    session: str
+
+
+def handed_over(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]]) -> list[HandedOver]:
+    """The calls that sessions of their own did after `older`, or were doing then: what these did lasts as well."""
+    found = {
+        call.id: HandedOver(call.intent, call.id, call.delegate)
+        for call in calls_in(older, CallStatus.RUNNING)
+        if call.delegate
+    }
+    for seq, event in stored:
+        if isinstance(event, ev.CallDelegated):
+            found[event.call] = HandedOver(seq, event.call, event.session)
+    return list(found.values())
+
+
 def since(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]], tools: Mapping[str, Declared]) -> Since:
-    """The effects after `older`, from the entries that followed it (seq and event)."""
+    """The effects after `older`, from the entries that followed it (seq and event). A call that was handed over did
+    nothing itself: see `handed_over`.
+    """
     found: dict[str, ev.Lasting] = {}
     said = {request.asked.call: request.asked.preview for request in older.requests.values()}
-    for call in calls_in(older, CallStatus.RUNNING):
-        found[call.id] = ev.Lasting(call.intent, call.id, call.tool, "unknown", call.arguments)
+    for call in calls_in(older, CallStatus.RUNNING, CallStatus.DOUBTED):
+        if not call.delegate:
+            found[call.id] = ev.Lasting(call.intent, call.id, call.tool, "unknown", call.arguments)
     for seq, event in stored:
         if isinstance(event, ev.ApprovalRequested):
             said[event.call] = event.preview
-        elif isinstance(event, ev.ToolIntended):
+        elif isinstance(event, ev.ToolIntended) and event.effect != DELEGATE:
             found[event.call] = ev.Lasting(seq, event.call, event.tool, "unknown", event.arguments)
         elif isinstance(event, ev.ToolReturned | ev.ToolFailed) and event.call in found:
             found[event.call] = _undoable(_ended(found[event.call], event), event, tools)
-        elif isinstance(event, ev.CallIntervened) and event.call in found and event.how in _SAID:
-            found[event.call] = msgspec.structs.replace(found[event.call], outcome=_SAID[event.how])
+        elif isinstance(event, ev.CallIntervened) and event.how in _SAID:
+            found |= _settled(seq, event, older, found)
     effects = [_told(each, older, said, tools) for each in found.values() if _lasts(each, tools)]
+    effects.sort(key=lambda effect: effect.seq)
     return Since(tuple(effects[-MOST_LASTING:]), max(0, len(effects) - MOST_LASTING))
+
+
+def _settled(
+    seq: int, event: ev.CallIntervened, older: SessionState, found: Mapping[str, ev.Lasting]
+) -> dict[str, ev.Lasting]:
+    """What a person said became of a call, also of one that had begun before."""
+    call = older.calls.get(event.call)
+    effect = found.get(event.call) or (ev.Lasting(seq, call.id, call.tool, "unknown", call.arguments) if call else None)
+    return {event.call: msgspec.structs.replace(effect, outcome=_SAID[event.how])} if effect is not None else {}
 
 
 def _ended(effect: ev.Lasting, event: ev.ToolReturned | ev.ToolFailed) -> ev.Lasting:

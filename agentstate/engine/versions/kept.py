@@ -67,7 +67,7 @@ class Versions(msgspec.Struct, frozen=True):
     late: dict[str, Late] = {}
     origin: Origin | None = None
     superseded_by: str = ""  # the fork that was promoted in this session's place
-    undone: tuple[int, ...] = ()  # entries of the effects whose undoing a person has ordered
+    undone_calls: tuple[str, ...] = ()  # whose effects a person has ordered to be undone
 
     @property
     def is_draft(self) -> bool:

@@ -83,6 +83,7 @@ class Effect(serializers.Serializer[Any]):
     arguments = serializers.DictField()
     what = serializers.CharField(help_text="in the tool's words")
     compensation = serializers.CharField(help_text="what can be done about it, as the tool declares")
+    session = serializers.CharField(help_text="the session that did it for this one, or empty; `seq` is of its log")
 
 
 class Consequences(serializers.Serializer[Any]):

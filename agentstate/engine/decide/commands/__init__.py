@@ -26,6 +26,7 @@ from agentstate.engine.decide.commands.looping import Grant, Notice
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.commands.plans import (
     Delegated,
+    Deliver,
     EditPlan,
     EraseSubject,
     InstanceGiven,
@@ -77,6 +78,7 @@ __all__ = [
     "CorrectReference",
     "Decide",
     "Delegated",
+    "Deliver",
     "EditPlan",
     "End",
     "EraseCustomer",

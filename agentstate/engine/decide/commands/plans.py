@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.calls import Fail, Return
+from agentstate.engine.remembered import Remembered
 
 
 class InstanceGiven(msgspec.Struct, frozen=True):
@@ -57,10 +59,25 @@ class Delegated(Command, frozen=True):
 
 
 class TakeTask(Command, frozen=True):
-    """A session that was opened for it takes on what a call of another session asks: a plan, or words to its agent."""
+    """A session that was opened for it takes on what a call of another session asks: a plan, or words to its agent.
+    `remembered` is what that session remembers of people's answers and of the day's sums.
+    """
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"remembered"})
 
     parent: str
     call: str
     by: str
     words: str = ""
     plan: ProposePlan | None = None
+    remembered: Remembered | None = None
+
+
+class Deliver(Command, frozen=True):
+    """The session that did a call of this one has ended: how that went, and what it remembers beyond what it was given;
+    None where it did the task of another data subject.
+    """
+
+    outcome: Return | Fail
+    session: str
+    remembered: Remembered | None = None

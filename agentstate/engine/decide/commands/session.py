@@ -36,10 +36,11 @@ class ExpireSession(Command, frozen=True):
 
 
 class Pause(Command, frozen=True):
-    """A person stops it for a while."""
+    """A person stops it for a while; `with_parent`: because they stopped the session whose call it does."""
 
     reason: str
     by: str
+    with_parent: bool = False
 
 
 class Resume(Command, frozen=True):

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState
 from agentstate.engine.versions.effects import Since
 
@@ -54,13 +55,14 @@ class Fork(Command, frozen=True):
 class Promote(Command, frozen=True):
     """The fork takes its parent's place, which had `size` entries. The parent is told by `Supersede`."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since", "remembered"})
 
     by: str
     reason: str
     size: int
     heard: tuple[ev.Heard, ...] = ()
     since: Since = Since()
+    remembered: Remembered | None = None  # what the parent remembers
 
 
 class Supersede(Command, frozen=True):
