@@ -22,6 +22,7 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.grants import counted
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.rounds import place_of
 from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken, Refused
 from agentstate.ids import new_id
@@ -106,14 +107,23 @@ def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.
 
 
 def _standing(command: Command, state: SessionState) -> Command:
-    """The command to run a call that people let through, with what these may still decide. Others cost nothing."""
+    """The command to run a call that people let through, by itself or with its plan, with what these may still decide.
+    Others cost nothing.
+    """
     if not isinstance(command, Begin) or state.opened is None:
         return command
-    call = state.calls.get(command.call)
-    request = state.requests.get(call.request) if call is not None and call.approved else None
+    request = state.requests.get(_passed(state, command.call))
     if request is None or not request.approvals:
         return command
     return msgspec.structs.replace(command, standing=standing(request.approvals, UUID(state.opened.team)))
+
+
+def _passed(state: SessionState, call_id: str) -> str:
+    """The request that a call rests on, its own or that of its plan; empty: none."""
+    call, plan = state.calls.get(call_id), state.plans.approved
+    if call is not None:
+        return call.request if call.approved else ""
+    return plan.request if plan is not None and place_of(state.plans, call_id) else ""
 
 
 def step(command: Command) -> Step:

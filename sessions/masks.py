@@ -133,6 +133,7 @@ SHOWN: Mapping[str, Forms] = {
     | _ids("round", "request")
     | _numbers("version", "instances", "tier", "quorum")
     | {"/follow": BOOLEAN},
+    "plan.instance_proposed": _ids("round"),
     "plan.instance_opened": _ids("round"),
     "call.readied": _words("tool", "activity") | _ids("call") | _money("arguments"),
     "plan.calls_dropped": _ids("round"),

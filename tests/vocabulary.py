@@ -153,6 +153,7 @@ PAGES = {
     "summary.made": "memory",
     "plan.proposed": "plan",
     "plan.committed": "plan",
+    "plan.instance_proposed": "plan",
     "plan.instance_opened": "plan",
     "call.readied": "plan",
     "plan.calls_dropped": "plan",

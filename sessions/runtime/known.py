@@ -29,7 +29,14 @@ def must_be_known(state: SessionState, call: str) -> None:
     facts = registry.facts_for(state.opened.agent).get(tool)
     if facts is None:
         raise NotKnownHere(f"unknown_tool {tool}")
-    held = state.calls.get(call)
-    request = state.requests.get(held.request) if held is not None else None
-    if request is not None and request.asked.tool_version > facts.version:
-        raise NotKnownHere(f"unknown_tool {tool} {request.asked.tool_version}")
+    if (wanted := _approved_version(state, call, tool)) > facts.version:
+        raise NotKnownHere(f"unknown_tool {tool} {wanted}")
+
+
+def _approved_version(state: SessionState, call: str, tool: str) -> int:
+    """The version of its tool that a call was let through with, by itself or with its plan; 0: with none."""
+    held, plan = state.calls.get(call), state.plans.approved
+    if held is None:
+        return plan.tools.get(tool, 0) if plan is not None and rounds.place_of(state.plans, call) else 0
+    request = state.requests.get(held.request)
+    return request.asked.tool_version if request is not None and request.asked.call == call else held.tool_version

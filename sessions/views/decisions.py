@@ -215,6 +215,7 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     )
     me = getattr(request.user, "actor", "")
     others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from, line.assigned_to}
+    others |= {each.by for each in asked.changed}
     names = display_names({entry["actor"] for entry in story} | others)
     return Card(
         line=line,

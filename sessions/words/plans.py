@@ -47,6 +47,7 @@ def _round_ended(data: Data, tool: str) -> Sentence:
 TELL: dict[str, Tell] = {
     "plan.proposed": _plan_proposed,
     "plan.committed": _plan,
+    "plan.instance_proposed": lambda data, tool: Sentence("Instance proposed", data["instance"]),
     "plan.instance_opened": lambda data, tool: Sentence("Instance opened", data["instance"]),
     "call.readied": _readied,
     "plan.calls_dropped": _dropped,

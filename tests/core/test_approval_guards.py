@@ -222,7 +222,7 @@ ROWS: dict[str, Probe] = {
     "permits.changed_since: not call.approved": a_call_that_needed_nobody_is_asked_about_once_policy_wants_it,
     "permits.changed_since: _now(state, call, facts, passed) != call.approved": REASONS,
     "permits.changed_since: asks_more(verdict.requirements, _met(state, passed, call, verdict, standing...": stricter(),
-    "permits.changed_since: standing is not None and _lost(passed, max(passed.asked.tier, call.tier), ...":
+    "permits.changed_since: standing is not None and lost_right(passed, max(passed.asked.tier, call.tie...":
     explored('reasons and typing'),
     "holds.held: request.terms.gate != 'approve' or not request.terms.hold": what_policy_held_runs_when_approved,
     "holds.undone: not any(('decide' in may for may in (command.may, *(authority.may for authority in ...": BY_POLICY,
@@ -304,7 +304,7 @@ WHOLE: dict[str, tuple[Callable[..., Any], Probe]] = {
     "left_out": (lambda *_: (), EYES),
     "behind": (lambda *_: 1, EYES),
     "held": (lambda *_: None, HELD),
-    "_lost": (lambda *_: False, REASONS),
+    "lost_right": (lambda *_: False, REASONS),
     "may_review": (lambda *_: True, REVIEWED),
     "must_have_retyped": (lambda *_: None, REASONS),
     "changed_since": (lambda *_: "", EYES),

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide import interventions, plans
-from agentstate.engine.decide.charts import not_in_this_state
+from agentstate.engine.decide.charts import not_in_this_state, overdue
 from agentstate.engine.decide.commands import Begin, Fail, Return
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import approval_request, gate, without_activity
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.pausing import must_not_be_paused
-from agentstate.engine.decide.permits import changed_since, met_by_plan
+from agentstate.engine.decide.permits import Standing, changed_since, lost_right, met_by_plan
 from agentstate.engine.decide.refusals import Outdated, SessionOver, TakenOver
-from agentstate.engine.decide.schema import misfit, unreadable
+from agentstate.engine.decide.schema import after, misfit, unreadable
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.policy import Verdict, asks_more, required
+from agentstate.engine.policy import Terms, Verdict, asks_more, required
 from agentstate.engine.state import Call, SessionState, may_begin
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import NotFound
 
 LOST = "it is not known whether it happened"
+OTHER_VERSION = "its tool has another version by now"
 NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all the same
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
 def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request."""
+    """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request. Timers
+    of the chart that are due move it first: what it forbids by now does not begin.
+    """
     must_not_be_paused(state)
+    moved = overdue(state, given)
+    return [*moved, *_begun(command, after(moved, state, given), given)]
+
+
+def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     if command.call not in state.calls and (lost := plans.lost(state, command.call)):
         return [lost]
     call = state.calls.get(command.call) or plans.next_call(state, command.call)
     if call.status is not CallStatus.RUNNING and not may_begin(state, call):
         raise TakenOver()
     if call.status is CallStatus.PROPOSED and call.round and not state.ended:
-        return _begun_of_plan(call, state, given)
+        return _begun_of_plan(call, state, given, command.standing)
     if call.status not in (CallStatus.READY, CallStatus.RUNNING):
         raise Outdated(f"call {call.id} is {call.status.value}")
     if state.ended and call.status is CallStatus.READY:
@@ -46,10 +56,8 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
     if facts is None:
         return [_gone(call)]
-    if call.status is CallStatus.RUNNING and _must_not_run_again(state, call, facts):
-        if plans.effect_of(state.plans, call, facts) == "once":
-            return [interventions.doubted(call, LOST)]
-        return [ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")]
+    if call.status is CallStatus.RUNNING and (given_up := _not_again(state, call, facts)):
+        return [given_up]
     if call.status is CallStatus.READY and (gone := without_activity(call, facts)):
         return [gone]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
@@ -63,7 +71,11 @@ def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent
     if call.status is CallStatus.READY:
         changed = changed_since(state, call, facts, verdict, command.standing)
         if changed:
-            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
+            older = call.request if call.approved else ""
+            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=older)]
+        if (shaken := plans.shaken(state, call)) is not None:
+            again = approval_request(state, call, facts, verdict, given, because=shaken.why, supersedes=call.request)
+            return [replace(again, changed=shaken.changed)]
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
     rests_on = "" if _was_unopposed(state, call) else call.request
@@ -76,26 +88,37 @@ def _was_unopposed(state: SessionState, call: Call) -> bool:
     return passed is not None and passed.status is RequestStatus.UNOPPOSED
 
 
-def _begun_of_plan(call: Call, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _begun_of_plan(call: Call, state: SessionState, given: Given, standing: Standing | None) -> list[ev.AnyEvent]:
     """A call of the plan whose turn it is, gated on its resolved arguments: it begins, unless somebody must be asked
-    or it is refused. What a person let through with the whole plan is not asked again.
+    or it is refused. What people let through with the whole plan is not asked again.
     """
     gated = gate(state, call, given)
     if isinstance(gated, ev.CallAllowed):
         return [_intent(state, call, given.tools[call.tool], gated, "", "")]
-    passed = plans.covering(state.plans, call, gated) if isinstance(gated, ev.ApprovalRequested) else ""
-    if isinstance(gated, ev.ApprovalRequested) and passed and _asks_no_more(state, call, passed, gated):
-        return [_intent(state, call, given.tools[call.tool], gated, passed, "")]
-    return [plans.readied(call), gated]
+    if not isinstance(gated, ev.ApprovalRequested):
+        return [plans.readied(call), gated]
+    passed = _passed_with_plan(call, state, given.tools[call.tool], gated, standing)
+    if passed.request:
+        return [_intent(state, call, given.tools[call.tool], gated, passed.request, "")]
+    return [plans.readied(call), replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)]
 
 
-def _asks_no_more(state: SessionState, call: Call, passed: str, gated: ev.ApprovalRequested) -> bool:
-    """Whether what the plan's request has met is all that policy asks of people for this call today."""
-    request = state.requests.get(passed)
-    if request is None or gated.terms is None:  # so long ago that the bounded state has let go of it
-        return True
-    now = required(gated.terms, gated.tier, gated.quorum)
-    return not asks_more(now, met_by_plan(request, call, state.plans, now))
+def _passed_with_plan(
+    call: Call, state: SessionState, facts: ToolFacts, gated: ev.ApprovalRequested, standing: Standing | None
+) -> plans.Covering:
+    """The plan's request, where it covers the call, what it has met is all that policy asks of people for it today, and
+    those people may still decide it.
+    """
+    covering = plans.covering(state, call, facts, gated)
+    passed, approval = state.requests.get(covering.request), state.plans.approved
+    if passed is None or approval is None:
+        return plans.Covering("", covering.why, covering.changed)
+    now = required(gated.terms or Terms(), gated.tier, gated.quorum)
+    if asks_more(now, met_by_plan(passed, call, state.plans, now)):
+        return plans.Covering("", plans.STRICTER)
+    if standing is not None and lost_right(passed, approval.tier, standing):
+        return plans.Covering("", plans.LOST_RIGHT)
+    return covering
 
 
 def _intent(
@@ -133,9 +156,23 @@ def _gone(call: Call) -> ev.AnyEvent:
     return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
 
 
-def _must_not_run_again(state: SessionState, call: Call, facts: ToolFacts) -> bool:
-    """A lost result: `once` is never repeated, and what keeps killing its worker is given up."""
-    return plans.effect_of(state.plans, call, facts) == "once" or call.attempt >= facts.attempts + LOST_RESULTS
+def _not_again(state: SessionState, call: Call, facts: ToolFacts) -> ev.AnyEvent | None:
+    """What becomes of a call whose result is lost and that is not begun again; None: it is. What is never repeated, and
+    what another version would do or the chart forbids by now, is for a person to say; a read has changed nothing.
+    """
+    effect = plans.effect_of(state.plans, call, facts)
+    if effect == "once":
+        return interventions.doubted(call, LOST)
+    if call.attempt >= facts.attempts + LOST_RESULTS:
+        return ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")
+    misplaced = not_in_this_state(state, call)
+    is_other = call.tool_version != facts.version and (effect != "pure" or bool(call.request))
+    if misplaced is None and not is_other:
+        return None
+    why = f"{LOST}, and {misplaced.reason if misplaced else OTHER_VERSION}"
+    if effect == "pure":
+        return ev.ToolFailed(call.id, call.attempt, why, transient=False, code="lost")
+    return interventions.doubted(call, why)
 
 
 def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -157,16 +194,16 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
         return late_failed(command, late)
     call = _running(state, command.call, command.attempt)
     facts = given.tools.get(call.tool)
-    if command.code == NO_ANSWER and facts is not None and facts.effect == "once":
+    effect = call.effect if facts is None else plans.effect_of(state.plans, call, facts)
+    if command.code == NO_ANSWER and effect == "once":
         return [interventions.doubted(call, command.reason)]
-    again = command.transient and not state.ended and _may_try_again(call, facts)
+    again = command.transient and not state.ended and effect != "once" and _may_try_again(call, facts)
     retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
     return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at, command.code)]
 
 
 def _may_try_again(call: Call, facts: ToolFacts | None) -> bool:
-    """`once` is never tried again: a time limit that ran out does not say that nothing happened."""
-    return facts is not None and facts.effect != "once" and call.attempt < facts.attempts
+    return facts is not None and call.attempt < facts.attempts
 
 
 def _call(state: SessionState, call_id: str) -> Call:

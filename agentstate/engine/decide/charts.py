@@ -84,9 +84,17 @@ def signalled(command: Signal, state: SessionState, given: Given) -> list[ev.Any
 def wound(command: Wind, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """What the timers that are due do. Raises Outdated when none is."""
     must_live(state)
-    at = stamp(given.at)
-    if not state.chart.due or state.chart.due > at:
+    moved = overdue(state, given)
+    if not moved:
         raise Outdated("no timer of the chart is due")
+    return moved
+
+
+def overdue(state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The move that the timers which are due lead to; empty when none is, or the session has ended."""
+    at = stamp(given.at)
+    if state.ended or not state.chart.due or state.chart.due > at:
+        return []
     chart = _chart_of(state, given)
     if chart is None or state.chart.inside is None:
         return [_stopped(state, "timer", "its version is not here any more")]

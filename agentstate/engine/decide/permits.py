@@ -57,7 +57,7 @@ def changed_since(
         return "What the approval rested on has changed since."
     if asks_more(verdict.requirements, _met(state, passed, call, verdict, standing)):
         return "Policy has become stricter since the approval."
-    if standing is not None and _lost(passed, max(passed.asked.tier, call.tier), standing):
+    if standing is not None and lost_right(passed, max(passed.asked.tier, call.tier), standing):
         return "Who approved it may not decide it any more."
     return ""
 
@@ -124,7 +124,7 @@ def _behind(passed: Request, standing: Standing) -> list[Authority | None]:
     ]
 
 
-def _lost(passed: Request, tier: int, standing: Standing) -> bool:
+def lost_right(passed: Request, tier: int, standing: Standing) -> bool:
     """Whether somebody whose authority it rests on has lost it since. Each approver is measured by the reviewers of the
     step at which they approved.
     """

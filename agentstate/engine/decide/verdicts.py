@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from agentstate.engine import references
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
@@ -13,8 +15,9 @@ from agentstate.engine.policy.granted import Asked, let_through
 from agentstate.engine.policy.tally import today
 from agentstate.engine.policy.terms import is_known_at
 from agentstate.engine.profile.mapping import tightened
+from agentstate.engine.references import Views
 from agentstate.engine.state import Call, SessionState
-from agentstate.engine.state.rounds import PLAN, data_instance, pad_of
+from agentstate.engine.state.rounds import PLAN, data_instance, offered_by, pad_of
 
 UNKNOWN_RISK = "How risky this call is could not be told."
 
@@ -94,13 +97,17 @@ def _at_least(verdict: Verdict, facts: ToolFacts, values: dict[str, Any]) -> Ver
 
 def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given) -> Verdict:
     """The verdict on a plan covers its calls, so it asks for as much as the strictest of them. What is not known yet
-    (a reference) cannot be read by a rule, and counts as the highest tier.
+    (a reference) cannot be read by a rule, and counts as the highest tier. What the plan and each of its instances are
+    given is known.
     """
+    shared = plan.arguments.get("inputs", {})
+    inputs = [{**shared, **each} for each in offered_by(state.plans, plan.id).values()] or [shared]
     of_calls = [
-        _of_plan(at, arguments, _verdict_in_plan(state, plan, tool, arguments, given))
+        _of_plan(at, arguments, _verdict_in_plan(state, plan, tool, filled, given))
         for at, written in enumerate(plan.arguments["calls"])
         if (tool := written.get("_tool")) in given.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
+        for filled in _for_each(arguments, inputs)
     ]
     whole = joined([verdict, *of_calls])
     return replace(
@@ -112,6 +119,24 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
         adapted=verdict.adapted,
         sticky=None,
     )
+
+
+def _for_each(arguments: dict[str, Any], inputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The arguments of a plan's call as they are with each of these inputs; once where they refer to none."""
+    if not any(path.kind == "input" for _, found in references.within(arguments) for path in found.paths):
+        return [arguments]
+    return [_with_inputs(arguments, {"input": each}) for each in inputs]
+
+
+def _with_inputs(value: Any, views: Views) -> Any:
+    """`value` with every reference to one path of the inputs replaced; others stay as they are written."""
+    if references.is_reference(value):
+        paths = references.parse(value).paths
+        found = references.read(views, paths[0]) if len(paths) == 1 else None
+        return found.value if found is not None else value
+    if isinstance(value, dict):
+        return {key: _with_inputs(each, views) for key, each in value.items()}
+    return [_with_inputs(each, views) for each in value] if isinstance(value, list) else value
 
 
 def _verdict_in_plan(state: SessionState, plan: Call, tool: str, arguments: dict[str, Any], given: Given) -> Verdict:

@@ -17,6 +17,7 @@ from agentstate.engine.events.alerts import AlertAcknowledged, AlertClosed, Aler
 from agentstate.engine.events.approvals import (
     ApprovalRequested,
     Changed,
+    ChangedInput,
     DecisionMade,
     Evidence,
     RequestClaimed,
@@ -68,6 +69,8 @@ from agentstate.engine.events.plans import (
     CallsDropped,
     Dropped,
     InstanceOpened,
+    InstanceProposed,
+    Member,
     PlanCommitted,
     PlanProposed,
     PlanSource,
@@ -179,6 +182,7 @@ AnyEvent = (
     | PlanProposed
     | PlanCommitted
     | InstanceOpened
+    | InstanceProposed
     | SubjectErased
     | CallReadied
     | CallsDropped
@@ -277,6 +281,7 @@ __all__ = [
     "CallWithdrawn",
     "CallsDropped",
     "Changed",
+    "ChangedInput",
     "ChartMoved",
     "CheckpointNamed",
     "CircleNoticed",
@@ -300,11 +305,13 @@ __all__ = [
     "HumanRequested",
     "HumanWithdrawn",
     "InstanceOpened",
+    "InstanceProposed",
     "Intervention",
     "ItemPinned",
     "ItemRated",
     "ItemUnpinned",
     "Lasting",
+    "Member",
     "MessageAdded",
     "MessageDrafted",
     "MessageQueued",

@@ -17,6 +17,15 @@ class Evidence(msgspec.Struct, frozen=True):
     value: Any
 
 
+class ChangedInput(msgspec.Struct, frozen=True):
+    """A value that an approved plan reads and that was changed after its approval: at which path, and by whom. The path
+    `plan` stands for the plan itself, which was edited; `arguments` for those of a call.
+    """
+
+    path: str
+    by: str
+
+
 class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     """A call waits for a person. `digest` binds call, epoch, tool and version, arguments and basis."""
 
@@ -40,6 +49,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     adapted: tuple[str, ...] = ()  # mappings of the customer's profile that made policy stricter here
     activity: str = ""  # the function that is to execute it, when not the tool's own; the digest binds it too
     terms: Terms | None = None  # what the rules ask of people; None: nothing beyond what stands above
+    changed: tuple[ChangedInput, ...] = ()  # why the approval of its plan does not cover it
     v: int = 1
 
 

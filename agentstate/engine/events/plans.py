@@ -16,8 +16,21 @@ from agentstate.engine.remembered import Remembered
 PlanSource = Literal["model", "person", "saved", "delegate"]
 
 
+class Member(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An instance that a proposed plan is for. `digest` binds its name, its inputs and its data subject, with a salt
+    that stands in the instance's own entry: nobody can guess from it what another data subject's inputs are. Name and
+    inputs are here only for an instance of the session's own customer, and only for the first of them.
+    """
+
+    digest: str
+    name: str = ""
+    inputs: dict[str, Any] = {}
+
+
 class PlanProposed(Event, frozen=True, tag="plan.proposed"):
-    """A plan that waits for a person as a whole. `round` is also the id of the call that the person decides."""
+    """A plan that waits for a person as a whole. `round` is also the id of the call that the person decides. Its
+    approval binds the versions of its `tools` and the inputs of its instances (`members`).
+    """
 
     round: str
     calls: tuple[dict[str, Any], ...]
@@ -27,13 +40,15 @@ class PlanProposed(Event, frozen=True, tag="plan.proposed"):
     inputs: dict[str, Any] = {}
     instances: int = 0
     saved: str = ""  # name@version of the saved plan it was made from
+    members: tuple[Member, ...] = ()
+    tools: dict[str, int] = {}  # the version of each tool that it calls
     v: int = 1
 
 
 class PlanCommitted(Event, frozen=True, tag="plan.committed"):
     """The plan in force from now on, as version `version`. The same `round` goes on when a person edits a plan that is
     being carried out: what has begun stays as it is. `request` names the approval of the whole plan, if there was one,
-    `tier` and `quorum` what it covers. With `follow` the agent may not deviate from it.
+    `tier`, `quorum` and `tools` (by name, the version) what it covers. With `follow` the agent may not deviate from it.
     """
 
     version: int
@@ -48,6 +63,21 @@ class PlanCommitted(Event, frozen=True, tag="plan.committed"):
     tier: int = 0
     quorum: int = 0
     saved: str = ""  # name@version of the saved plan it was made from
+    tools: dict[str, int] = {}
+    v: int = 1
+
+
+class InstanceProposed(Event, frozen=True, tag="plan.instance_proposed"):
+    """What an instance will be given if the plan `round`, which waits for a person, is committed. Until then nothing
+    of it is in force. `subject` and `kid` are those of InstanceOpened.
+    """
+
+    round: str
+    instance: str
+    inputs: dict[str, Any] = {}
+    subject: str = ""
+    kid: str = ""
+    salt: str = ""
     v: int = 1
 
 

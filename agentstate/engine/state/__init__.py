@@ -19,6 +19,7 @@ from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, Sessio
 from agentstate.engine.remembered import KEPT_REFUSALS
 from agentstate.engine.state import (
     alerts,
+    approved_inputs,
     calls,
     compensation,
     conversation,
@@ -113,6 +114,7 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.SessionSuperseded: session_superseded,
     ev.PlanProposed: plans.plan_proposed,
     ev.PlanCommitted: plans.plan_committed,
+    ev.InstanceProposed: plans.instance_proposed,
     ev.InstanceOpened: plans.instance_opened,
     ev.SubjectErased: subjects.subject_erased,
     ev.CallReadied: plans.call_readied,
@@ -236,6 +238,7 @@ def _after(
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
     try:
         changed = plans.followed(state, change(state, event, at), event, at)
+        changed = approved_inputs.watched(state, changed, event)
         changed = memory.recollected(state, changed, event, at)
         if not subjects.kid_of(state, event):  # what others' data says is no part of this conversation
             changed = heard(state, changed, event, at)

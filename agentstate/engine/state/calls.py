@@ -68,6 +68,8 @@ def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> Sessi
         intent=state.seq,
         retry_at="",
         tier=event.tier,
+        effect=event.effect,
+        tool_version=event.tool_version,
     )
 
 
@@ -86,6 +88,7 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         round=state.plans.round,
         rule=event.rule,
         policy=event.policy,
+        request=event.request,
         kid=kid_of_instance(state.plans, instance),
         activity=event.activity,
     )
@@ -174,10 +177,13 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
 
 
 def trimmed(state: SessionState) -> SessionState:
-    """The state without its oldest ended calls beyond KEPT_CALLS, and without their requests."""
+    """The state without its oldest ended calls beyond KEPT_CALLS, and without their requests. The request of an
+    approved plan stays as long as the approval covers calls: they rest on it.
+    """
     if len(state.calls) <= KEPT_CALLS:
         return state
-    ended = [key for key, call in state.calls.items() if call.status in CALL_ENDED]
+    approved = state.plans.round if state.plans.approved is not None else ""
+    ended = [key for key, call in state.calls.items() if call.status in CALL_ENDED and key != approved]
     gone = ended[: max(0, len(ended) - KEPT_CALLS)]
     if not gone:
         return state

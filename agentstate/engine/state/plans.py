@@ -18,6 +18,7 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
 from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
+from agentstate.engine.plan.order import graph
 from agentstate.engine.plan.rounds import Round
 from agentstate.engine.policy.tally import Tally, today
 from agentstate.engine.policy.tally import added as summed
@@ -34,6 +35,7 @@ from agentstate.engine.state.rounds import (
     board_of,
     call_id,
     data_instance,
+    not_offered,
     others_of,
     pad_of,
     place_of,
@@ -62,9 +64,17 @@ _CALL_EVENTS = (
 def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> SessionState:
     arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
     arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances, "saved": event.saved}
+    arguments |= {"members": [msgspec.to_builtins(each) for each in event.members], "tools": event.tools}
     waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED)
     calls = {**state.calls, event.round: waits}
-    return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round))
+    return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round, shaken=None))
+
+
+def instance_proposed(state: SessionState, event: ev.InstanceProposed, at: str) -> SessionState:
+    """What an instance is offered changes nothing that is in force; a new one holds nothing else until it is opened."""
+    part = state.plans.instances.get(event.instance) or Instance(subject=event.subject, kid=event.kid)
+    part = replace(part, offered={**part.offered, event.round: event.inputs}, seq=state.seq)
+    return replace(state, plans=replace(state.plans, instances={**state.plans.instances, event.instance: part}))
 
 
 def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> SessionState:
@@ -96,19 +106,28 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
         },
         ready=(),
     )
-    return _begun(_without_proposal(replace(state, plans=plans), event.round))
+    return _begun(_without_proposal(replace(state, plans=not_offered(plans, event.round)), event.round))
 
 
 def _new_approval(event: ev.PlanCommitted, plan: Plan) -> Approval | None:
-    return Approval(event.request, event.tier, event.quorum, tuple(plan.by_id)) if event.request else None
+    if not event.request:
+        return None
+    return Approval(event.request, event.tier, event.quorum, tuple(plan.by_id), tools=event.tools)
 
 
 def _approval(before: Plans, event: ev.PlanCommitted, plan: Plan) -> Approval | None:
-    """After an edit the approval covers what was left as it was approved."""
+    """After an edit the approval covers the calls that are as approved, and read from none that is not."""
     if before.approved is None:
         return None
-    same = (name for name in before.approved.calls if plan.by_id.get(name) == before.plan.by_id.get(name))
-    return replace(before.approved, calls=tuple(same))
+    was, now = graph(before.plan), graph(plan)
+    same: set[str] = set()
+    for name in now.order:
+        sources = {*now.sources(name), *(was.sources(name) if name in before.plan.by_id else ())}
+        if name in before.approved.calls and plan.by_id[name] == before.plan.by_id[name] and sources <= same:
+            same.add(name)
+    kept = tuple(name for name in before.approved.calls if name in same)
+    edited = {name: before.approved.edited.get(name, event.by) for name in plan.by_id if name not in same}
+    return replace(before.approved, calls=kept, edited=edited)
 
 
 def _told(state: SessionState, event: ev.PlanCommitted) -> Any:
@@ -124,7 +143,7 @@ def _told(state: SessionState, event: ev.PlanCommitted) -> Any:
 def _kept(part: Instance, plan: Plan, again: bool, round_id: str, seq: int) -> Instance:
     """What a part brings into the round: nothing, but what has begun already when a plan is edited on the way."""
     if not again:
-        return replace(part, round=round_id, outcomes={}, marks={}, seq=seq)
+        return replace(part, round=round_id, outcomes={}, marks={}, rewritten={}, seq=seq)
     kept = {
         name: outcome
         for name, outcome in part.outcomes.items()
@@ -164,7 +183,12 @@ def _begun(state: SessionState) -> SessionState:
 def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> SessionState:
     before = state.plans.instances.get(event.instance, Instance())
     opened = replace(
-        before, inputs=event.inputs, round=event.round, seq=state.seq, subject=event.subject, kid=event.kid
+        before,
+        inputs=event.inputs,
+        round=event.round,
+        seq=state.seq,
+        subject=event.subject,
+        kid=event.kid,
     )
     instances = {**state.plans.instances, event.instance: opened}
     return replace(state, plans=replace(state.plans, instances=instances))
@@ -280,6 +304,7 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
     """The plan's part in what happened to one of its calls."""
     if isinstance(event, ev.SessionEnded | ev.SessionCancelled) and state.plans.is_open:
         return replace(state, plans=replace(state.plans, is_open=False, ready=()))
+    state = _proposal_over(state)
     if not state.plans.round or not isinstance(event, _CALL_EVENTS):
         return state
     key = before.requests[event.request].asked.call if isinstance(event, ev.RequestEnded) else event.call
@@ -314,6 +339,15 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
             return _with_round(state, instance, rounds.rejected(now, name, reason, at), (name,))
         case _:
             return state
+
+
+def _proposal_over(state: SessionState) -> SessionState:
+    """A plan that was not let through waits no more, and what it would have given its instances is gone."""
+    waited = state.calls.get(state.plans.proposed)
+    if not state.plans.proposed or (waited is not None and waited.status not in CALL_ENDED):
+        return state
+    plans = not_offered(state.plans, state.plans.proposed)
+    return replace(state, plans=replace(plans, proposed="", shaken=None))
 
 
 def _settled(before: SessionState, state: SessionState, event: ev.CallIntervened, now: Round, at: str) -> SessionState:

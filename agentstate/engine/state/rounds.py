@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from agentstate.engine import events as ev
 from agentstate.engine.plan.model import Call as Planned
 from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
@@ -32,7 +33,8 @@ Told = Literal["each", "whole", "note"]
 class Instance(msgspec.Struct, frozen=True):
     """One data context: its scratchpad, what it was given, the objects of its other data messages by kind, and how far
     the round is with it. `seq` is the entry that changed it last. `subject` is whose data it is and `kid` the key of
-    that subject; empty: the session's customer.
+    that subject; empty: the session's customer. `offered` is what it will be given by plans that wait for a person, by
+    their rounds. `rewritten`: by name the calls of the round whose inputs somebody changed after the approval.
     """
 
     pad: dict[str, Any] = {}
@@ -44,15 +46,19 @@ class Instance(msgspec.Struct, frozen=True):
     subject: str = ""
     kid: str = ""
     data: dict[str, Held] = {}
+    offered: dict[str, dict[str, Any]] = {}
+    rewritten: dict[str, ev.ChangedInput] = {}
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """What a person let through with the whole plan."""
+    """What a person let through with the whole plan. Its request stays in the state as long as this does."""
 
     request: str
     tier: int
     quorum: int
-    calls: tuple[str, ...] = ()  # the names of those that still stand as they were approved
+    calls: tuple[str, ...] = ()  # names of the calls that stand as approved, with every call that they read from
+    edited: dict[str, str] = {}  # names of the other calls, and who edited the plan
+    tools: dict[str, int] = {}  # the version of each tool as it was approved
 
 
 class Plans(msgspec.Struct, frozen=True):
@@ -85,6 +91,7 @@ class Plans(msgspec.Struct, frozen=True):
     parent_call: str = ""  # and the call that it is
     inherited: Tally = Tally()  # what was set going there that day before this session took its task
     proposed: str = ""  # the round of a plan that waits for a person
+    shaken: ev.ChangedInput | None = None  # what that plan reads was changed since its request was made
     erased: tuple[str, ...] = ()  # keys of data subjects of whom nothing can be read any more, the latest
     leaving: tuple[str, ...] = ()  # those of them whose entries were read when this state was folded
 
@@ -185,8 +192,30 @@ def put_back(plans: Plans, seq: int) -> Plans:
     """The plans after a rollback at entry `seq`, or in a fork: versions stay counted, instances are as they were, the
     round is over.
     """
+    plans = not_offered(plans, plans.proposed)
     instances = {name: replace(part, seq=seq) for name, part in plans.instances.items()}
-    return replace(plans, is_open=False, ready=(), left=0, proposed="", approved=None, instances=instances)
+    return replace(plans, is_open=False, ready=(), left=0, proposed="", shaken=None, approved=None, instances=instances)
+
+
+def offered_by(plans: Plans, round_id: str) -> dict[str, dict[str, Any]]:
+    """What each instance will be given by the plan that waits for a person under this round."""
+    return {name: part.offered[round_id] for name, part in plans.instances.items() if round_id in part.offered}
+
+
+def not_offered(plans: Plans, round_id: str) -> Plans:
+    """The plans without what a proposed plan offers its instances; one that had nothing else is not there any more."""
+    names = offered_by(plans, round_id)
+    if not names:
+        return plans
+    instances = dict(plans.instances)
+    for name in names:
+        offered = {key: inputs for key, inputs in instances[name].offered.items() if key != round_id}
+        instances[name] = replace(instances[name], offered=offered)
+        if instances[name] == Instance(
+            subject=instances[name].subject, kid=instances[name].kid, seq=instances[name].seq
+        ):
+            del instances[name]
+    return replace(plans, instances=instances)
 
 
 def message(plans: Plans) -> dict[str, Any] | None:

@@ -37,7 +37,7 @@ def kid_of(state: SessionState, event: ev.AnyEvent) -> str:
     """The id of the key that `event`, which happens in `state`, is encrypted under; empty: that of the session's
     customer.
     """
-    if isinstance(event, ev.InstanceOpened | ev.SubjectErased):
+    if isinstance(event, ev.InstanceProposed | ev.InstanceOpened | ev.SubjectErased):
         return event.kid
     if not state.plans.instances and not state.versions.late:
         return ""

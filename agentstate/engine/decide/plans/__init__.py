@@ -10,7 +10,18 @@ Read in this order: `checking`, `force`, `answers` and `wishes`, `calls`, `follo
 from __future__ import annotations
 
 from agentstate.engine.decide.plans.answers import answered, beside, of_model, plain
-from agentstate.engine.decide.plans.calls import covering, effect_of, lost, next_call, output, readied
+from agentstate.engine.decide.plans.calls import (
+    LOST_RIGHT,
+    STRICTER,
+    Covering,
+    covering,
+    effect_of,
+    lost,
+    next_call,
+    output,
+    readied,
+    shaken,
+)
 from agentstate.engine.decide.plans.checking import card_of, facts_for
 from agentstate.engine.decide.plans.delegates import delegates_in
 from agentstate.engine.decide.plans.following import followed_up
@@ -20,7 +31,10 @@ from agentstate.engine.decide.plans.wishes import delegated, edited, proposed, s
 
 __all__ = [
     "DEVIATES",
+    "LOST_RIGHT",
+    "STRICTER",
     "AlreadyBegun",
+    "Covering",
     "FollowsPlan",
     "NoPlan",
     "PlanChanged",
@@ -46,6 +60,7 @@ __all__ = [
     "plan_tool",
     "proposed",
     "readied",
+    "shaken",
     "subject_erased",
     "task_taken",
 ]

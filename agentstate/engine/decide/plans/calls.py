@@ -16,6 +16,7 @@ from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import (
+    PLAN,
     Plans,
     board_of,
     boards,
@@ -28,6 +29,15 @@ from agentstate.engine.state.rounds import (
     views_of,
 )
 from agentstate.errors import Invalid, NotFound, Refused
+
+EFFECTS = ("pure", "idempotent", "once")  # the laxest first
+SHAKEN = "{} was changed while the plan waited."
+EDITED = "The plan was edited after it was approved: this call, or one that it reads from, is not as approved."
+REWRITTEN = "{} was changed after the plan was approved."
+OTHER_VERSION = "The tool has another version than the one that was approved with the plan."
+UNKNOWN = "What it does was not known when the plan was approved."
+STRICTER = "Policy asks for more than the approval of the plan has met."
+LOST_RIGHT = "Who approved the plan may not decide it any more."
 
 
 def next_call(state: SessionState, key: str) -> Call:
@@ -69,20 +79,54 @@ def lost(state: SessionState, key: str) -> ev.CallsDropped | None:
     return ev.CallsDropped(state.plans.round, instance, (dropped,))
 
 
-def covering(plans: Plans, call: Call, asked: ev.ApprovalRequested) -> str:
-    """The request under which a person has let this call through with the whole plan; empty when policy asks for more,
-    or when the call is not what was approved.
+class Covering(msgspec.Struct, frozen=True):
+    """The request under which people let a call through with its plan; or empty, and why this call is asked about by
+    itself although they let the plan through.
     """
-    approval, place = plans.approved, place_of(plans, call.id)
-    if approval is None or place is None or place[0] not in approval.calls:
-        return ""
-    return approval.request if asked.tier <= approval.tier and asked.quorum <= approval.quorum else ""
+
+    request: str = ""
+    why: str = ""
+    changed: tuple[ev.ChangedInput, ...] = ()
+
+
+def covering(state: SessionState, call: Call, facts: ToolFacts, asked: ev.ApprovalRequested) -> Covering:
+    """Whether the plan's approval covers a call of it: as it stands, on what it reads, in this version of its tool."""
+    approval, place = state.plans.approved, place_of(state.plans, call.id)
+    if approval is None or place is None:
+        return Covering()
+    name, instance = place
+    if name not in approval.calls:
+        return Covering("", EDITED, (ev.ChangedInput(PLAN, approval.edited.get(name, "")),))
+    if (rewritten := state.plans.part(instance).rewritten.get(name)) is not None:
+        return Covering("", REWRITTEN.format(rewritten.path), (rewritten,))
+    if approval.tools.get(call.tool) != facts.version:
+        return Covering("", OTHER_VERSION)
+    if asked.terms is not None and (asked.terms.reasons or asked.terms.hold) and _was_unknown(state.plans, name):
+        return Covering("", UNKNOWN)
+    return Covering(approval.request)
+
+
+def _was_unknown(plans: Plans, name: str) -> bool:
+    """Whether some value of the call was not known with the plan: what a plan is given is, a result is not."""
+    return any(path.kind != "input" for _, reference in plans.plan.by_id[name].refers for path in reference.paths)
+
+
+def shaken(state: SessionState, call: Call) -> Covering | None:
+    """Why a plan that was let through is asked about again: what it reads was changed while it waited."""
+    found = state.plans.shaken
+    if call.id != state.plans.proposed or found is None:
+        return None
+    return Covering("", SHAKEN.format(found.path), (found,))
 
 
 def effect_of(plans: Plans, call: Call, facts: ToolFacts) -> str:
-    """What a lost result of the call leads to. A session of its own is opened once, however often it is tried."""
+    """What a lost result of the call leads to: of what its tool said when it began and says today, the stricter. A
+    session of its own is opened once, however often it is tried.
+    """
     found = planned(plans, call.id)
-    return "delegate" if found is not None and found.delegate else facts.effect
+    if call.effect == "delegate" or (found is not None and found.delegate):
+        return "delegate"
+    return max(call.effect or facts.effect, facts.effect, key=EFFECTS.index)
 
 
 def output(command: Return, call: Call, state: SessionState, given: Given) -> ev.AnyEvent:

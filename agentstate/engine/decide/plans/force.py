@@ -18,12 +18,14 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.plan import model
 from agentstate.engine.plan.deviation import Deviation, deviations
 from agentstate.engine.state import Call, SessionState, evolve, pending
-from agentstate.engine.state.rounds import PLAN, place_of, views_of
+from agentstate.engine.state.rounds import PLAN, offered_by, place_of, views_of
 from agentstate.errors import Invalid
 
+PROPOSED = ev.PlanProposed.__struct_config__.tag
 DEVIATES = "It deviates from the plan that was approved."
 TOLD = 10  # deviating calls that a request names
 LONGEST_WHY = 1_000  # characters
+SHOWN_MEMBERS = 50  # instances of the session's customer whose inputs a request shows; it binds those of all
 
 
 def follows(state: SessionState) -> bool:
@@ -39,19 +41,40 @@ def was_approved(state: SessionState) -> bool:
 
 
 def gated(
-    state: SessionState, proposal: ev.PlanProposed, opened: Sequence[ev.AnyEvent], given: Given
+    state: SessionState, proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], given: Given
 ) -> list[ev.AnyEvent]:
     """The plan committed, if policy lets it go on without a person; else proposed, and a request to a person. One that
-    waits for a person already is withdrawn.
+    waits for a person already is withdrawn. Its instances are opened when it is committed and not before.
     """
-    first = [*_withdrawn(state), *opened]
-    then = after(state, (*first, proposal), given)
+    first = _withdrawn(state)
+    proposal = _bound(proposal, offers, given)
+    then = after(state, (*first, *offers, proposal), given)
     call, tool = then.calls[proposal.round], plan_tool(then, given)
     verdict = verdict_on(then, call, tool, given)
     because = _deviates(state, proposal)
     if verdict.gate == "allow" and not because:
-        return [*first, *closed(state), _committed(state, proposal)]
-    return [*first, proposal, approval_request(then, call, tool, verdict, given, because=because)]
+        return [*first, *closed(state), *map(_opened, offers), _committed(state, proposal)]
+    return [*first, *offers, proposal, approval_request(then, call, tool, verdict, given, because=because)]
+
+
+def _bound(proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], given: Given) -> ev.PlanProposed:
+    """The proposal with what its approval is to bind beside its calls: instances, and the versions of its tools."""
+    shown = {each.instance for each in [each for each in offers if not each.kid][:SHOWN_MEMBERS]}
+    named = dict.fromkeys(str(call.get("_tool")) for call in proposal.calls)
+    return msgspec.structs.replace(
+        proposal,
+        members=tuple(_member(each, each.instance in shown) for each in offers),
+        tools={name: given.tools[name].version for name in named if name in given.tools},
+    )
+
+
+def _member(offer: ev.InstanceProposed, is_shown: bool) -> ev.Member:
+    digest = ev.digest(offer.instance, offer.inputs, offer.subject, offer.kid, offer.salt)
+    return ev.Member(digest, offer.instance, offer.inputs) if is_shown else ev.Member(digest)
+
+
+def _opened(offer: ev.InstanceProposed) -> ev.InstanceOpened:
+    return ev.InstanceOpened(offer.round, offer.instance, offer.inputs, offer.subject, offer.kid)
 
 
 def _withdrawn(state: SessionState) -> list[ev.AnyEvent]:
@@ -94,7 +117,9 @@ def plan_tool(state: SessionState, given: Given) -> ToolFacts:
 
     def check_arguments(arguments: object) -> None:
         known = _edited(arguments, proposal.arguments if proposal else {})
-        members = [InstanceGiven("")] if known["instances"] else []
+        offered = offered_by(state.plans, state.plans.proposed).items()
+        members = [InstanceGiven(name, inputs) for name, inputs in offered] or [InstanceGiven("")]
+        members = members if known["instances"] else []
         checked(state, known["calls"], known["inputs"], given, members)
 
     return ToolFacts(PLAN, 1, "pure", 1, 1.0, check_arguments, _preview)
@@ -126,12 +151,17 @@ def _preview(arguments: dict[str, Any], state: dict[str, Any]) -> str:
 
 
 def approved(state: SessionState, call: Call, tier: int) -> list[ev.AnyEvent]:
-    """A plan that a person let through is committed, as it stands in the approved call."""
+    """A plan that a person let through is committed, as it stands in the approved call, and its instances opened."""
     arguments, request = call.arguments, state.requests[call.request]
     calls = written(model.read(arguments["calls"]))
-    proposal = ev.PlanProposed(round=call.id, **{**arguments, "calls": calls})
-    covers = {"request": call.request, "tier": tier, "quorum": len(request.approvals)}
-    return [*closed(state), msgspec.structs.replace(_committed(state, proposal), **covers)]
+    proposal = msgspec.convert({**arguments, "round": call.id, "calls": calls, "kind": PROPOSED}, ev.PlanProposed)
+    covers = {"request": call.request, "tier": tier, "quorum": len(request.approvals), "tools": proposal.tools}
+    parts = state.plans.instances
+    opened = [
+        ev.InstanceOpened(call.id, name, inputs, parts[name].subject, parts[name].kid)
+        for name, inputs in offered_by(state.plans, call.id).items()
+    ]
+    return [*closed(state), *opened, msgspec.structs.replace(_committed(state, proposal), **covers)]
 
 
 def closed(state: SessionState, because: str = "another plan took its place") -> list[ev.AnyEvent]:

@@ -37,7 +37,7 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
     _must_be_instances(state, command.instances)
     plan = checked(state, command.calls, command.inputs, given, command.instances)
     round_id = given.new_id()
-    opened = [_opened(round_id, each, state) for each in command.instances]
+    offers = [_offered(round_id, each, state, given) for each in command.instances]
     proposal = ev.PlanProposed(
         round=round_id,
         calls=written(plan),
@@ -48,16 +48,18 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
         instances=len(command.instances),
         saved=command.saved,
     )
-    return gated(state, proposal, opened, given)
+    return gated(state, proposal, offers, given)
 
 
-def _opened(round_id: str, given: InstanceGiven, state: SessionState) -> ev.InstanceOpened:
-    """The instance, opened or opened again: then it stays its data subject's. Raises Invalid when it is another's."""
-    held = state.plans.instances.get(given.name)
-    if held is not None and given.kid and given.kid != held.kid:
-        raise Invalid(f"{given.name} is an instance of another data subject", field="instances")
-    subject, kid = (held.subject, held.kid) if held is not None else (given.subject, given.kid)
-    return ev.InstanceOpened(round_id, given.name, given.inputs, subject, kid)
+def _offered(round_id: str, wanted: InstanceGiven, state: SessionState, given: Given) -> ev.InstanceProposed:
+    """What the plan gives an instance, new or known: a known one stays its data subject's. Raises Invalid when it is
+    another's.
+    """
+    held = state.plans.instances.get(wanted.name)
+    if held is not None and wanted.kid and wanted.kid != held.kid:
+        raise Invalid(f"{wanted.name} is an instance of another data subject", field="instances")
+    subject, kid = (held.subject, held.kid) if held is not None else (wanted.subject, wanted.kid)
+    return ev.InstanceProposed(round_id, wanted.name, wanted.inputs, subject, kid, given.new_id())
 
 
 def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) -> None:
