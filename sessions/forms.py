@@ -122,7 +122,7 @@ def fields(
     """The fields of a call as it stands, or as somebody typed it, beside what the agent `proposed`. Accounts to choose
     from are in `evidence`.
     """
-    accounts = {account["id"]: account for account in _accounts(evidence)}
+    accounts = {account["id"]: account for account in accounts_in(evidence)}
     kinds = schema.get("properties", {})
     made = [_field(name, proposed, value, kinds.get(name, {}), accounts) for name, value in standing.items()]
     for each in made:
@@ -153,17 +153,17 @@ def blame(made: list[Field], path: str, message: str) -> bool:
     return False
 
 
-def _accounts(evidence: Any) -> Iterator[dict[str, Any]]:
+def accounts_in(evidence: Any) -> Iterator[dict[str, Any]]:
     """Every account within the evidence, however deep."""
     if isinstance(evidence, dict):
         if isinstance(evidence.get("id"), str) and words.account(evidence):
             yield evidence
         else:
             for item in evidence.values():
-                yield from _accounts(item)
+                yield from accounts_in(item)
     elif isinstance(evidence, list | tuple):
         for item in evidence:
-            yield from _accounts(item)
+            yield from accounts_in(item)
 
 
 def _field(

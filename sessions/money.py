@@ -27,10 +27,10 @@ def symbol(currency: str) -> str:
 
 def figures(amount: dict[str, Any]) -> str:
     """The figures alone, as they stand in a field: 4,300.00."""
-    places = _places(str(amount["currency"]))
-    whole, part = divmod(abs(amount["minor"]), 10**places)
+    after = places(str(amount["currency"]))
+    whole, part = divmod(abs(amount["minor"]), 10**after)
     sign = "-" if amount["minor"] < 0 else ""
-    return f"{sign}{whole:,}" + (f".{part:0{places}d}" if places else "")
+    return f"{sign}{whole:,}" + (f".{part:0{after}d}" if after else "")
 
 
 def show(amount: dict[str, Any]) -> str:
@@ -43,17 +43,22 @@ def show(amount: dict[str, Any]) -> str:
 
 def parse(text: str, currency: str) -> dict[str, Any]:
     """What a person typed, as an amount. Raises NotAnAmount."""
-    places = _places(currency)
+    after = places(currency)
     found = _TYPED.fullmatch(text.strip().removeprefix(symbol(currency)).strip())
     if found is None:
-        raise NotAnAmount(f"an amount like {'4,300.00' if places else '4,300'}")
+        raise NotAnAmount(f"an amount like {figures(example(currency))}")
     part = found["part"] or ""
-    if len(part) > places:
-        raise NotAnAmount(f"at most {places} places after the point" if places else "no places after the point")
-    minor = int(found["whole"].replace(",", "")) * 10**places + int(part.ljust(places, "0") or 0)
+    if len(part) > after:
+        raise NotAnAmount(f"at most {after} places after the point" if after else "no places after the point")
+    minor = int(found["whole"].replace(",", "")) * 10**after + int(part.ljust(after, "0") or 0)
     if minor > LARGEST:
         raise NotAnAmount("a smaller amount")
     return {"minor": minor, "currency": currency}
+
+
+def example(currency: str) -> dict[str, Any]:
+    """An amount that shows how one is typed."""
+    return {"minor": 4300 * 10 ** places(currency), "currency": currency}
 
 
 def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
@@ -64,5 +69,6 @@ def difference(before: dict[str, Any], after: dict[str, Any]) -> str:
     return f"{show({'minor': abs(minor), 'currency': before['currency']})} {'more' if minor > 0 else 'less'}"
 
 
-def _places(currency: str) -> int:
+def places(currency: str) -> int:
+    """How many figures stand after the point."""
     return EXPONENTS.get(currency, 2)

@@ -40,6 +40,17 @@ class Retyped:
         return words.plain(parts[-2] if self.currency and not self.whole else parts[-1])
 
     @property
+    def to_type(self) -> str:
+        """What to do where nothing was typed."""
+        like = f", as {money.figures(money.example(self.currency))}" if self.currency else ""
+        return f"Type the {self.label.lower()} yourself{like}."
+
+    @property
+    def is_other(self) -> str:
+        """What to do where something else was typed than would be sent."""
+        return f"You typed {self.symbol}{self.text.strip()}, the call sends another. Correct it here, or edit the call."
+
+    @property
     def symbol(self) -> str:
         """The currency's sign, where it is money."""
         return money.symbol(self.currency) if self.currency else ""
@@ -87,5 +98,5 @@ def read(fields: list[Retyped]) -> dict[str, Any] | None:
         try:
             values[each.path] = each.value()
         except (NotTyped, money.NotAnAmount) as wanted:
-            each.error = f"This needs {wanted}."
+            each.error = f"Type {wanted}." if each.text.strip() else each.to_type
     return None if any(each.error for each in fields) else values

@@ -35,10 +35,11 @@ def view(
     said: Iterable[int] = (),
     told: Iterable[int] = (),
     masked: Sequence[str] = (),
+    differences: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """What stands before a person who decides `request` on a page or over the API. `digest`: the one that a decision
     names as seen; `said` and `told`: the entries of the conversation and of the history that are shown with it;
-    `masked`: paths of the evidence whose values are not.
+    `masked`: paths of the evidence whose values are not; `differences`: as `sessions.differences.as_data` gives them.
     """
     asked = request.asked
     evidence = [(each.path, MASKED if each.path in masked else each.value) for each in asked.basis]
@@ -63,6 +64,7 @@ def view(
         "masked": list(masked),
         "said": list(said),
         "told": list(told),
+        "differences": list(differences),
     }
     if len(_json.encode(whole)) <= LONGEST:
         return whole

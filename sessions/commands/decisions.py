@@ -14,6 +14,8 @@ from audit import ledger
 from sessions import authority, showing
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
+from sessions.customer_turns import customer_turns, differences_of
+from sessions.differences import as_data, withheld
 from sessions.models import ApprovalRequest
 from sessions.states import Loaded
 
@@ -102,7 +104,9 @@ def _over_the_api(loaded: Loaded, request: str, seen: str) -> ev.View | None:
     held = loaded.state.requests.get(request)
     if held is None or not seen or digest_of(loaded.state, held) != seen:
         return None
-    return showing.shown(showing.view(held, seen, surface="api"))
+    turns = customer_turns(loaded.place.id, loaded.state.seq)
+    found = withheld(differences_of(held, turns), held.terms.retype)
+    return showing.shown(showing.view(held, seen, surface="api", differences=as_data(found)))
 
 
 def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Committed:

@@ -6,7 +6,16 @@ from sessions.queries.changes import ConflictLine, StateLine, conflicts, state_l
 from sessions.queries.compensation import Undoable, UndoableLine, undoable_of
 from sessions.queries.counts import WallCounts, wall_counts
 from sessions.queries.data import DataLine, DataLines, data_of
-from sessions.queries.entry_lines import EntryLine, LedgerLine, entries, ledger_head, ledger_lines, state_of, tail_start
+from sessions.queries.entry_lines import (
+    EntryLine,
+    LedgerLine,
+    conversation,
+    entries,
+    ledger_head,
+    ledger_lines,
+    state_of,
+    tail_start,
+)
 from sessions.queries.plans import (
     GoalsLine,
     PlanLine,
@@ -23,6 +32,7 @@ from sessions.queries.request_lines import (
     assignable,
     decidable,
     decided,
+    differences_of_request,
     request_line,
     request_of,
     requests,
@@ -70,9 +80,11 @@ __all__ = [
     "assignable",
     "check_plan",
     "conflicts",
+    "conversation",
     "data_of",
     "decidable",
     "decided",
+    "differences_of_request",
     "entries",
     "goals_of",
     "ledger_head",

@@ -22,6 +22,7 @@ from sessions.queries.session_lines import PAGE, Person
 _exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
 TAIL = 200  # entries
 STRIDE = 100  # entries
+_CARD = ("message.", "approval.", "decision.", "request.", "call.", "tool.", "plan.", "goals.", "grant.", "work.")
 
 
 class EntryLine(msgspec.Struct, frozen=True):
@@ -71,6 +72,17 @@ def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) 
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
     team, start = may_read(user, session, "entries"), after + 1
     lines = _without_guidance(user, team, list(opened(ledger.read_rows(session, start, start + limit))))
+    _note(user, "entries", session, team, lines)
+    return lines
+
+
+def conversation(user: Person, session: UUID) -> list[EntryLine]:
+    """Of the whole session the entries about what was said, asked, decided and called, opened, oldest first: what the
+    card of a request is made of. Raises as `state_of`.
+    """
+    team = may_read(user, session, "entries")
+    rows = (row for row in ledger.read_rows(session) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
+    lines = list(opened(rows))
     _note(user, "entries", session, team, lines)
     return lines
 

@@ -20,6 +20,8 @@ from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
 from sessions import access, projections, recorded, states
 from sessions.access import Seen
+from sessions.customer_turns import customer_turns, differences_of
+from sessions.differences import as_data, withheld
 from sessions.models import ApprovalRequest
 from sessions.queries.entitled import Entitled
 from sessions.queries.paging import behind
@@ -195,6 +197,19 @@ def request_of(user: Person, request: UUID) -> tuple[RequestLine, Request, Sessi
     state = states.load(line.session).state
     held = state.requests.get(str(request))
     return line, held if held is not None else _from_ledger(line), state
+
+
+def differences_of_request(user: Person, request: UUID) -> list[dict[str, Any]]:
+    """How a request differs from what the customer said, as a decision records it: while it waits without the values
+    that reviewers type themselves. Raises UnknownRequest.
+    """
+    try:
+        line, held, state = request_of(user, request)
+    except keys.Erased:
+        return []
+    found = differences_of(held, customer_turns(line.session, state.seq))
+    access.note(user, "entries", [Seen(line.session, line.team, 0, state.seq)])
+    return as_data(withheld(found, held.terms.retype) if line.state == "pending" else found)
 
 
 def _from_ledger(line: RequestLine) -> Request:

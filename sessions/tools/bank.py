@@ -245,6 +245,7 @@ def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
     compensation="Move the same amount back with a new transfer, if the customer wants it.",
     undone_by="transfer",
     undo=_moved_back,
+    payees=("to_account",),
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{receipt, from_account, to_account, amount, from_balance, to_balance}, as the bank booked it."""

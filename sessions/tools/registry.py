@@ -126,6 +126,7 @@ class Tool(msgspec.Struct, frozen=True):
     limit: int = 0  # calls of it that may run at once, over all workers; 0: any number. LIMITS goes before
     undone_by: str = ""  # the tool whose call undoes its effect, where one does
     undo: Undo | None = None  # that call's arguments, from this one's and its result; None: it cannot be undone
+    payees: tuple[str, ...] = ()  # arguments that say who receives: compared with what the customer said
 
     def misfit(self, result: object) -> str:
         """What of a result breaks the schema declared for it, by path and rule and never by value; empty if nothing."""
@@ -172,6 +173,7 @@ def tool(
     limit: int = 0,
     undone_by: str = "",
     undo: Undo | None = None,
+    payees: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
     if result is not None:
@@ -200,6 +202,7 @@ def tool(
                 limit=limit,
                 undone_by=undone_by,
                 undo=undo,
+                payees=payees,
             )
         )
         return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -17,16 +18,31 @@ from agentstate.engine.state import Request
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import access, commands, forms, money, queries, retyping, showing, transcript, words
+from sessions import access, commands, decisive_turns, forms, money, queries, retyping, showing, transcript, words
+from sessions.customer_turns import CUSTOMER, SPOKEN, differences_of, own_accounts
+from sessions.differences import Difference, Turn, as_data, not_shown, withheld
 from sessions.queries.changes import shown_basis
 from sessions.tools import registry as tools
 from sessions.views.frame import as_id, console
 
-SAID = 6  # turns before the request that its card shows, and turns of the customer since
-BEFORE, AFTER = 120, 120  # entries around a request that its card looks at
 OFFERED = ("approve", "reject", "respond", "ignore", "escalate")  # an approval of changed fields is an edit
+CHECK = "check"  # sent by a script while somebody edits: what would differ, and nothing is decided
 MAX_NOTE = 2000  # characters, as in the API
+NOTHING_YET = "Nothing was decided yet."
+TO_CHECK = "Nothing was sent yet. Check what differs, then approve again."
+NO_NOTE = "Type a note: it is needed to edit, reject or pass on."
 ASK_AGAIN = "Ask the customer again before this is done."  # what the agent is told unless the person writes more
+
+
+@dataclass
+class Earlier:
+    """A request for a call of the same tool before this one, in the place where it was made."""
+
+    seq: int
+    request: str
+    outcome: str
+    ended_at: str
+    kind: str = "earlier"
 
 
 @dataclass
@@ -36,7 +52,8 @@ class Card:
     line: queries.RequestLine
     held: Request
     fields: list[forms.Field]
-    said: list[transcript.Item]
+    said: list[transcript.Item | Earlier]
+    turns: list[Turn]
     story: list[dict[str, Any]]
     names: dict[str, str]
     key: str
@@ -49,7 +66,10 @@ class Card:
     code_error: str = ""
     me: str = ""
     whom: list[tuple[str, str]] = field(default_factory=list)  # to whom it may be given
-    view: str = ""  # what all this shows, signed: it comes back with the decision and is recorded with it
+    shown: dict[str, Any] = field(default_factory=dict)  # what all this shows, as it is recorded
+    view: str = ""  # the same signed: it comes back with the decision
+    differences: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # in a sentence, and as recorded
+    check: bool = False  # whether what was sent waits until they were seen
 
     @property
     def waits(self) -> bool:
@@ -91,6 +111,13 @@ class Card:
         """The first thing the customer said after the request was made."""
         return next((item.seq for item in self.said if item.seq > self.held.seq), -1)
 
+    def show(self, found: Sequence[Difference]) -> None:
+        """Put these differences on the card, and into what it says that it showed."""
+        named = {each.id: f"{each.kind} ··{each.last4}" for each in own_accounts(self.held.asked.basis)}
+        self.shown["differences"] = as_data(found)
+        self.differences = [(words.difference(each, named), each) for each in self.shown["differences"]]
+        self.view = showing.signed(self.me, self.line.id, self.shown) if self.line.may_decide else ""
+
     @property
     def call(self) -> str:
         """The exact call as JSON."""
@@ -115,6 +142,24 @@ class Card:
         was, now = self.held.asked.arguments, self.held.arguments
         told = {each.name: each.named(now[each.name]) for each in self.fields if now[each.name] != was.get(each.name)}
         return ", ".join(f"{words.plain(name).lower()} {value}" for name, value in told.items())
+
+    @property
+    def errors(self) -> list[tuple[str, str, str]]:
+        """The fields that cannot be taken as they are: id, name, and what to type. The first has the focus."""
+        fields = [(each.id, each.label, each.error) for each in self.fields]
+        again = [(each.id, each.label, each.error) for each in self.retype]
+        others = [("code", "Reason", self.code_error), ("reason", "Note", self.reason_error)]
+        return [each for each in (*fields, *again, *others) if each[2]]
+
+    @property
+    def to_check(self) -> bool:
+        """Whether the page goes to what differs: nothing else is in the way."""
+        return self.check and not self.errors
+
+    @property
+    def focus(self) -> str:
+        """The id of the field that the page goes to."""
+        return self.errors[0][0] if self.errors else ""
 
     @property
     def decided(self) -> bool:
@@ -202,14 +247,14 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     accounts = [value for _, value in evidence]
     typed = typed if line.state == "pending" and line.may_decide else None
     retype = retyping.retyped(held.terms.retype, held.arguments, typed or {}) if line.may_decide else []
-    start = max(0, held.seq - BEFORE)
-    around = queries.entries(request.user, line.session, after=start - 1, limit=BEFORE + AFTER)
-    story, said = _story(around, line, held), _said(around, held.seq)
+    entries = queries.conversation(request.user, line.session)
+    story, said = _story(entries, line, held), _said(entries, held)
+    turns = [Turn(each.seq, each.data["text"]) for each in entries if _is_customers(each) and each.data]
     seen = showing.view(
         held,
         line.digest,
         surface="page",
-        said=[item.seq for item in said],
+        said=[item.seq for item in said if item.kind == "said"],
         told=[entry["seq"] for entry in story],
         masked=masked,
     )
@@ -217,11 +262,12 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
     others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from, line.assigned_to}
     others |= {each.by for each in asked.changed}
     names = display_names({entry["actor"] for entry in story} | others)
-    return Card(
+    card = Card(
         line=line,
         held=held,
         fields=forms.fields(schema, asked.arguments, held.arguments, accounts, typed),
         said=said,
+        turns=turns,
         story=story,
         names=names,
         key=str(new_id()),
@@ -229,29 +275,43 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
         retype=retype,
         me=me,
         whom=queries.assignable(request.user, line.id) if line.state == "pending" else [],
-        view=showing.signed(me, line.id, seen) if line.may_decide else "",
+        shown=seen,
     )
+    card.show(_still_blind(card, differences_of(held, turns)))
+    return card
 
 
-def _said(around: list[queries.EntryLine], asked: int) -> list[transcript.Item]:
-    """The last that the customer said before the request, each with what it answers, and what the customer has said
-    since: a figure may have been corrected. The agent's "one moment please" would only push the form off the screen.
-    """
-    spoken = [item for item in transcript.items(around) if item.kind == "said" and item.role != "note"]
-    before = [item for item in spoken if item.seq < asked]
-    told = [
-        item
-        for item, following in zip(before, (*before[1:], None), strict=False)
-        if item.role != "agent" or (following is not None and following.role == "customer")
+def _still_blind(card: Card, found: Sequence[Difference]) -> Sequence[Difference]:
+    """The differences without those of values that the reviewer is to type and has not typed yet."""
+    if card.line.state != "pending":
+        return found
+    typed = {each.path for each in card.retype if each.text.strip()}
+    return withheld(found, [path for path in card.held.terms.retype if path not in typed])
+
+
+def _is_customers(entry: queries.EntryLine) -> bool:
+    return entry.kind == SPOKEN and entry.data is not None and entry.data["role"] == CUSTOMER
+
+
+def _said(entries: list[queries.EntryLine], held: Request) -> list[transcript.Item | Earlier]:
+    """What bears on the decision of what was said, and the earlier requests for the same tool where they were made."""
+    items = transcript.items(entries)
+    spoken = [item for item in items if item.kind == "said" and item.role != "note"]
+    accounts = own_accounts(held.asked.basis)
+    ended = {each.data["request"]: each.at for each in entries if each.kind == "request.ended" and each.data}
+    earlier = [
+        Earlier(item.seq, item.request, item.state, ended.get(item.request, ""))
+        for item in items
+        if item.kind == "request" and item.seq < held.seq and item.tool == held.asked.tool
     ]
-    since = [item for item in spoken if item.seq > asked and item.role == "customer"]
-    return told[-SAID:] + since[-SAID:]
+    shown = decisive_turns.shown_turns(spoken, held.seq, held.arguments, accounts)
+    return sorted((*shown, *earlier), key=lambda each: each.seq)
 
 
-def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Request) -> list[dict[str, Any]]:
+def _story(entries: list[queries.EntryLine], line: queries.RequestLine, held: Request) -> list[dict[str, Any]]:
     """What the log says of this request and its call, in words."""
     told = []
-    for entry in around:
+    for entry in entries:
         data = entry.data or {}
         earlier = entry.kind == "decision.made" and entry.seq < held.seq
         later = entry.seq > held.seq and data.get("call") == held.asked.call
@@ -265,6 +325,8 @@ def _story(around: list[queries.EntryLine], line: queries.RequestLine, held: Req
 def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
     post = request.POST
     typed = {name: post[name] for name in post if name.startswith((forms.PREFIX, retyping.PREFIX))}
+    if post.get("decision") == CHECK:
+        return _checked(request, request_id, typed)
     card = _card(request, request_id, typed)
     card.reason, card.code = post.get("reason", ""), post.get("code", "")
     try:
@@ -272,13 +334,25 @@ def _decide(request: HttpRequest, request_id: UUID) -> HttpResponse:
     except Refused as refusal:
         return _told(request, card, refusal)
     if not done:
-        card.refusal = "Nothing was decided yet: one field cannot be read."
+        card.refusal = TO_CHECK if card.check else NOTHING_YET
         return _card_page(request, card, "open", status=422)
     return _onward(request, card)
 
 
+def _checked(request: HttpRequest, request_id: UUID, typed: dict[str, str]) -> HttpResponse:
+    """The card with what would differ if the form were sent as it stands. Nothing is decided."""
+    access.live("decisions", "wall", goes_on=True)
+    card = _card(request, request_id, typed)
+    arguments = forms.read(card.fields)
+    if card.open and arguments is not None:
+        card.show(_still_blind(card, differences_of(card.held, card.turns, arguments)))
+    return render(request, "agent_sessions/decision_check.html", {"card": card})
+
+
 def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
-    """Give the decision. False when a field cannot be read. An approval of changed fields is an edit."""
+    """Give the decision. False when a field cannot be read, or when the page has not shown how what would be sent
+    differs: then the card does. An approval of changed fields is an edit.
+    """
     note = card.reason.strip()
     if len(note) > MAX_NOTE:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
@@ -297,6 +371,11 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     arguments, again = forms.read(card.fields), retyping.read(card.retype)
     if arguments is None or again is None:
         return False
+    if card.open and sent["seen"] == card.line.digest:
+        _compare(card, arguments, sent["view"])
+        _must_be_whole(card, arguments)
+        if card.check:
+            return False
     sent["retyped"] = again
     if arguments == card.held.arguments:
         commands.decide(request.user, card.line.id, "approve", **sent)
@@ -305,22 +384,34 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
     return True
 
 
+def _compare(card: Card, arguments: dict[str, Any], view: str) -> None:
+    """Put on the card how what would be sent differs, to be checked where the page of `view` did not show it."""
+    found = differences_of(card.held, card.turns, arguments)
+    seen = showing.read(card.me, card.line.id, view).data
+    card.show(found)
+    card.check = bool(not_shown(found, seen.get("differences", ())))
+
+
+def _must_be_whole(card: Card, arguments: dict[str, Any]) -> None:
+    """What the command would refuse in a form, told together with what is to be checked. Raises Invalid."""
+    if card.tool is not None:
+        card.tool.check(arguments)
+    if arguments != card.held.arguments and not card.reason.strip() and not card.code:
+        raise Invalid("say why", field="reason")
+
+
 def _told(request: HttpRequest, card: Card, refusal: Refused) -> HttpResponse:
     """The card again, with what was refused: beside its field, or above, and read-only when it is decided already."""
     path = str(refusal.facts.get("field", ""))
     again = next((each for each in card.retype if path == f"retyped.{each.path}"), None)
+    card.refusal = NOTHING_YET
     if again is not None:
-        again.error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
-        card.refusal = "Nothing was decided yet: see what you are to type yourself."
+        again.error = again.to_type if not again.text else again.is_other
     elif path == "code":
-        card.code_error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
-        card.refusal = "Nothing was decided yet: choose a reason."
+        card.code_error = "Choose one of the reasons."
     elif path == "reason":
-        card.reason_error = f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
-        card.refusal = "Nothing was decided yet: see the reason."
-    elif forms.blame(card.fields, path, refusal.detail):
-        card.refusal = "Nothing was decided yet: one field is not as the tool needs it."
-    else:
+        card.reason_error = NO_NOTE if not card.reason.strip() else f"{refusal.detail[:1].upper()}{refusal.detail[1:]}."
+    elif not forms.blame(card.fields, path, refusal.detail):
         card = _card(request, card.line.id)
         card.refusal = _who_was_first(request, card, refusal)
     return _card_page(request, card, "open", status=422 if refusal.status == 400 else refusal.status)

@@ -25,6 +25,7 @@ class Told:
     act: str
     arguments: list[tuple[str, str]]
     evidence: list[tuple[str, Any]]
+    differences: list[str]
 
     @property
     def data(self) -> dict[str, Any]:
@@ -55,6 +56,7 @@ def _told(line: queries.SeenLine) -> Told:
         words.entry("decision.made", {"decision": line.decision, "reason": ""}).act if line.decision else "Erased",
         [(words.plain(name), in_words(value)) for name, value in sorted(arguments.items(), key=_money_first)],
         [(each["path"], _cited(each["value"])) for each in evidence],
+        [words.difference(each, {}) for each in data.get("differences", ())],
     )
 
 

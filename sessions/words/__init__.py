@@ -20,6 +20,7 @@ from sessions.words import (
     versions,
 )
 from sessions.words.approvals import groups_of_people
+from sessions.words.differences import difference
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
 from sessions.words.standing import (
@@ -50,6 +51,7 @@ __all__ = [
     "Group",
     "Sentence",
     "account",
+    "difference",
     "doing",
     "entry",
     "facts",

@@ -43,6 +43,33 @@ function edited() {
   if (label) label.textContent = figures.length === 1 && figures[0] ? `Approve ${figures[0]}` : "Approve";
 }
 
+// How what stands in the form differs from what the customer said, and what it changes: decided by the server, shown
+// before it is sent. The answer also says, signed, that the page shows it.
+const SETTLE = 400; // ms without a key
+let typing = null, asked = 0;
+
+const touched = () => [...document.querySelectorAll("#fields :is(input, textarea, select), #again input")].some((each) =>
+  each.tagName === "SELECT" ? ![...each.options].find((option) => option.selected)?.defaultSelected : each.value !== each.defaultValue);
+
+async function check() {
+  const form = $("decide"), mine = ++asked;
+  if (!form || !$("view")) return;
+  const body = new FormData(form);
+  body.set("decision", "check");
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "text/html" }, redirect: "error" });
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!answer.ok || mine !== asked || !$("view") || !fresh.getElementById("view")) return;
+    morph($("differences"), fresh.getElementById("differences"));
+    $("view").value = fresh.getElementById("view").value;
+  } catch {} // the server asks to look again where the page did not show it
+}
+
+function checkSoon() {
+  clearTimeout(typing);
+  typing = setTimeout(check, SETTLE);
+}
+
 // Who is on it: the first edit claims what nobody has, and the claim is kept while somebody works on the page.
 const KEEP = 30_000; // ms
 let active = performance.now();
@@ -90,7 +117,10 @@ export function begin() {
     morph($("queue"), fresh.getElementById("queue"));
     if (!other || !card) return;
     const same = card.dataset.state === other.dataset.state && card.querySelector("#acts") && other.querySelector("#acts");
-    if (same) for (const id of ["card-h", "said", "rule", "history"]) morph($(id), other.querySelector(`#${id}`));
+    if (same) {
+      for (const id of ["card-h", "said", "rule", "history", "view"]) morph($(id), other.querySelector(`#${id}`));
+      if (touched()) check();
+    }
     else if (card.dataset.request) {
       morph(card, other);
       if (card.dataset.state !== "pending") $("polite").textContent = $("settled")?.innerText || "Decided";
@@ -99,6 +129,7 @@ export function begin() {
   page.settle = () => { edited(); };
   addEventListener("input", (event) => {
     if (event.target.matches("#fields select")) choice(event.target);
+    if (event.target.closest("#fields, #again")) checkSoon();
     edited();
   });
   edited();

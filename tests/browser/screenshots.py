@@ -98,6 +98,7 @@ def prepare(page: Page) -> Story:
     page.goto(address)
     session = page.locator("#card-h a[href*=sessions]").get_attribute("href") or ""
     page.get_by_label("Amount").fill(f"{int(amount[1].replace(',', '')) - 100:,}.00")
+    expect(page.locator("#differences")).to_contain_text("You change the amount")
     page.get_by_label("Reason or note").fill("A hundred less, as the caller said at the end.")
     page.get_by_role("button", name="Approve").click()
     expect(page.locator("#notes")).to_contain_text("Edited, approved")

@@ -51,6 +51,9 @@ def approves_less(page: Page) -> None:
     """Edits the amount, sees what that amounts to, says why, and approves."""
     page.get_by_label("Amount").fill("1,250.00")
     expect(page.locator("#fields")).to_contain_text("$50.00 less")
+    differs = page.locator("#differences")
+    expect(differs).to_contain_text("You change the amount from $1,300.00 to $1,250.00.")
+    expect(differs).to_contain_text("Said $1,300.00, sends $1,250.00.")
     page.get_by_label("Reason or note").fill("The caller said twelve fifty.")
     page.get_by_role("button", name="Approve $1,250.00").click()
     expect(page.locator("#notes")).to_contain_text("Edited, approved")

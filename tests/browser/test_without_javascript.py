@@ -41,7 +41,13 @@ def test_a_supervisor_without_javascript_edits_a_transfer_and_sees_it_everywhere
     expect(page).to_have_url(f"{demo.url}decisions/{request}/#ask")
     expect(page.locator("#said")).to_contain_text("I would like to move $1,300 from savings to checking.")
 
+    desk.complaints.expect("status of 422")
     approve(page, "1,250", "The caller said twelve fifty.")
+    differs = page.locator("#differences")
+    expect(differs).to_contain_text("You change the amount from $1,300.00 to $1,250.00.")
+    expect(differs).to_be_focused()
+    assert demo.moved(call.person) == []
+    page.get_by_role("button", name="Approve").click()
     expect(page.locator("#notes")).to_contain_text("Edited, approved")
     eventually(lambda: demo.moved(call.person), what="a transfer in the legacy database")
     [(amount, receipt)] = demo.moved(call.person)
@@ -69,7 +75,9 @@ def test_an_edit_that_cannot_be_is_refused_beside_its_field_and_nothing_is_lost(
         expect(page.get_by_label("Reason or note")).to_have_value("As agreed.")
         expect(page.get_by_role("alert").first).to_contain_text("Nothing was decided yet")
     approve(page, "1,250", "")
-    expect(page.locator("#why")).to_contain_text("Say why")
+    expect(page.locator("#why")).to_contain_text("Type a note: it is needed to edit, reject or pass on.")
+    expect(page.get_by_label("Reason or note")).to_be_focused()
+    expect(page.get_by_label("Reason or note")).to_be_in_viewport()
     assert demo.moved(call.person) == []
 
 

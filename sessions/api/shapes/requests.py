@@ -10,6 +10,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state.session import Execution
 from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
+from sessions.differences import Kind
 
 REASON = 2000  # characters
 RESPONSE = 4000
@@ -138,6 +139,32 @@ class Request(serializers.Serializer[Any]):
     )
     terms = Terms(help_text="what is asked of those who decide")
     digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
+
+
+class SaidValue(serializers.Serializer[Any]):
+    seq = serializers.IntegerField(help_text="the entry in which the customer last said it")
+    value = serializers.JSONField(help_text="an amount {minor, currency}, or an account as text")
+
+
+class RequestDifference(serializers.Serializer[Any]):
+    path = serializers.CharField(help_text="of the value in the call: arguments.amount")
+    kind = serializers.ChoiceField(
+        choices=[(kind, kind) for kind in get_args(Kind) if kind != "changed"],
+        help_text="not_said: nothing comparable was said; differs: only other values were; corrected: another was said "
+        "later; ambiguous: the newest words name this one and another",
+    )
+    sends = serializers.JSONField(help_text="the value that the call sends")
+    said = SaidValue(many=True, help_text="the other values that were said, the newest first")
+
+
+class OneRequest(Request):
+    """A request with how it differs from what the customer said."""
+
+    differences = RequestDifference(
+        many=True,
+        help_text="amounts and payees that were not found in the customer's words, or differ from them; none does not "
+        "mean that the call is right. While it waits, values of `terms.retype` are left out",
+    )
 
 
 class RequestPage(serializers.Serializer[Any]):

@@ -43,10 +43,14 @@ class Requests(APIView):
 class OneRequest(APIView):
     """Read one approval request."""
 
-    @extend_schema(operation_id="read_request", parameters=[REQUEST], responses=answers(200, shapes.Request, *READING))
+    @extend_schema(
+        operation_id="read_request", parameters=[REQUEST], responses=answers(200, forms.OneRequest, *READING)
+    )
     def get(self, request: Request, request_id: str) -> Response:
-        line = queries.request_line(request.user, identifier(request_id, UnknownRequest))
-        return Response(shown(shapes.Request, line))
+        wanted = identifier(request_id, UnknownRequest)
+        line = queries.request_line(request.user, wanted)
+        found = queries.differences_of_request(request.user, wanted)
+        return Response({**shown(shapes.Request, line), "differences": found})
 
 
 class Claims(APIView):

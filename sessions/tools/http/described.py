@@ -113,6 +113,7 @@ class Described(_Form, frozen=True):
     requires: tuple[Requirement, ...] = ()
     risk: tuple[Graver, ...] = ()
     masked: tuple[str, ...] = ()
+    payees: tuple[str, ...] = ()  # arguments that say who receives
     scopes: tuple[str, ...] | None = None
     retry: Retry = Retry()
     connect: Annotated[float, msgspec.Meta(gt=0, le=60)] = 3.0  # seconds
@@ -146,6 +147,8 @@ def _check(found: Described) -> None:
     )
     for path in found.masked:
         _must(masking.is_path(path), "masked", f"{path[:40]!r} is no path")
+    for name in found.payees:
+        _must(name in found.arguments.get("properties", {}), "payees", f"{name[:40]!r} is no argument")
     for number, each in enumerate(found.requires):
         _check_guard(each.that, f"requires[{number}]")
     for number, graver in enumerate(found.risk):

@@ -80,6 +80,7 @@ def tool_of(found: Described) -> Tool:
         result=found.result,
         risk=partial(tier_of, found),
         masked=found.masked,
+        payees=found.payees,
         secrets=(auth.secret,) if auth is not None else (),
         source="http",
         reaches=f"{found.request.method} {found.request.url}",
