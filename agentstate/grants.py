@@ -38,6 +38,8 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "agent_sessions_accessline": ("SELECT", "INSERT"),
     "agent_sessions_recordedstate": ("SELECT", "INSERT", "DELETE"),
     "agent_sessions_stop": ("SELECT", "INSERT", "UPDATE"),
+    "agent_sessions_proposal": ("SELECT", "INSERT", "UPDATE"),
+    "agent_sessions_proposalanswer": ("SELECT", "INSERT"),
     "django_migrations": ("SELECT",),
 }
 

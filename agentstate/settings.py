@@ -140,6 +140,11 @@ CELERY_BEAT_SCHEDULE = {
     "forget_firings": {"task": "sessions.tasks.forget_firings", "schedule": 600.0, "options": {"expires": 3600}},
     "notify": {"task": "sessions.tasks.notify", "schedule": 1.0, "options": {"expires": 3600}},
     "forget_notices": {"task": "sessions.tasks.forget_notices", "schedule": 600.0, "options": {"expires": 3600}},
+    "carry_out_proposals": {
+        "task": "sessions.tasks.carry_out_proposals",
+        "schedule": 10.0,
+        "options": {"expires": 3600},
+    },
     "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }

@@ -6,7 +6,8 @@ envelopes stay: `payload.pruned` in the log names the range, so a verifier tells
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
+from itertools import product
 from uuid import UUID
 
 import msgspec
@@ -20,6 +21,8 @@ from audit.models import RetentionClass, RetentionRule
 
 MAX_DAYS = 36_500
 MAX_RULES = 200
+MIN_SHORTENED_DAYS = 30  # a term cannot be shortened below this; an erasure that a customer asks for knows no term
+ANY_OTHER = "\0"  # stands for every agent or channel that no rule names
 
 
 class Class(msgspec.Struct, frozen=True):
@@ -51,6 +54,72 @@ class Schedule(msgspec.Struct, frozen=True):
                 return next(each for each in self.classes if each.name == rule.retention)
         return None
 
+    def terms_of(self, team: UUID) -> tuple[tuple[str, str, str, int], ...]:
+        """Returns the rules that a team's sessions go by, in order: agent, channel, class and days."""
+        days = {each.name: each.days for each in self.classes}
+        return tuple(
+            (rule.agent, rule.channel, rule.retention, days[rule.retention])
+            for rule in self.rules
+            if rule.team in ("", str(team))
+        )
+
+    def seen_by(self, teams: Set[UUID]) -> Schedule:
+        """Returns the part that these teams go by: their rules, those of no team, and no class of other teams alone."""
+        seen = tuple(rule for rule in self.rules if _concerns(rule, teams))
+        hidden = {rule.retention for rule in self.rules} - {rule.retention for rule in seen}
+        return Schedule(tuple(each for each in self.classes if each.name not in hidden), seen)
+
+    def with_part(self, wanted: Schedule, teams: Set[UUID]) -> Schedule:
+        """Returns the schedule with `wanted` in the place of what these teams see of it.
+
+        The rules of other teams keep their place among the rules of no team, so nothing changes for those teams unless
+        a rule of no team or a class of theirs does.
+        """
+        rules = list(wanted.rules)
+        for before, rule in reversed(_hidden(self.rules, teams)):
+            rules.insert(_behind(rules, before), rule)
+        used = {rule.retention for rule in rules} - {each.name for each in wanted.classes}
+        kept = tuple(each for each in self.classes if each.name in used)
+        return Schedule((*wanted.classes, *kept), tuple(rules))
+
+
+def _concerns(rule: Rule, teams: Set[UUID]) -> bool:
+    return not rule.team or UUID(rule.team) in teams
+
+
+def _hidden(rules: Sequence[Rule], teams: Set[UUID]) -> list[tuple[int, Rule]]:
+    """Returns the rules of other teams, each with how many rules of no team are before it."""
+    found, before = [], 0
+    for rule in rules:
+        if not _concerns(rule, teams):
+            found.append((before, rule))
+        before += not rule.team
+    return found
+
+
+def _behind(rules: Sequence[Rule], count: int) -> int:
+    """Returns the place behind the first `count` rules of no team."""
+    places = [place for place, rule in enumerate(rules) if not rule.team]
+    return 0 if count == 0 else places[count - 1] + 1 if count <= len(places) else len(rules)
+
+
+def changes_for(before: Schedule, after: Schedule, team: UUID) -> bool:
+    """Whether a team's sessions go by other rules afterwards."""
+    return before.terms_of(team) != after.terms_of(team)
+
+
+def shortened(before: Schedule, after: Schedule, team: UUID) -> list[int]:
+    """Returns the new terms in days that are shorter than those before, of the team's agents and channels."""
+    rules = (*before.rules, *after.rules)
+    agents = sorted({rule.agent for rule in rules if rule.agent} | {ANY_OTHER})
+    channels = sorted({rule.channel for rule in rules if rule.channel} | {ANY_OTHER})
+    found = []
+    for agent, channel in product(agents, channels):
+        old, new = before.of(team, agent, channel), after.of(team, agent, channel)
+        if new is not None and (old is None or new.days < old.days):
+            found.append(new.days)
+    return found
+
 
 def schedule(tenant: UUID) -> Schedule:
     """What is in force."""
@@ -64,8 +133,8 @@ def schedule(tenant: UUID) -> Schedule:
     )
 
 
-def put(tenant: UUID, wanted: Schedule, by: str) -> None:
-    """Set all classes and rules anew, with an entry that holds them. Raises Invalid."""
+def put(tenant: UUID, wanted: Schedule, by: str, teams: Iterable[UUID] = ()) -> None:
+    """Sets all classes and rules anew, with an entry that holds them and names the teams concerned. Raises Invalid."""
     check(wanted)
     with transaction.atomic():
         RetentionRule.objects.filter(tenant=tenant).delete()
@@ -87,7 +156,11 @@ def put(tenant: UUID, wanted: Schedule, by: str) -> None:
             )
             for place, rule in enumerate(wanted.rules)
         )
-        staff.record(tenant, now(), "retention.set", by, "", {"schedule": msgspec.to_builtins(wanted)})
+        staff.record(tenant, now(), "retention.set", by, "", _facts(wanted, teams))
+
+
+def _facts(wanted: Schedule, teams: Iterable[UUID]) -> dict[str, object]:
+    return {"schedule": msgspec.to_builtins(wanted), "teams": [str(team) for team in sorted(teams)]}
 
 
 def check(wanted: Schedule) -> None:

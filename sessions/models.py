@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
 from sessions.alerts import tables as alert_tables  # noqa: F401  (the rows of alerts stand beside their code)
 from sessions.notifications import tables as notice_tables  # noqa: F401  (the rows of notices stand beside their code)
+from sessions.proposals import tables as proposal_tables  # noqa: F401  (the rows of proposals stand beside their code)
 from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
 from sessions.triggers import tables as trigger_tables  # noqa: F401  (the rows of triggers stand beside their code)
 

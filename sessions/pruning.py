@@ -64,16 +64,50 @@ class Due(msgspec.Struct, frozen=True):
         return not self.held and not self.others
 
 
-def due(tenant: UUID, limit: int = 1_000) -> list[Due]:
-    """The sessions with payloads that the rules would have deleted by now: the closed ones, those that ended first in
-    front, then those that go on.
+class Loss(msgspec.Struct, frozen=True):
+    """What a change of retention deletes in a team as things are: closed sessions, their entries with words, and how
+    many sessions that go on lose their oldest words.
     """
-    closed = list(_closed_due(tenant, limit))
-    return closed + list(islice(_live_due(tenant), limit - len(closed)))
+
+    sessions: int = 0
+    entries: int = 0
+    live: int = 0
 
 
-def _closed_due(tenant: UUID, limit: int) -> Iterator[Due]:
-    in_force = retention.schedule(tenant)
+_ENDED = """SELECT count(DISTINCT s.id), count(p.seq) FROM agent_sessions_agentsession s
+ LEFT JOIN audit_payload p ON p.log = s.id
+ WHERE s.team_id = %(team)s AND s.agent = %(agent)s AND s.channel = %(channel)s AND s.card <> ''
+  AND s.ended_at <= %(new)s AND (%(old)s::timestamptz IS NULL OR s.ended_at > %(old)s)"""
+_GOING_ON = """SELECT count(*) FROM agent_sessions_agentsession s
+ WHERE s.team_id = %(team)s AND s.agent = %(agent)s AND s.channel = %(channel)s AND s.ended_at IS NULL
+  AND s.opened_at < %(new)s"""
+
+
+def loss(team: UUID, before: retention.Schedule, after: retention.Schedule) -> Loss:
+    """Returns what goes in a team under `after` and would not go under `before`, legal holds aside."""
+    found = Loss()
+    groups = AgentSession.objects.filter(team=team).order_by("agent", "channel").values_list("agent", "channel")
+    for agent, channel in groups.distinct():
+        old, new = before.of(team, agent, channel), after.of(team, agent, channel)
+        if new is None or (old is not None and old.days <= new.days):
+            continue
+        params = {"team": team, "agent": agent, "channel": channel, "new": now() - timedelta(days=new.days)}
+        ended = ledger.run(_ENDED, {**params, "old": now() - timedelta(days=old.days) if old else None})[0]
+        going_on = ledger.run(_GOING_ON, params)[0][0]
+        found = Loss(found.sessions + ended[0], found.entries + ended[1], found.live + going_on)
+    return found
+
+
+def due(tenant: UUID, limit: int = 1_000, schedule: retention.Schedule | None = None) -> list[Due]:
+    """The sessions with payloads that the rules in force, or those of `schedule`, would have deleted by now: the
+    closed ones, those that ended first in front, then those that go on.
+    """
+    wanted = schedule or retention.schedule(tenant)
+    closed = list(_closed_due(tenant, wanted, limit))
+    return closed + list(islice(_live_due(tenant, wanted), limit - len(closed)))
+
+
+def _closed_due(tenant: UUID, in_force: retention.Schedule, limit: int) -> Iterator[Due]:
     if not in_force.rules:
         return
     shortest = min((each.days for each in in_force.classes), default=0)
@@ -103,8 +137,7 @@ _LIVE = """SELECT s.id, s.team_id, s.agent, s.channel, oldest.seq, oldest.envelo
   ORDER BY s.id LIMIT %(page)s"""
 
 
-def _live_due(tenant: UUID) -> Iterator[Due]:
-    in_force = retention.schedule(tenant)
+def _live_due(tenant: UUID, in_force: retention.Schedule) -> Iterator[Due]:
     if not in_force.rules:
         return
     before, after = _cutoff(min((each.days for each in in_force.classes), default=0)), UUID(int=0)

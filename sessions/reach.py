@@ -10,10 +10,13 @@ from collections.abc import Set
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import Exists, OuterRef, Q
 
-from agentstate.people.models import Team, User
+from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import Permission, teams_with
-from sessions.models import Stop
+from audit import keyed
+from audit.retention import Schedule, changes_for
+from sessions.models import AgentSession, Stop
 
 
 def all_teams(tenant: UUID) -> frozenset[UUID]:
@@ -29,3 +32,22 @@ def of_stop(tenant: UUID, scope: str, value: str) -> frozenset[UUID]:
 def held_in(user: User | AnonymousUser, permission: Permission, teams: Set[UUID]) -> frozenset[UUID]:
     """Returns those of `teams` in which `user` holds the permission now."""
     return frozenset(teams) & frozenset(teams_with(user, permission))
+
+
+def of_retention(tenant: UUID, before: Schedule, after: Schedule) -> frozenset[UUID]:
+    """Returns the teams whose sessions go by other retention rules afterwards."""
+    return frozenset(team for team in used_teams(tenant) if changes_for(before, after, team))
+
+
+def of_subject(kid: UUID) -> frozenset[UUID]:
+    """Returns the teams that have a session with a data subject, or a session that holds data of theirs."""
+    held = AgentSession.objects.filter(Q(kid=kid) | Q(pk__in=keyed.logs_of(kid)))
+    return frozenset(held.values_list("team_id", flat=True))
+
+
+def used_teams(tenant: UUID) -> frozenset[UUID]:
+    """Returns the teams that have a member or a session. Without either there is nobody to ask and nothing to lose."""
+    members = Membership.objects.filter(team=OuterRef("pk"))
+    sessions = AgentSession.objects.filter(team_id=OuterRef("pk"))
+    found = Team.objects.filter(Exists(members) | Exists(sessions), tenant=tenant)
+    return frozenset(found.values_list("pk", flat=True))

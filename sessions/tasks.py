@@ -19,6 +19,7 @@ from sessions.exports import building
 from sessions.levels import keeping as levels
 from sessions.notifications import forgetting, intake, sending, telling
 from sessions.profiles import learning
+from sessions.proposals import carrying
 from sessions.runtime import advance, delegates, presence, sweeper
 from sessions.runtime.draining import drain
 from sessions.runtime.flights import abandoned
@@ -124,6 +125,12 @@ def forget_notices() -> None:
 def erase() -> None:
     """Every five seconds: go on with the erasures that were approved."""
     erasure.carry_out_due()
+
+
+@shared_task(ignore_result=True)
+def carry_out_proposals() -> None:
+    """Every ten seconds: carry out the proposals that every team agreed to and whose delay is over."""
+    carrying.carry_out_due()
 
 
 @shared_task(ignore_result=True)

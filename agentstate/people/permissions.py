@@ -50,6 +50,7 @@ class Permission(StrEnum):
     HOLD = "hold"  # set and lift legal holds
     RETENTION = "retention"  # for how long words are kept
     SUBJECT_REPORT = "subject_report"  # everything held about one data subject, in clear
+    DECIDE_OVERDUE = "decide_overdue"  # answer a proposal for a team that has not answered in time
 
 
 class Role(StrEnum):
@@ -60,6 +61,7 @@ class Role(StrEnum):
     AUDITOR = "auditor"  # by itself nothing: reads and exports what a grant covers, while it lasts; changes nothing
     ADMIN = "admin"  # sets up people and policies; decides nothing about customers
     PRIVACY = "privacy"  # answers data subjects: reports, erasures, legal holds, retention
+    PRIVACY_OFFICER = "privacy_officer"  # the organization's: answers proposals for teams that have not answered
     CALLER = "caller"  # an API client on the customer's side
     INCIDENT_MANAGER = "incident_manager"  # stops every team in an emergency; its power is the organization's
 
@@ -89,6 +91,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
     Role.AUDITOR: frozenset(),
     Role.ADMIN: frozenset({P.SEE, P.CONFIGURE, P.AUDIT, P.RETENTION, P.STOP}),
     Role.PRIVACY: frozenset({P.SEE, P.SEAL, P.ERASE_REQUEST, P.ERASE_APPROVE, P.HOLD, P.RETENTION, P.SUBJECT_REPORT}),
+    Role.PRIVACY_OFFICER: frozenset({P.SEE, P.DECIDE_OVERDUE}),
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
     # A role of its own: every team has admins, and no admin's power reaches beyond the teams of that admin.
     Role.INCIDENT_MANAGER: frozenset({P.SEE, P.STOP, P.STOP_EVERYWHERE}),

@@ -6,7 +6,7 @@ a subject of whom no session knows, in any team. To anybody else there is no suc
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
@@ -15,14 +15,17 @@ from agentstate.engine.decide import Seal
 from agentstate.engine.instants import parse
 from agentstate.errors import Invalid, NotFound
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, require, teams_with
+from agentstate.people.permissions import Permission, PermissionDenied, teams_required, teams_with
 from audit import erasure, holds, retention
 from audit.erasure import State, UnknownErasure, UnknownSubject
 from audit.models import ErasureRequest, LegalHold
-from sessions import states
+from sessions import reach, states
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, person_command
 from sessions.models import AgentSession
+from sessions.proposals import carrying
+from sessions.proposals import retention as proposed
+from sessions.proposals.tables import Proposal
 from sessions.stores import teams_of
 
 
@@ -132,27 +135,47 @@ def lift_hold(user: Person, hold: UUID) -> LegalHold:
     return holds.lift(hold, _staff(user).actor)
 
 
-def set_retention(user: Person, wanted: retention.Schedule) -> retention.Schedule:
-    """Set classes and rules anew. It needs the permission in each team that a rule names, and in one team for rules
-    that name none. Raises PermissionDenied, Invalid.
+def set_retention(user: Person, wanted: retention.Schedule) -> Proposal | None:
+    """Sets classes and rules anew, as far as the person's teams see them (`retention_schedule`).
+
+    What shortens a term, or concerns a team in which the person does not hold `retention`, becomes a proposal, which is
+    returned. Raises PermissionDenied, Invalid.
     """
-    teams = {rule.team for rule in wanted.rules if rule.team}
-    held = teams_with(user, Permission.RETENTION)
-    if not held:
-        _denied(Permission.RETENTION)
+    own = frozenset(_retention_teams(user))
     by = _staff(user)
     retention.check(wanted)
-    for team in sorted(teams):
-        require(user, Permission.RETENTION, UUID(team))
-    retention.put(by.tenant_id, wanted, by.actor)
-    return wanted
+    before = retention.schedule(by.tenant_id)
+    after = before.with_part(wanted, own)
+    retention.check(after)
+    concerned = reach.of_retention(by.tenant_id, before, after)
+    if concerned and not concerned & own:
+        _denied(Permission.RETENTION)
+    shorter = {team: terms for team in concerned if (terms := retention.shortened(before, after, team))}
+    if any(days < retention.MIN_SHORTENED_DAYS for terms in shorter.values() for days in terms):
+        raise Invalid(f"a term cannot be shortened below {retention.MIN_SHORTENED_DAYS} days", field="classes")
+    if concerned <= own and not shorter:
+        retention.put(by.tenant_id, after, by.actor, concerned)
+        return None
+    return carrying.make(
+        proposed.KIND,
+        tenant=by.tenant_id,
+        by=by.actor,
+        own=own & concerned,
+        teams=concerned,
+        details=proposed.details(before, after, shorter),
+        second_person=bool(shorter),
+        delay=proposed.DELAY if shorter else timedelta(),
+    )
 
 
 def retention_schedule(user: Person) -> retention.Schedule:
-    """What is in force. Raises PermissionDenied."""
-    if not teams_with(user, Permission.RETENTION):
-        _denied(Permission.RETENTION)
-    return retention.schedule(_staff(user).tenant_id)
+    """Returns what is in force for the teams in which the person holds `retention`. Raises PermissionDenied."""
+    teams = _retention_teams(user)
+    return retention.schedule(_staff(user).tenant_id).seen_by(teams)
+
+
+def _retention_teams(user: Person) -> set[UUID]:
+    return set(teams_required(user, Permission.RETENTION))
 
 
 def _denied(permission: Permission) -> None:

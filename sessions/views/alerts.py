@@ -19,7 +19,9 @@ from agentstate.people.queries import display_names
 from sessions.commands import alerts as commands
 from sessions.commands import stops as stopping
 from sessions.models import ApprovalRequest
+from sessions.proposals import carrying
 from sessions.queries import alerts as queries
+from sessions.queries import proposals as proposing
 from sessions.queries import stops as stop_lines
 from sessions.queries.alerts import AlertLine
 from sessions.stops import StopLine
@@ -81,6 +83,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
         "here": "alerts",
         "view": view,
         "groups": [(name, [_told(line, requests, told) for line in group]) for name, group in groups if group],
+        "may_answer": proposing.may_open(request.user),
         "names": display_names(actors | {stop.by for stops in told.values() for stop in stops}),
         "slugs": dict(Team.objects.filter(pk__in=teams_with(request.user, Permission.STOP)).values_list("pk", "slug")),
         "key": str(new_id()),
@@ -108,6 +111,7 @@ def _told(line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]])
     return {
         "line": line,
         "stops": told.get(line.id, []),
+        "proposal": line.about.removeprefix("proposal:") if line.name == carrying.ALERT else "",
         "severity": words.SEVERITY[line.severity],
         "why": words.why(line.why),
         "ended": words.cause(line.cause) if line.cause else "",

@@ -24,6 +24,7 @@ from sessions import stops as stopping
 from sessions.queries import alerts as alerting
 from sessions.queries import notifications as notified
 from sessions.queries import privacy as subjects
+from sessions.queries import proposals as proposing
 from sessions.queries import stops as stop_lines
 from sessions.queries import work
 
@@ -72,6 +73,16 @@ class Shell:
     def wanted(self) -> int:
         """How many customers wait for a person."""
         return work.wanted_count(self.person) if self.person else 0
+
+    @cached_property
+    def may_answer_proposals(self) -> bool:
+        """Whether the page of proposals is theirs."""
+        return proposing.may_open(self.person) if self.person else False
+
+    @cached_property
+    def proposals(self) -> int:
+        """Proposals that wait for this person's answer."""
+        return proposing.waiting_count(self.person) if self.person else 0
 
     @cached_property
     def stuck(self) -> int:

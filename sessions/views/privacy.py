@@ -201,8 +201,7 @@ def _retention(request: HttpRequest) -> dict[str, Any]:
     return {
         "here": "privacy",
         "rules": [
-            {"rule": rule, "team": named.get(rule.team, "another team"), "days": days[rule.retention]}
-            for rule in schedule.rules
+            {"rule": rule, "team": named.get(rule.team, ""), "days": days[rule.retention]} for rule in schedule.rules
         ],
         "unused": [each for each in schedule.classes if all(rule.retention != each.name for rule in schedule.rules)],
         "due": due,
@@ -219,13 +218,15 @@ def _retention(request: HttpRequest) -> dict[str, Any]:
 def retention_change(request: HttpRequest) -> HttpResponse:
     """Add a rule with its class at the end, or take one away."""
     try:
-        commands.set_retention(request.user, _changed(commands.retention_schedule(request.user), request.POST))
+        proposal = commands.set_retention(
+            request.user, _changed(commands.retention_schedule(request.user), request.POST)
+        )
     except Refused as refusal:
         if isinstance(refusal, PermissionDenied):
             raise
         context = {**_retention(request), "refusal": refusal}
         return render(request, "privacy/retention.html", context, status=_status(refusal))
-    return redirect("retention")
+    return redirect("retention") if proposal is None else redirect("proposal", proposal.pk)
 
 
 def _changed(schedule: Schedule, sent: QueryDict) -> Schedule:

@@ -21,6 +21,7 @@ CAUSES = {
     "works_again": "it works again",
     "stopped_here": "this team has stopped the same",
     "stop_lifted": "the stop was lifted",
+    "answered": "the team has answered",
 }
 
 
@@ -58,6 +59,7 @@ WHY = {
     "sla_missed": "a service level was missed",
     "stopped_elsewhere": "another team has stopped this; it still runs in this team",
     "stopped_everywhere": "this was stopped in every team",
+    "proposal_made": "a proposal waits for this team's answer",
 }
 
 

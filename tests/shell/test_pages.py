@@ -20,7 +20,7 @@ from tests.shell.test_mcp import Crm
 pytestmark = pytest.mark.django_db(transaction=True)
 # Reached by POST, by the customer, or as a download: each has tests of its own.
 ELSEWHERE = {
-    "grant_revoke", "decision_act", "delegation_revoke",
+    "grant_revoke", "decision_act", "delegation_revoke", "proposal", "proposal_answer",
     "audit_access", "audit_samples", "audit_gaps", "audit_staff", "audit_grants", "audit_grant_revoke",
     "audit_exports", "audit_export_new", "audit_export_cancel", "audit_export_download", "audit_export_vkey",
     "home", "memory_mind", "versions_change", "plan_edit", "goals_change", "customer_change", "session_export",
@@ -112,6 +112,7 @@ def addresses(session, request) -> list[str]:
         reverse("chart", args=["bank-transfer"]),
         reverse("audit"),
         reverse("privacy"),
+        reverse("proposals"),
         reverse("stops"),
         reverse("handover"),
         reverse("desk"),

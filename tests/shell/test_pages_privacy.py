@@ -7,10 +7,13 @@ import json
 import pytest
 from django.urls import reverse
 
+from agentstate.clock import now
 from audit.erasure import State
 from audit.models import ErasureRequest, LegalHold
 from sessions import erasure as erasing
 from sessions.commands import erasure as commands
+from sessions.proposals import carrying
+from sessions.proposals.tables import Proposal
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 from tests.shell.pages import read
@@ -91,8 +94,13 @@ def test_what_is_wrong_in_a_form_is_told_above_it_and_what_was_typed_stays():
 
 
 def test_retention_rules_are_added_and_taken_away():
-    cast.petra()
-    assert sent(cast.petra(), "retention_change", name="calls", days="30", channel="phone").status_code == 302
+    cast.paul()
+    made = sent(cast.petra(), "retention_change", name="calls", days="30", channel="phone")
+    (proposal,) = Proposal.objects.all()
+    assert made["Location"] == reverse("proposal", args=[proposal.pk])
+    assert sent(cast.paul(), "proposal_answer", proposal.pk, "agree").status_code == 302
+    Proposal.objects.update(due_at=now())
+    assert carrying.carry_out_due() == 1
     assert "calls 30 any any phone" in page(cast.petra(), reverse("retention"))
     wrong = sent(cast.petra(), "retention_change", name="calls", days="many")
     assert wrong.status_code == 422

@@ -25,6 +25,7 @@ TABLE = {  # the promise, spelt out here on its own: a change of ROLES must be m
     Role.AUDITOR: "",
     Role.ADMIN: "see configure audit retention stop",
     Role.PRIVACY: "see seal erase_request erase_approve hold retention subject_report",
+    Role.PRIVACY_OFFICER: "see decide_overdue",
     Role.CALLER: "see read open_session speak_as_customer",
     Role.INCIDENT_MANAGER: "see stop stop_everywhere",
 }

@@ -12,7 +12,10 @@ from django.core.management import CommandError, call_command
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from audit.models import ErasureRequest, LegalHold
+from sessions.commands.proposals import answer_proposal
 from sessions.models import AgentSession
+from sessions.proposals import carrying
+from sessions.proposals.tables import Proposal
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 from tests.shell.test_erasure import at_once, entries_of_staff  # noqa: F401
@@ -88,7 +91,12 @@ def test_a_schedule_is_set_from_a_file_and_the_dry_run_says_what_would_go(people
     schedule = {"classes": [{"name": "short", "days": 30}], "rules": [{"retention": "short"}]}
     file = tmp_path / "schedule.json"
     file.write_text(json.dumps(schedule))
-    assert json.loads(said("retention", "set", str(file), "--as", "petra"))["classes"] == schedule["classes"]
+    assert json.loads(said("retention", "set", str(file), "--as", "petra"))["classes"] == []
+    (proposal,) = Proposal.objects.all()
+    answer_proposal(cast.paul(), proposal.pk, agrees=True)
+    Proposal.objects.update(due_at=now())
+    assert carrying.carry_out_due() == 1
+    assert json.loads(said("retention", "show"))["classes"] == schedule["classes"]
     assert json.loads(said("retention", "show"))["rules"][0]["retention"] == "short"
     told = said("retention", "dry-run")
     assert f"{session}  short  ended" in told

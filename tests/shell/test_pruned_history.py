@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agentstate.clock import now
 from agentstate.engine.state import calls, to_snapshot
-from audit import keys, ledger, verify
+from audit import keys, ledger, retention, verify
 from audit.retention import Class, Rule, Schedule
 from sessions import commands as talking
 from sessions import commit, pruning, queries, rebuild, recorded, states
@@ -54,7 +54,7 @@ class Calendar:
 
 @pytest.fixture
 def calendar(monkeypatch) -> Calendar:
-    commands.set_retention(cast.petra(), LIVE)
+    retention.put(cast.tenant().pk, LIVE, "system")
     return Calendar(monkeypatch)
 
 

@@ -16,10 +16,13 @@ from audit.retention import Class, Rule, Schedule
 from sessions import subject_report
 from sessions.api.parameters import identifier
 from sessions.api.shapes import privacy as forms
+from sessions.api.shapes.proposals import TeamProposal
 from sessions.api.shapes.sessions import Receipt
+from sessions.api.views import proposals
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import erasure as commands
 from sessions.queries import privacy as queries
+from sessions.queries import proposals as proposal_lines
 from sessions.states import UnknownSession
 
 ERASURE = OpenApiParameter("erasure", UUID, OpenApiParameter.PATH)
@@ -147,7 +150,7 @@ class Retention(APIView):
 
     @extend_schema(
         operation_id="read_retention",
-        description="The retention classes, and the rules by which a session belongs to one.",
+        description="The retention classes, and the rules by which a session of your teams belongs to one.",
         responses=answers(200, forms.Retention, *READING),
     )
     def get(self, request: Request) -> Response:
@@ -155,9 +158,10 @@ class Retention(APIView):
 
     @extend_schema(
         operation_id="set_retention",
-        description="Set all classes and rules anew.",
+        description="Set the classes and rules of your teams anew. What shortens a term, or concerns a team in which"
+        " you do not hold `retention`, is answered with 202 and the proposal that it became.",
         request=forms.Retention,
-        responses=answers(200, forms.Retention, *WRITING),
+        responses={**answers(200, forms.Retention, *WRITING), (202, "application/json"): TeamProposal},
     )
     def put(self, request: Request) -> Response:
         wanted = _wanted(forms.Retention, request)
@@ -168,7 +172,10 @@ class Retention(APIView):
                 for each in wanted["rules"]
             ),
         )
-        return Response(_schedule(commands.set_retention(request.user, schedule)))
+        proposal = commands.set_retention(request.user, schedule)
+        if proposal is not None:
+            return Response(proposals.rendered(proposal_lines.line_of(request.user, proposal)), status=202)
+        return Response(_schedule(commands.retention_schedule(request.user)))
 
 
 def _schedule(schedule: Schedule) -> dict[str, Any]:

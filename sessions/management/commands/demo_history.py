@@ -1,8 +1,8 @@
 """`manage.py demo_history`: something for the demo's auditor and privacy officer to find. Once, for `up --demo`.
 
 A former customer who asked to be erased (asked for by one person, approved by another, carried out by the worker), a
-call that a legal hold keeps, an export that stands in the access log, and for how long words are kept. All of it goes
-through the commands that people use.
+call that a legal hold keeps, an export that stands in the access log, and for how long words are kept. All but that
+term goes through the commands that people use.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from uuid import UUID
 from agentstate.people.management.at_the_machine import PeopleCommand
 from agentstate.people.models import User
 from agentstate.people.queries import person, the_tenant
+from audit import retention
 from audit.erasure import State
 from audit.models import ErasureRequest
 from audit.retention import Class, Rule, Schedule
@@ -38,7 +39,7 @@ class Command(PeopleCommand):
         erasure.rule_erasure(privacy, asked.pk, State.APPROVED)
         disputed = called(caller, DISPUTED, "I did not make that transfer on Monday, and I want it back.")
         erasure.set_hold(privacy, session=disputed, reason="Disputed transfer, case 2026-118.")
-        erasure.set_retention(privacy, KEPT)
+        retention.put(privacy.tenant_id, KEPT, privacy.actor)  # what a new organization begins with
         export.write(supervisor, disputed, io.BytesIO())
 
 

@@ -34,7 +34,9 @@ class Command(PeopleCommand):
                 wanted = commands.schedule_of(msgspec.json.decode(options["file"].read_bytes()))
             except (OSError, msgspec.DecodeError) as error:
                 raise CommandError(f"{options['file']}: {error}") from None
-            commands.set_retention(person(options["user"]), wanted)
+            proposal = commands.set_retention(person(options["user"]), wanted)
+            if proposal is not None:
+                self.stderr.write(f"It waits for the teams that it concerns, as proposal {proposal.pk}.")
         elif act == "run":
             self.stdout.write(f"{pruning.prune_due(tenant)} sessions pruned")
             return

@@ -1,0 +1,84 @@
+"""What people do with proposals: they answer for their teams, withdraw their own, and answer for a team that is late.
+
+A person answers for the teams in which they hold the proposal's permission. With `decide_overdue` a person answers for
+the teams that have not answered in seven days, or in which nobody holds the permission.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from agentstate.people.models import Membership, User
+from agentstate.people.permissions import Permission, PermissionDenied, holds_any, roles_with
+from audit.server_clock import now
+from sessions import reach
+from sessions.commands.person import Person
+from sessions.proposals import carrying
+from sessions.proposals.carrying import NotOverdue, UnknownProposal
+from sessions.proposals.tables import Proposal
+
+
+def answer_proposal(user: Person, proposal: UUID, *, agrees: bool, reason: str = "") -> Proposal:
+    """Agrees or rejects for every team in which the person may. Raises UnknownProposal, ProposalOver, SecondPerson,
+    PermissionDenied, Invalid.
+    """
+    row = proposal_of(user, proposal)
+    teams = reach.held_in(user, Permission(row.permission), set(row.teams))
+    if not teams:
+        raise PermissionDenied(f"This needs the permission {row.permission}.", permission=row.permission)
+    return carrying.answer(row.pk, teams, _actor(user), agrees=agrees, reason=reason)
+
+
+def decide_overdue(user: Person, proposal: UUID, *, agrees: bool, reason: str = "") -> Proposal:
+    """Agrees or rejects for the teams that are late. Raises UnknownProposal, NotOverdue, ProposalOver, SecondPerson,
+    PermissionDenied, Invalid.
+    """
+    row = proposal_of(user, proposal)
+    if not may_decide_overdue(user, row):
+        needed = Permission.DECIDE_OVERDUE.value
+        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
+    teams = overdue_teams(row)
+    if not teams:
+        raise NotOverdue(f"They have time until {row.answer_by:%Y-%m-%d %H:%M} UTC.")
+    return carrying.answer(row.pk, teams, _actor(user), agrees=agrees, reason=reason, for_team=True)
+
+
+def withdraw_proposal(user: Person, proposal: UUID) -> Proposal:
+    """Ends the person's own proposal. Raises UnknownProposal, ProposalOver, PermissionDenied."""
+    row = proposal_of(user, proposal)
+    return carrying.withdraw(row.pk, _actor(user))
+
+
+def proposal_of(user: Person, proposal: UUID) -> Proposal:
+    """Returns a proposal that the person made, may answer, or may decide when it is late. Raises UnknownProposal."""
+    row = Proposal.objects.filter(pk=proposal).first()
+    if row is None or not _concerns(user, row):
+        raise UnknownProposal()
+    return row
+
+
+def may_decide_overdue(user: Person, row: Proposal) -> bool:
+    """Whether the person answers for teams that are late, anywhere in the organization."""
+    same = isinstance(user, User) and user.tenant_id == row.tenant_id
+    return same and holds_any(user, Permission.DECIDE_OVERDUE)
+
+
+def overdue_teams(row: Proposal) -> frozenset[UUID]:
+    """Returns the teams that have not answered in time, or in which nobody can."""
+    outstanding = carrying.standing_of(row).outstanding
+    if row.answer_by <= now():
+        return outstanding
+    roles = roles_with(Permission(row.permission))
+    able = Membership.objects.filter(team__in=outstanding, role__in=roles, user__is_active=True)
+    return outstanding - set(able.values_list("team_id", flat=True))
+
+
+def _concerns(user: Person, row: Proposal) -> bool:
+    own = row.by == getattr(user, "actor", "")
+    return own or bool(reach.held_in(user, Permission(row.permission), set(row.teams))) or may_decide_overdue(user, row)
+
+
+def _actor(user: Person) -> str:
+    if not isinstance(user, User):
+        raise PermissionDenied("Sign in first.")
+    return user.actor

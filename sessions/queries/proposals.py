@@ -1,0 +1,182 @@
+"""Proposals as lists and pages show them. A reader sees the answers of the teams in which they hold the permission; of
+other teams only how many have not answered. Who decides for late teams sees all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from django.db.models import Q, QuerySet
+
+from agentstate.people.models import Team, User
+from agentstate.people.permissions import Permission, holds_any, teams_with
+from audit.retention import Schedule
+from sessions.commands.proposals import may_decide_overdue, overdue_teams, proposal_of
+from sessions.proposals import carrying, retention
+from sessions.proposals.acts import KINDS
+from sessions.proposals.tables import Proposal, ProposalAnswer
+from sessions.queries.session_lines import Person
+
+MOST = 200
+TITLES = {"retention": "Change of retention"}
+STATES = {
+    "open": "Waits for answers",
+    "agreed": "Agreed, takes effect later",
+    "carried_out": "Carried out",
+    "rejected": "Rejected",
+    "withdrawn": "Withdrawn",
+    "outdated": "Outdated",
+}
+OPEN = (Proposal.State.OPEN, Proposal.State.AGREED)
+
+
+class AnswerLine(msgspec.Struct, frozen=True):
+    """What one team answered last. `by` is empty while it has not."""
+
+    team: UUID
+    team_name: str
+    agrees: bool | None
+    by: str
+    at: datetime | None
+    reason: str
+    for_team: bool
+
+
+class ProposalLine(msgspec.Struct, frozen=True):
+    """One proposal as a reader may see it. `changes` says by own team what it changes there."""
+
+    id: UUID
+    kind: str
+    title: str
+    state: str
+    reason: str
+    by: str
+    at: datetime
+    answer_by: datetime
+    due_at: datetime | None
+    ended_at: datetime | None
+    ended_by: str
+    ended_why: str
+    second_person: bool
+    changes: tuple[str, ...]
+    answers: tuple[AnswerLine, ...]
+    others_outstanding: int
+    may_answer: bool
+    may_decide_overdue: bool
+    may_withdraw: bool
+
+
+def may_open(user: Person) -> bool:
+    """Whether the page of proposals has anything for `user`."""
+    return holds_any(user, Permission.DECIDE_OVERDUE, *(kind.permission for kind in KINDS.values()))
+
+
+def proposals(user: Person) -> list[ProposalLine]:
+    """Returns the proposals that the person made, answers, or decides when late: those that wait for them first."""
+    rows = _visible(user).order_by("-at")[:MOST]
+    lines = [_line(user, row) for row in rows]
+    return sorted(lines, key=lambda line: (not _waits(line), line.state not in OPEN))
+
+
+def waiting_count(user: Person) -> int:
+    """Returns how many proposals wait for an answer by this person."""
+    return sum(_waits(_line(user, row)) for row in _visible(user).filter(state__in=OPEN))
+
+
+def proposal(user: Person, pk: UUID) -> ProposalLine:
+    """Returns one of them. Raises UnknownProposal."""
+    return _line(user, proposal_of(user, pk))
+
+
+def line_of(user: Person, row: Proposal) -> ProposalLine:
+    """Returns a proposal as the person may see it."""
+    return _line(user, row)
+
+
+def _waits(line: ProposalLine) -> bool:
+    mine = line.may_answer and any(answer.agrees is None for answer in line.answers)
+    return line.state in OPEN and (mine or line.may_decide_overdue)
+
+
+def _visible(user: Person) -> QuerySet[Proposal]:
+    if not isinstance(user, User):
+        return Proposal.objects.none()
+    found = Q(by=user.actor)
+    for permission in {kind.permission for kind in KINDS.values()}:
+        found |= Q(permission=permission.value, teams__overlap=teams_with(user, permission))
+    if holds_any(user, Permission.DECIDE_OVERDUE):
+        found |= Q(tenant=user.tenant_id)
+    return Proposal.objects.filter(found, tenant=user.tenant_id)
+
+
+def _line(user: Person, row: Proposal) -> ProposalLine:
+    actor = getattr(user, "actor", "")
+    own = frozenset(teams_with(user, Permission(row.permission))) & set(row.teams)
+    for_late = may_decide_overdue(user, row)
+    seen = frozenset(row.teams) if for_late else own
+    standing = carrying.standing_of(row)
+    going = row.state in OPEN
+    excluded = KINDS[row.kind].excluded(row) if going else frozenset()
+    may_agree = actor not in excluded and not (row.second_person and actor == row.by)
+    return ProposalLine(
+        row.pk,
+        row.kind,
+        TITLES[row.kind],
+        row.state,
+        carrying.reason_of(row.kid, bytes(row.reason)),
+        row.by,
+        row.at,
+        row.answer_by,
+        row.due_at,
+        row.ended_at,
+        row.ended_by,
+        row.ended_why,
+        row.second_person,
+        tuple(_changes(row, seen)),
+        tuple(_answers(row, seen)),
+        len(standing.outstanding - seen),
+        may_answer=going and bool(own) and may_agree,
+        may_decide_overdue=going and for_late and actor != row.by and bool(overdue_teams(row)),
+        may_withdraw=going and actor == row.by,
+    )
+
+
+def _answers(row: Proposal, seen: Iterable[UUID]) -> list[AnswerLine]:
+    newest = {each.team_id: each for each in ProposalAnswer.objects.filter(proposal=row).order_by("at", "pk")}
+    lines = []
+    for team in Team.objects.filter(pk__in=seen).order_by("name"):
+        found = newest.get(team.pk)
+        if found is None:
+            lines.append(AnswerLine(team.pk, team.name, None, "", None, "", for_team=False))
+            continue
+        reason = carrying.reason_of(row.kid, bytes(found.reason))
+        lines.append(AnswerLine(team.pk, team.name, found.agrees, found.by, found.at, reason, found.for_team))
+    return lines
+
+
+def _changes(row: Proposal, seen: frozenset[UUID]) -> list[str]:
+    names = dict(Team.objects.filter(pk__in=seen).order_by("name").values_list("pk", "name"))
+    if row.kind != retention.KIND.name:
+        return []
+    before, after = retention.schedules(row)
+    losses = retention.losses(row)
+    found = []
+    for team, name in names.items():
+        found.append(f"{name}: {_terms(before, team)} becomes {_terms(after, team)}.")
+        if loss := losses.get(team):
+            found.append(
+                f"{name}: {loss.sessions:,} ended sessions lose {loss.entries:,} encrypted texts, and {loss.live:,}"
+                f" open sessions lose their oldest texts (counted {row.at:%Y-%m-%d})."
+            )
+    return found
+
+
+def _terms(schedule: Schedule, team: UUID) -> str:
+    found = []
+    for agent, channel, _, days in schedule.terms_of(team):
+        which = " and ".join(each for each in (agent and f"agent {agent}", channel and f"channel {channel}") if each)
+        found.append(f"{days:,} days for {which or 'all sessions'}")
+    return ", then ".join(found) or "no limit"
