@@ -60,7 +60,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
 def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
     """The agent's tools that may be called where the session's chart stands; some are none of a chart's."""
     allowed = state.chart.tools
-    if allowed is None or not state.chart.moves:
+    if allowed is None:
         return definition.tools
     return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in ALWAYS)
 

@@ -93,7 +93,8 @@ def _promotion(parent: Loaded, older: SessionState, by: str, reason: str) -> Pro
     children.lock(parent.place.id)
     heard = versions.heard(parent.place.id, older.seq, size)
     remembered = remembered_by(parent.state)
-    return Promote(by, reason, size, heard, versions.since(parent.place.id, older, size), remembered)
+    chart = parent.state.chart if parent.state.chart.at != older.chart.at else None
+    return Promote(by, reason, size, heard, versions.since(parent.place.id, older, size), remembered, chart)
 
 
 def _must_change(user: Person, session: UUID) -> None:

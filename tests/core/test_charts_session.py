@@ -182,16 +182,6 @@ def test_folding_runs_no_interpreter_and_a_snapshot_holds_where_it_stands():
     assert from_snapshot(to_snapshot(folded)) == folded
 
 
-def test_after_a_rollback_it_stands_where_it_stood_with_nothing_timed():
-    from agentstate.engine.state.put_back import resting
-
-    desk = seen()
-    desk.answers("There you are.")
-    assert desk.state.chart.due
-    back = resting(desk.state)
-    assert (back.chart.due, back.chart.inside.configuration) == ("", ("quiet",))
-
-
 def test_the_end_of_the_session_is_the_last_thing_it_hears():
     desk = seen()
     desk.do(core.End("done", "customer"))

@@ -111,7 +111,8 @@ def test_a_paused_session_is_reminded_once_it_goes_on():
 
 def test_a_rollback_and_the_end_leave_no_timer():
     world = timed(idle())
-    assert resting(world.state).timers == {}
+    at = stamp(world.given.at)
+    assert resting(world.state, at, at).timers == {}
     assert world.after(core.End("done", "user:sue")).state.timers == {}
 
 

@@ -15,14 +15,17 @@ from agentstate import clock
 from agentstate.engine.decide import NotAwaited, UnknownSignal
 from agentstate.people.permissions import PermissionDenied
 from audit import ledger
-from sessions import states
+from sessions import commands, rebuild, states
+from sessions import queries as all_queries
 from sessions.agents import charts
+from sessions.alerts import documents
 from sessions.commands.charts import signal
 from sessions.queries import charts as queries
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, problem
 from tests.shell.bank_world import events, kinds, opened, say, state, work
 from tests.shell.pages import read
+from tests.shell.test_alert_watching import alerts, look, on
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -82,9 +85,6 @@ def test_a_signal_moves_the_chart_and_one_that_is_not_awaited_changes_nothing(ba
 
 
 def test_what_waits_is_not_carried_out_while_the_chart_forbids_it(bank):
-    from sessions import commands
-    from sessions import queries as all_queries
-
     session = asks()
     before = bank.transfers("C-1001")
     line = next(line for line in all_queries.requests(cast.alice()) if line.session == session)
@@ -209,3 +209,51 @@ def test_every_installed_chart_is_sound():
     assert sorted(charts.newest()) == ["bank-transfer", "lifecycle"]
     lines = queries.chart_lines(cast.alice())
     assert [(line.errors, line.failed) for line in lines] == [(0, 0), (0, 0)]
+
+
+def shipped(name: str) -> None:
+    """The team has this shipped alert rule, and no other."""
+    on(name, {each: data for what, each, data in documents.shipped() if what == "rule"}[name])
+
+
+def waiting_in(session: UUID) -> all_queries.RequestLine:
+    return next(line for line in all_queries.requests(cast.alice()) if line.session == session)
+
+
+def test_what_a_chart_held_stays_held_when_its_version_is_gone_and_somebody_is_alerted(bank, monkeypatch):
+    shipped("chart-holds-tools")
+    session = asks()
+    before, line = bank.transfers("C-1001"), waiting_in(session)
+    signal(cast.alice(), session, "fraud.suspected")
+    look()
+    assert alerts() == []
+    monkeypatch.setattr(charts, "by_reference", dict)
+    commands.decide(cast.alice(), line.id, "approve")
+    work()
+    assert state(session).chart.stopped
+    assert bank.transfers("C-1001") == before
+    look()
+    assert alerts() == ["chart-holds-tools"]
+
+
+def test_a_hold_reaches_the_fork_that_is_promoted_and_somebody_is_alerted(bank):
+    shipped("chart-holds-tools")
+    session = asks()
+    child = commands.fork(cast.alice(), session, reason="what if").session
+    signal(cast.alice(), session, "fraud.suspected")
+    commands.promote(cast.alice(), child, reason="it does better")
+    assert (here(child), state(child).chart.tools) == ("held", ())
+    look()
+    assert alerts() == ["chart-holds-tools"]
+    signal(cast.alice(), child, "fraud.cleared")
+    assert here(child) != "held"
+    assert rebuild.check(child) == []
+
+
+def test_a_hold_that_was_cleared_in_the_fork_does_not_come_back_with_its_promotion(bank):
+    session = asks()
+    signal(cast.alice(), session, "fraud.suspected")
+    child = commands.fork(cast.alice(), session, reason="what if").session
+    signal(cast.alice(), child, "fraud.cleared")
+    commands.promote(cast.alice(), child, reason="it does better")
+    assert here(child) != "held"

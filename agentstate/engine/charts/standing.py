@@ -7,12 +7,14 @@ newer interpreter changes what was in force.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
 import msgspec
 
 from agentstate.engine.charts.chart import Chart, State
 from agentstate.engine.charts.state import ChartState, due_next
 from agentstate.engine.charts.tree import Node, Tree, tree_of
+from agentstate.engine.instants import parse, stamp
 
 MAX_INSTRUCTIONS = 8_000  # characters that a configuration tells the agent
 
@@ -47,19 +49,22 @@ class Awaited(msgspec.Struct, frozen=True):
     waits_for: tuple[str, ...]
 
 
-def without_timers(standing: Standing) -> Standing:
-    """The same place with nothing timed, here and inside: timers of an older epoch change nothing."""
+def timed_anew(standing: Standing, then: str, at: str) -> Standing:
+    """The same place at `at` as it was at `then`: every timer, here and inside, has as much time left as it had.
+    Without them a state that only a timer leaves would be held for ever.
+    """
     if standing.inside is None:
         return standing
-    return msgspec.structs.replace(standing, inside=_untimed(standing.inside))
+    return msgspec.structs.replace(standing, inside=_timed(standing.inside, parse(at) - parse(then)))
 
 
-def _untimed(state: ChartState) -> ChartState:
+def _timed(state: ChartState, later: timedelta) -> ChartState:
     inside = {
-        name: msgspec.structs.replace(invoked, inside=_untimed(invoked.inside))
+        name: msgspec.structs.replace(invoked, inside=_timed(invoked.inside, later))
         for name, invoked in state.invoked.items()
     }
-    return msgspec.structs.replace(state, timers=(), invoked=inside)
+    timers = tuple(msgspec.structs.replace(timer, due=stamp(parse(timer.due) + later)) for timer in state.timers)
+    return msgspec.structs.replace(state, timers=timers, invoked=inside)
 
 
 def instructions_in(chart: Chart, configuration: Iterable[str]) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 What happens in a session reaches the chart as events by one table (`happening`); what the chart does with them is
 recorded at the end of the same decision. The chart decides nothing about what has happened: it says what the agent is
-told and may call from here on. One that does not come to rest, or whose version is gone, is stopped, and the session
-goes on without it.
+told and may call from here on. One that does not come to rest, or whose version is gone, is stopped: the session goes
+on, and what the chart forbade stays forbidden.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class UnknownSignal(Invalid):
 
 
 def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
-    """The refusal of a call whose tool may not be called where the chart stands. What a person orders to be undone is
-    no step of the chart.
+    """The refusal of a call whose tool may not be called where the chart stands. A chart that was stopped or has ended
+    still forbids what it forbade then. What a person orders to be undone is no step of the chart.
     """
     tools = state.chart.tools
-    if call.undoes >= 0 or tools is None or not state.chart.moves or call.tool in tools or call.tool in ALWAYS:
+    if call.undoes >= 0 or tools is None or call.tool in tools or call.tool in ALWAYS:
         return None
     assert state.chart.inside is not None
     here = ", ".join(state.chart.inside.configuration)
@@ -78,7 +78,7 @@ def signalled(command: Signal, state: SessionState, given: Given) -> list[ev.Any
     if not moved.handled:
         here = ", ".join(state.chart.inside.configuration)
         raise NotAwaited(f"{command.name} is not possible in: {here}", rule="no_transition")
-    return [_told(chart, after, moved, command.name, by=command.by, data=command.data)]
+    return [_told(state, chart, after, moved, command.name, by=command.by, data=command.data)]
 
 
 def wound(command: Wind, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -102,7 +102,7 @@ def overdue(state: SessionState, given: Given) -> list[ev.AnyEvent]:
         after, moved = tick(chart, state.chart.inside, outside(state), at)
     except Refused as error:
         return [_stopped(state, "timer", str(error))]
-    return [_told(chart, after, moved, "timer")]
+    return [_told(state, chart, after, moved, "timer")]
 
 
 def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -145,7 +145,7 @@ def _begun(chart: Chart, state: SessionState, at: str) -> ev.ChartMoved:
         after, moved = start(chart, outside(state), at, "session")
     except Refused as error:
         return ev.ChartMoved(chart.reference, "", ev.Shift(), ChartState(chart.reference), stopped=str(error))
-    return _told(chart, after, moved, "")
+    return _told(state, chart, after, moved, "")
 
 
 def _heard(heard: Happening, state: SessionState, given: Given, at: str) -> ev.ChartMoved | None:
@@ -157,7 +157,7 @@ def _heard(heard: Happening, state: SessionState, given: Given, at: str) -> ev.C
         after, moved = step(chart, state.chart.inside, heard, outside(state), at)
     except (BadEvent, ChartOverrun) as error:
         return _stopped(state, heard.name, str(error))
-    return _told(chart, after, moved, heard.name) if moved.anything or moved.errors else None
+    return _told(state, chart, after, moved, heard.name) if moved.anything or moved.errors else None
 
 
 def _chart_of(state: SessionState, given: Given) -> Chart | None:
@@ -165,7 +165,12 @@ def _chart_of(state: SessionState, given: Given) -> Chart | None:
     return given.charts.get(state.chart.inside.chart) if state.chart.moves and state.chart.inside else None
 
 
-def _told(chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "", data: Any = None) -> ev.ChartMoved:
+def _told(
+    state: SessionState, chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "", data: Any = None
+) -> ev.ChartMoved:
+    tools = tools_in(chart, after.configuration)
+    if tools is None and not after.running:  # an end allows only what its state names
+        tools = state.chart.tools
     return ev.ChartMoved(
         chart=chart.reference,
         event=event,
@@ -181,7 +186,7 @@ def _told(chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "
         after=replace(after, data={}),
         changed=moved.changed,
         instructions=instructions_in(chart, after.configuration),
-        tools=tools_in(chart, after.configuration),
+        tools=tools,
         prompt=prompts(chart, moved.entered),
         by=by,
         data=data,
@@ -189,10 +194,17 @@ def _told(chart: Chart, after: ChartState, moved: Moved, event: str, by: str = "
 
 
 def _stopped(state: SessionState, event: str, why: str) -> ev.ChartMoved:
-    """The chart stays where it is and runs no more."""
+    """The chart stays where it is and runs no more. What it forbids stays forbidden: nothing has allowed it."""
     inside = state.chart.inside
     assert inside is not None
-    return ev.ChartMoved(inside.chart, event, ev.Shift(), replace(inside, data={}, timers=()), stopped=why[:500])
+    return ev.ChartMoved(
+        chart=inside.chart,
+        event=event,
+        shift=ev.Shift(),
+        after=replace(inside, data={}, timers=()),
+        tools=state.chart.tools,
+        stopped=why[:500],
+    )
 
 
 def outside(state: SessionState) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.standing import Standing
 from agentstate.engine.decide.commands.versions import Fork, Promote, Supersede
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given, ToolFacts
@@ -57,8 +58,18 @@ def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.Any
             more=command.since.more,
             note=told,
             remembered=command.remembered,
+            chart=_held(state.chart, command.chart),
         )
     ]
+
+
+def _held(own: Standing, parents: Standing | None) -> Standing | None:
+    """Where the parent's chart stands, if it forbids what the fork's own would allow: a hold is not left by promoting a
+    fork that was made before it.
+    """
+    if parents is None or parents.tools is None:
+        return None
+    return parents if own.tools is None or not set(own.tools) <= set(parents.tools) else None
 
 
 def superseded(command: Supersede, state: SessionState, given: Given) -> list[ev.AnyEvent]:

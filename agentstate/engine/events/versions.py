@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from agentstate.engine.charts.standing import Standing
 from agentstate.engine.events.base import Arguments, Event
 from agentstate.engine.remembered import Remembered
 
@@ -94,7 +95,7 @@ class ForkPromoted(Event, frozen=True, tag="fork.promoted"):
 
     `size` is the parent's number of entries then; `heard` what was said there since, the newest; `lasting` what the
     parent did since; `note` what the agent is told; `remembered` what the parent remembers of people's answers and
-    of the day's sums.
+    of the day's sums; `chart` where the parent's chart stands, where it forbids what the fork's would allow.
     """
 
     parent: str
@@ -106,6 +107,7 @@ class ForkPromoted(Event, frozen=True, tag="fork.promoted"):
     more: int = 0
     note: str = ""
     remembered: Remembered | None = None
+    chart: Standing | None = None
     v: int = 1
 
 

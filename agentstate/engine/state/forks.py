@@ -39,7 +39,9 @@ def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> Ses
     older = state_of(event.restored)
     were_open, calls = open_in(older.calls), ended_calls(older.calls)
     taken = resting(
-        replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}, changes=Changes())
+        replace(older, **{name: getattr(state, name) for name in FACTS}, epoch=0, requests={}, changes=Changes()),
+        older.last_at,
+        at,
     )
     calls = {key: replace(call, request="", approved="", intent=call.intent - event.seq) for key, call in calls.items()}
     taken_at = replace(older, seq=state.seq)
@@ -83,7 +85,9 @@ def message_drafted(state: SessionState, event: ev.MessageDrafted, at: str) -> S
 
 
 def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> SessionState:
-    """The fork may speak and act, and has heard what was said in the parent meanwhile."""
+    """The fork may speak and act, and has heard what was said in the parent meanwhile. Where the parent's chart holds
+    what the fork's would allow, the fork stands where the parent stood.
+    """
     assert state.versions.origin is not None
     items = state.items
     for heard in event.heard:
@@ -92,6 +96,7 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
     return replace(
         remembering(state, event.remembered),
         items=(*items, *noted(state, event, at)),
+        chart=event.chart or state.chart,
         calls=settled_since(state.calls, event, _own_calls(state)),
         messages=state.messages + len(event.heard),
         owes=state.owes or unanswered,

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.charts.standing import without_timers
+from agentstate.engine.charts.standing import timed_anew
 from agentstate.engine.conversation import Item
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus, RequestStatus
 from agentstate.engine.state import changes, subjects
@@ -77,7 +77,7 @@ MADE_ANEW: Mapping[str, str] = {
     "failure": "that was then",
     "changes": "marks as they were; conflicts have been withdrawn, and what arrived has arrived",
     "plans": "versions stay counted, what instances and data messages remember holds again, the round is over",
-    "chart": "where it stood then, with nothing timed",
+    "chart": "where it stood then, each timer with the time that it had left",
     "timers": "they are of an older epoch",
 }
 GOES_BACK: Mapping[str, str] = {
@@ -116,7 +116,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
     kept = {name: getattr(state, name) for name in SessionState.__struct_fields__ if name in STAYS}
     were_open = open_in(older.calls)
     calls = ended_calls(settled_since(older.calls, event, state.calls))
-    back = resting(replace(older, **kept, epoch=event.epoch, calls=calls))
+    back = resting(replace(older, **kept, epoch=event.epoch, calls=calls), older.last_at, at)
     return replace(
         back,
         requests=_requests(state, older, calls, at),
@@ -136,9 +136,9 @@ def _with_others(older: SessionState, state: SessionState) -> SessionState:
     return replace(older, plans=replace(older.plans, instances=instances, erased=plans.erased, leaving=plans.leaving))
 
 
-def resting(state: SessionState) -> SessionState:
+def resting(state: SessionState, then: str, at: str) -> SessionState:
     """The state with no run, no open model request and no timer."""
-    chart = without_timers(state.chart)
+    chart = timed_anew(state.chart, then, at)
     plans = put_back(state.plans, state.seq)
     return replace(
         state,

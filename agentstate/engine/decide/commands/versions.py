@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.standing import Standing
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState
@@ -55,7 +56,7 @@ class Fork(Command, frozen=True):
 class Promote(Command, frozen=True):
     """The fork takes its parent's place, which had `size` entries. The parent is told by `Supersede`."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since", "remembered"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since", "remembered", "chart"})
 
     by: str
     reason: str
@@ -63,6 +64,7 @@ class Promote(Command, frozen=True):
     heard: tuple[ev.Heard, ...] = ()
     since: Since = Since()
     remembered: Remembered | None = None  # what the parent remembers
+    chart: Standing | None = None  # where the parent's chart stands, if it has moved since the fork was made
 
 
 class Supersede(Command, frozen=True):
