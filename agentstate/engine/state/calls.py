@@ -26,6 +26,7 @@ from agentstate.engine.state.versions import late_result
 
 BROKEN = ("broke", "lost")  # codes of failures that say nothing about the call itself
 KEPT_CALLS = 40  # ended calls, with their requests, that stay in the state
+NO_INTENT: dict[str, Any] = {"effect": "", "tool_version": 0}  # of a call that does not run
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -131,7 +132,7 @@ def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionSt
 def moved(state: SessionState, call_id: str, trigger: CallMove, **changes: Any) -> SessionState:
     """The call moved by its table, with `changes`. Raises IllegalMove."""
     call = state.calls[call_id]
-    changed = replace(call, status=move(CALL, call.status, trigger), **changes)
+    changed = replace(call, status=move(CALL, call.status, trigger), **{**NO_INTENT, **changes})
     others = (
         {key: each for key, each in state.calls.items() if key != call_id} if changed.status in CALL_ENDED else None
     )

@@ -52,8 +52,8 @@ class Call(msgspec.Struct, frozen=True):
     activity: str = ""  # the function that executes it, when not the tool's own
     undoes: int = -1  # the entry of the effect that it undoes
     behind: str = ""  # the call that must have ended before it begins
-    effect: str = ""  # of the tool, as the latest intent says
-    tool_version: int = 0  # as the latest intent says
+    effect: str = ""  # while it runs: of its tool, as the intent says
+    tool_version: int = 0  # while it runs: as the intent says
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
 
 
