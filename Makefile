@@ -5,6 +5,7 @@
 #   make test                           everything but the long tests, under 15 minutes
 #   make test-fast                      the pure core and the documents: no server, seconds
 #   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
+#   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
 #   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | lock | clean
 
 SHELL := /bin/sh
@@ -18,20 +19,23 @@ TEST := .venv/installed/test-$(PINS)
 LOAD := .venv/installed/load-$(PINS)
 PEER := .venv-peers/installed-$(PINS)
 
-.PHONY: run test test-fast test-all chaos lint schema screenshots bench bench-data lock clean
+.PHONY: run test test-fast test-all attacks chaos lint schema screenshots bench bench-data lock clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
 	@exec $(PY) manage.py up --demo $(if $(PORT),--port $(PORT))
 
 test: $(TEST)
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not long" --claims
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not long and not attack" --claims
 
 test-fast: $(TEST)
 	$(PY) -m pytest -q -n $(JOBS) -m "not long and not slow" tests/core tests/docs
 
-test-all: $(if $(SHORT),,test) $(TEST)
+test-all: $(if $(SHORT),,test attacks) $(TEST)
 	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m "long$(if $(SHORT),, or more)"
+
+attacks: $(TEST)
+	ATTACKS_SHARE=$(or $(SHARE),100) $(PY) -m pytest tests/attacks
 
 chaos: $(TEST)
 	FULL=1 $(PY) -m pytest -rP tests/chaos

@@ -66,6 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.parent.name in LONG:
             item.add_marker("long")
+        if item.path.parent.name == "attacks":
+            item.add_marker("attack")
         if item.get_closest_marker("hypothesis"):
             item.add_marker("more")
     if hasattr(config, "workerinput"):

@@ -1,0 +1,72 @@
+"""One installation for all attacks, which run beside each other in it.
+
+Each attack is an ordinary test. Those without the marker `alone` are all started when the first of them is asked for,
+a few at a time, and each test then gives the result of its own. `alone` is for what touches everybody: stopped agents,
+frozen workers, a deployment. These run one after another when the others are done.
+
+`make attacks` runs all. With ATTACKS_SHARE so many in a hundred run, drawn from the commit.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.house import House
+from tests.attacks.share import is_drawn
+from tests.processes import ROOT
+
+AT_ONCE = int(os.environ.get("ATTACKS_AT_ONCE", "12"))
+SHARE = int(os.environ.get("ATTACKS_SHARE", "100"))
+RUNNING = pytest.StashKey[dict[str, "Future[None]"]]()
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """The installation, started once."""
+    held = House(tmp_path_factory.mktemp("attacks"))
+    yield held
+    held.stop()
+
+
+def _commit() -> str:
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout.strip()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Attacks that run alone come last; where a share is wanted it is drawn."""
+    mine = [item for item in items if item.path.is_relative_to(HERE)]
+    commit = _commit()
+    left_out = [item for item in mine if not is_drawn(item.name, commit, SHARE)]
+    for item in left_out:
+        items.remove(item)
+    config.hook.pytest_deselected(items=left_out)
+    alone = [item for item in mine if item not in left_out and item.get_closest_marker("alone")]
+    for item in alone:
+        items.remove(item)
+    items.extend(alone)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Gives the result of an attack that runs beside others; the first one asked for starts all of them."""
+    if not pyfuncitem.path.is_relative_to(HERE) or pyfuncitem.get_closest_marker("alone"):
+        return None
+    house = pyfuncitem.funcargs["house"]
+    session = pyfuncitem.session
+    if RUNNING not in session.stash:
+        pool = ThreadPoolExecutor(AT_ONCE)
+        beside = [
+            item for item in session.items if item.path.is_relative_to(HERE) and not item.get_closest_marker("alone")
+        ]
+        session.stash[RUNNING] = {item.nodeid: pool.submit(item.obj, house) for item in beside}  # type: ignore[attr-defined]
+    session.stash[RUNNING][pyfuncitem.nodeid].result()
+    return True

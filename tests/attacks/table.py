@@ -1,0 +1,238 @@
+"""The attacks by finding: what is promised, and what was tried. `python -m tests.attacks.table` writes docs/attacks.md.
+
+A test compares the page with this table and with the tests that there are, in both directions.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent.parent / "docs" / "attacks.md"
+ATTACK = re.compile(r"(?:test_)?((?:[a-z]|api|console)[0-9]+)_(.+)")
+HEAD = """\
+# Attacks
+
+What was tried against a running installation, and what must come of it. `make attacks` starts an installation with the
+bank's legacy database, agents, policies, tools and charts of its own, and runs all of this beside each other. Each
+attack looks at the bank's own rows, at the requests and at what the pages and the API say. Continuous integration runs
+a share, drawn from the commit.
+
+Under each promise stands what was tried first; the lines below it name the attacks, which are tests in `tests/attacks`.
+This page is written by `python -m tests.attacks.table`.
+"""
+
+#: finding -> what is promised, what was tried
+PROMISES: dict[str, tuple[str, str]] = {
+    "c2": (
+        "An edit is a new call: the rule that fits the edited call decides what is asked.",
+        "A supervisor edits a transfer between the customer's accounts into one to a stranger.",
+    ),
+    "c4": (
+        "Nobody approves what they proposed, said as the customer, or had said by a right that they lent.",
+        "A supervisor hands over a plan that moves money and approves it alone.",
+    ),
+    "p5": (
+        "What a reviewer types again is the value that will be sent.",
+        "A plan takes its amount from a reference, so that there is nothing to type.",
+    ),
+    "p9": (
+        "Who proposed a call stays on record when a colleague edits, forks or delegates it.",
+        "A colleague edits another call of the plan; then the proposer approves.",
+    ),
+    "p10": ("Who orders an undoing does not approve it.", "A supervisor orders money back and approves the order."),
+    "p11": (
+        "One authority counts once in a quorum.",
+        "A supervisor approves, and a colleague approves again with the right that she lent.",
+    ),
+    "p12": (
+        "Approvals before and after an escalation add up as the rule says.",
+        "One reviewer approves, the request is escalated, and a senior approves.",
+    ),
+    "p13": (
+        "A standing approval needs the right of the rule's reviewers and ends with the lending it was given on.",
+        "A borrower lets the same call through for what follows; then the right is taken back.",
+    ),
+    "p1": (
+        "A plan that is only proposed changes nothing of an approved one.",
+        "A second plan for the same instance names another payee while the first one is carried out.",
+    ),
+    "p2": (
+        "What an approved call reads is what was approved, or it is asked again.",
+        "After the approval a person rewrites the value that the transfer reads.",
+    ),
+    "p7": (
+        "Every approver, of a call or of its plan, is looked up again when the call begins.",
+        "The approver of a plan loses the right while its first call runs.",
+    ),
+    "q4": (
+        "A chart forbids until it allows: overdue timers move it before a call begins.",
+        "A transfer is approved in time and resumed after the chart's window.",
+    ),
+    "q7": (
+        "What the fraud desk holds stays held when a fork is promoted.",
+        "A fork from before the hold is promoted, and its transfer is approved.",
+    ),
+    "q8": (
+        "A call runs by the version of its tool that was approved, or it is asked again.",
+        "A plan is approved, and another version of its tool is deployed before the call begins.",
+    ),
+    "q9": (
+        "Of two versions of a tool the stricter effect counts.",
+        "A letter is lost in the post, and the next version of the tool says that it may be repeated.",
+    ),
+    "q10": (
+        "What a chart holds stays held when the chart is stopped, and somebody is alerted.",
+        "The version of the chart that holds a session is not deployed any more.",
+    ),
+    "q11": (
+        "A plan that was rejected, expired or withdrawn keeps no session from a new schema.",
+        "A plan is rejected, and a new version of the schema is deployed.",
+    ),
+    "q12": (
+        "A state that only a timer leaves is left also after a rollback and in a fork.",
+        "A session is rolled back into a hold of two seconds.",
+    ),
+    "q13": (
+        "A lost call is not begun again where the chart forbids it by then.",
+        "The worker dies during a transfer, and the fraud desk holds the session.",
+    ),
+    "h7": (
+        "An approved call that is not done ends with a name on the request.",
+        "The customer hangs up between the approval and the transfer.",
+    ),
+    "api1": (
+        "A plan that leaves an approved call out does not withdraw it.",
+        "Another plan arrives between the approval and the transfer.",
+    ),
+    "api2": (
+        "Proposals of different callers stand side by side, or the second is refused by name.",
+        "Two programs propose a call each in one session.",
+    ),
+    "m7": (
+        "A failure that passes is outlived, for a time that people can read.",
+        "The bank does not answer for half a minute after the approval.",
+    ),
+    "m8": (
+        "What is stuck has one definition for the session, the list, the badge and the API.",
+        "A call fails for good, and the agent says that it is sorry.",
+    ),
+    "p3": (
+        "The end of a session reaches its delegates.",
+        "A session is cancelled while its delegate waits for a person, who approves.",
+    ),
+    "p4": (
+        "A rollback names what a delegate did.",
+        "A delegate moves money, and the session that asked for it is rolled back.",
+    ),
+    "p6": (
+        "A rollback names every approved call that it withdraws.",
+        "A session is rolled back between the approval and the transfer.",
+    ),
+    "p8": (
+        "What must not happen twice and was done stays done after a rollback and in a fork.",
+        "A letter that a retry has posted is offered for a retry again.",
+    ),
+    "p14": (
+        "What was approved is due at once when a stop is lifted or the session is handed back.",
+        "A transfer is approved under a stop, and the stop is lifted.",
+    ),
+    "p15": (
+        "An undoing that has begun goes on while a colleague has the session.",
+        "The first of two approved undoings fails for a while, and a colleague takes over.",
+    ),
+    "q1": ("A fork that nobody promoted acts by no path.", "A fork hands a task to a delegate, which acts."),
+    "q2": (
+        "Promotion, end and pause of a session reach its delegates.",
+        "A fork is promoted while a delegate of its parent waits for a person, who approves.",
+    ),
+    "q3": (
+        "A failed call can be tried again after several rollbacks.",
+        "A session is rolled back to before the call and then to after its failure.",
+    ),
+    "q5": (
+        "A stop of one tool holds that tool only.",
+        "The customer asks something while a stopped tool's call waits.",
+    ),
+    "q6": (
+        "What was moved today is remembered by forks and delegates.",
+        "A limit of $200 a day is passed by promoting a fork from before the first transfer.",
+    ),
+    "q14": (
+        "An approval that is taken back waits for a decision that can be made.",
+        "An approval is taken back after the request's deadline, during its delay.",
+    ),
+    "q15": (
+        "What a person rejected is refused in forks and delegates as well.",
+        "A transfer is rejected, and an older fork is promoted and asks for it again.",
+    ),
+    "q16": (
+        "An approved call of a customer who is erased ends with a name.",
+        "The customer of an instance is erased between the approval and the call.",
+    ),
+    "c3": (
+        "Nobody deletes the words of another team's conversations, and nobody their own team's alone and at once.",
+        "An admin of one team sets a term of no days for everything.",
+    ),
+    "h6": (
+        "A session that one team opens for a customer opens nothing of another team's.",
+        "A caller of cards opens a session for retail's customer; cards then asks for a report and an erasure.",
+    ),
+    "h9": (
+        "A stop reaches the teams in which the person may stop.",
+        "A supervisor of cards stops everything, and an agent of retail.",
+    ),
+    "l2": (
+        "What concerns a team alone is shown to that team.",
+        "An admin of cards reads retail's retention and staff entries.",
+    ),
+    "l6": (
+        "A customer's reference opens no profile of another team.",
+        "A caller of cards names retail's customer and reads the profile.",
+    ),
+    "console1": (
+        "The card says when an amount differs from what the customer said, or was not said.",
+        "The customer says $5,300 and the transfer is for $5,800.",
+    ),
+    "console2": (
+        "Decisive words stay on the card, however long ago they were said.",
+        "The customer says eight more things that decide nothing.",
+    ),
+    "console4": ("Figures are true for whoever reads them.", "A viewer opens the live board while two requests wait."),
+    "console7": (
+        "A refusal names the field and says what to do.",
+        "A supervisor approves without typing the amount again.",
+    ),
+    "console8": (
+        "Badge, page and API count the same.",
+        "A request is held, another has expired, and a third waits for others.",
+    ),
+}
+
+
+def attacks() -> dict[str, list[str]]:
+    """Returns the names of the attacks that there are, by finding."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(HERE.glob("test_*.py")):
+        for node in ast.parse(file.read_text()).body:
+            match = ATTACK.fullmatch(node.name) if isinstance(node, ast.FunctionDef) else None
+            if match and match[1] in PROMISES:
+                found.setdefault(match[1], []).append(node.name)
+    return found
+
+
+def rendered() -> str:
+    """Returns docs/attacks.md as it must be."""
+    found = attacks()
+    parts = [HEAD]
+    for name, (promise, tried) in PROMISES.items():
+        if name in found:
+            lines = "\n".join(f"- `{each}`" for each in found[name])
+            parts.append(f"## {name.upper()}\n\n{promise}\n\nTried: {tried}\n\n{lines}\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(rendered())

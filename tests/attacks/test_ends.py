@@ -1,0 +1,554 @@
+"""Attacks on how an allowed call ends: it is done, or it ends with a name that everybody sees."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.attacks.client import Person, Request, Talk, eventually
+from tests.attacks.house import House
+
+
+def approved_and_paused(talk: Talk, sue: Person, dollars: int = 900) -> Request:
+    """A transfer that sue approved and that has not begun."""
+    request = talk.asks_for(dollars)
+    talk.pause(sue)
+    request.approve(sue).must()
+    return request
+
+
+def is_named(talk: Talk, request: Request) -> None:
+    """The request says that the approved call was not done, and the bank has booked nothing."""
+    eventually(request.says_not_done, lambda: f"the request says what became of it: {request.view}", 10)
+    talk.rests()
+    assert talk.moved() == []
+
+
+# H7: what was approved and has not begun does not vanish.
+
+
+@pytest.mark.alone
+def test_h7_a_customer_who_hangs_up_before_a_worker_is_free_ends_it_by_name(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    request = talk.asks_for(900)
+    with house.frozen_workers():
+        request.approve(sue).must()
+        talk.end().must()
+    is_named(talk, request)
+
+
+def test_h7_a_customer_who_hangs_up_ends_it_by_name(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    request = approved_and_paused(talk, sue)
+    talk.end().must()
+    is_named(talk, request)
+
+
+def test_h7_a_cancelled_session_ends_it_by_name(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    request = approved_and_paused(talk, sue)
+    talk.post(sue, "cancel", reason="fraud").must()
+    is_named(talk, request)
+
+
+def test_h7_a_delay_that_the_customer_does_not_wait_for_ends_by_name(house: House):
+    sue, talk = house.supervisor(), house.talk(topic="held")
+    request = talk.asks_for(900)
+    request.approve(sue).must()
+    talk.end().must()
+    is_named(talk, request)
+
+
+# API 1, API 2: proposals stand side by side.
+
+
+def test_api1_the_agents_next_proposal_does_not_drop_an_approved_call(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    request = approved_and_paused(talk, sue)
+    talk.wants({"_tool": "note", "subject": talk.id})
+    talk.resume(sue)
+    eventually(lambda: talk.moved() or request.says_not_done(), lambda: f"done or named: {request.view}", 15)
+    assert talk.moved() == [(talk.checking, 900)]
+
+
+def test_api1_two_plans_of_which_the_first_was_approved_by_chat_end_by_name(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
+    request = talk.one_pending("plan")
+    talk.pause(sue)
+    request.approve(sue).must()
+    talk.propose(ann, {"_id": "second", **talk.transfer(100)})
+    talk.resume(sue)
+    eventually(
+        lambda: (talk.checking, 900) in talk.moved() or request.says_not_done(), f"done or named: {request.view}", 15
+    )
+
+
+def test_api2_two_calls_of_one_program_are_not_dropped_silently(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
+    first = talk.one_pending("transfer")
+    answer = talk.propose(ann, {"_id": "second", **talk.transfer(100)})
+    talk.rests()
+    assert not answer.ok or first.state == "pending" or first.ended[-1]["because"], "it was dropped without a word"
+
+
+def test_api2_a_person_proposes_while_the_agents_call_waits(house: House):
+    bob, talk = house.supervisor(), house.talk()
+    first = talk.asks_for(900)
+    answer = talk.propose(bob, {"_id": "second", **talk.transfer(100)})
+    talk.rests()
+    assert first.state == "pending" or not answer.ok, "the agent's call was dropped by a person's proposal"
+
+
+# M7, M8: trouble that passes, and what is stuck.
+
+
+def failed_for_good(house: House, tool: str = "act") -> tuple[Talk, Person]:
+    """An approved call that failed and is left to a person; the agent has said that it is sorry."""
+    sue, talk = house.supervisor(), house.talk()
+    house.trouble(talk.id, 9_999)
+    talk.wants({"_tool": tool, "subject": talk.id})
+    talk.one_pending().approve(sue).must()
+    eventually(talk.get_stuck, "a person must settle it", 90)
+    talk.rests()
+    house.trouble(talk.id, 0)
+    return talk, sue
+
+
+def stuck(person: Person) -> list[str]:
+    """The sessions that the API lists as stuck."""
+    return [each["id"] for each in person.get("/stuck").must()["sessions"]]
+
+
+def test_m8_it_is_listed_no_more_when_a_person_has_settled_it(house: House):
+    talk, sue = failed_for_good(house)
+    talk.settle(sue, "skip").must()
+    talk.rests()
+    assert bool(talk.get_stuck()) == (talk.id in stuck(sue)), "two answers to one question"
+
+
+# P3, P4, Q1, Q2: delegates.
+
+
+def with_delegate(house: House) -> tuple[Talk, Talk, Person]:
+    """A session whose delegate waits for a person to approve its transfer."""
+    ann, talk = house.supervisor(), house.talk()
+    talk.propose(ann, talk.task_for(ann, {"_id": "move", **talk.transfer(900)})).must()
+    child = talk.child()
+    child.one_pending("transfer")
+    return talk, child, ann
+
+
+def approved_in_the_child(house: House, child: Talk) -> None:
+    """Somebody who still sees its request approves it."""
+    for request in child.requests:
+        request.approve(house.supervisor())
+    child.rests()
+    assert child.moved() == [], "the delegate moved money for a session that is over"
+
+
+def test_p3_a_cancelled_session_takes_its_delegate_with_it(house: House):
+    talk, child, ann = with_delegate(house)
+    talk.post(ann, "cancel", reason="fraud").must()
+    approved_in_the_child(house, child)
+
+
+def test_p3_a_rollback_takes_back_what_a_delegate_waits_for(house: House):
+    talk, child, ann = with_delegate(house)
+    talk.roll_back(ann, 1)
+    approved_in_the_child(house, child)
+
+
+def test_p3_an_approved_call_of_a_delegate_does_not_begin_after_its_session_is_cancelled(house: House):
+    talk, child, ann = with_delegate(house)
+    child.pause(ann)
+    child.one_pending("transfer").approve(house.supervisor()).must()
+    talk.post(ann, "cancel", reason="fraud").must()
+    child.post(ann, "resume")
+    child.rests()
+    assert child.moved() == [], "the delegate moved money for a session that is over"
+
+
+def delegate_has_moved(house: House) -> tuple[Talk, Person]:
+    """A session whose delegate has moved $900."""
+    talk, child, ann = with_delegate(house)
+    child.one_pending("transfer").approve(house.supervisor()).must()
+    child.has_moved(900)
+    talk.rests()
+    return talk, ann
+
+
+def test_p4_the_preview_of_a_rollback_names_what_a_delegate_did(house: House):
+    talk, ann = delegate_has_moved(house)
+    preview = talk.roll_back_preview(ann, 1)
+    assert "transfer" in json.dumps(preview["lasting"]), f"$900 left the account, and the preview says {preview}"
+
+
+def test_p4_the_agent_is_told_what_a_delegate_did(house: House):
+    talk, ann = delegate_has_moved(house)
+    talk.roll_back(ann, 1)
+    (rolled,) = talk.entries("session.rolled_back")
+    assert "transfer" in json.dumps(rolled["data"]["lasting"]), rolled["data"]["lasting"]
+
+
+def test_p4_what_a_delegate_did_can_be_ordered_back(house: House):
+    talk, ann = delegate_has_moved(house)
+    talk.roll_back(ann, 1)
+    found = house.watcher.get(f"/sessions/{talk.id}/compensation").must()
+    assert [each["tool"] for each in found["effects"]] == ["transfer"], found
+
+
+def test_q1_a_fork_that_nobody_promoted_does_not_act_through_a_delegate(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    fork = talk.greeted().fork(ann)
+    fork.propose(ann, fork.task_for(ann, {"_id": "act", "_tool": "act", "subject": fork.id}))
+    drafted(house, fork)
+
+
+def drafted(house: House, fork: Talk) -> None:
+    """Whatever waits in the fork's delegates is approved: nothing is done."""
+
+    def children() -> list[Talk] | bool:
+        found = fork.children()
+        return fork.view["waiting_for"] not in ("agent", "retry") and (found or True)
+
+    eventually(children, "the fork rests or has a delegate")
+    for child in fork.children():
+        eventually(lambda child=child: child.pending or child.view["ended_at"], "it asks, or is over")
+        for request in child.pending:
+            request.approve(house.supervisor())
+        child.rests()
+        assert child.effects() + child.moved() == [], "a draft acted"
+
+
+def test_q1_a_fork_does_not_move_money_through_a_delegate(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    fork = talk.greeted().fork(ann)
+    fork.propose(ann, fork.task_for(ann, {"_id": "move", **fork.transfer(900)}))
+    drafted(house, fork)
+
+
+def test_q1_a_fork_does_not_write_a_note_through_a_delegate_without_a_person(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    fork = talk.greeted().fork(ann)
+    fork.propose(ann, fork.task_for(ann, {"_id": "note", "_tool": "note", "subject": fork.id}))
+    drafted(house, fork)
+
+
+def test_q2_a_promoted_fork_leaves_no_delegate_of_the_parent_behind(house: House):
+    talk, child, ann = with_delegate(house)
+    talk.fork(ann, 1).promote(ann)
+    approved_in_the_child(house, child)
+
+
+def test_q2_the_end_of_a_session_reaches_its_delegate(house: House):
+    talk, child, _ = with_delegate(house)
+    talk.end().must()
+    approved_in_the_child(house, child)
+
+
+def test_q2_a_pause_reaches_the_delegate(house: House):
+    talk, child, ann = with_delegate(house)
+    talk.pause(ann)
+    approved_in_the_child(house, child)
+
+
+# P6, P8, Q3, Q6, Q15: rollbacks and forks.
+
+
+def test_p6_a_rollback_of_a_call_under_its_delay_names_it(house: House):
+    sue, talk = house.supervisor(), house.talk(topic="held")
+    start = talk.seq
+    request = talk.asks_for(900)
+    request.approve(sue).must()
+    talk.roll_back(sue, start)
+    is_named(talk, request)
+
+
+def test_p6_a_rollback_of_a_call_that_waits_to_be_tried_again_names_it(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    start = talk.seq
+    house.trouble(talk.id, 99)
+    talk.wants({"_tool": "act", "subject": talk.id})
+    request = talk.one_pending()
+    request.approve(sue).must()
+    eventually(lambda: talk.entries("tool.failed"), "its first try has failed")
+    talk.pause(sue)
+    preview = talk.roll_back(sue, start)
+    told = {name: value for name, value in preview.items() if name not in ("to", "digest", "more") and value}
+    assert told or talk.get_stuck(), f"the preview of the rollback names nothing: {preview}"
+    assert talk.effects() == []
+
+
+def letter_posted_by_a_retry(house: House) -> tuple[Talk, Person, int]:
+    """A letter that failed, and was posted when a person had it tried again; the entry in between."""
+    talk, sue = failed_for_good(house, "post_letter")
+    between = talk.seq
+    talk.settle(sue, "retry").must()
+    for request in talk.pending:
+        request.approve(house.supervisor())
+    eventually(lambda: talk.effects("post_letter"), "the letter is posted")
+    talk.rests()
+    return talk, sue, between
+
+
+def retried(talk: Talk, sue: Person) -> None:
+    """A person presses whatever is offered for the letter, and approves what asks: one letter in all."""
+    if talk.get_stuck():
+        talk.settle(sue, "retry")
+        talk.rests()
+    for request in talk.pending:
+        request.approve(talk.house.supervisor())
+    talk.rests()
+
+
+def letters(house: House, subject: str) -> int:
+    """How many letters were posted for this subject, by whatever session."""
+    return int(house.bank("select count(*) from attacks.effects where arguments ->> 'subject' = %s", subject)[0][0])
+
+
+def test_p8_a_letter_that_a_retry_has_posted_is_not_offered_again_in_a_fork(house: House):
+    talk, sue, between = letter_posted_by_a_retry(house)
+    fork = talk.fork(sue, between).promote(sue)
+    fork.rests()
+    retried(fork, sue)
+    assert letters(house, talk.id) == 1, "it was posted twice"
+
+
+def test_p8_a_letter_is_not_posted_again_after_two_rollbacks(house: House):
+    talk, sue, between = letter_posted_by_a_retry(house)
+    talk.roll_back(sue, 1)
+    talk.roll_back(sue, between)
+    retried(talk, sue)
+    assert letters(house, talk.id) == 1, "it was posted twice"
+
+
+def test_q3_a_failed_call_is_tried_again_after_two_rollbacks(house: House):
+    talk, sue = failed_for_good(house)
+    after = talk.seq
+    talk.roll_back(sue, 1)
+    talk.roll_back(sue, after)
+    goes_on(talk, sue)
+
+
+def goes_on(talk: Talk, sue: Person) -> None:
+    """The failed call can be tried again: it is done once, and the customer is answered."""
+    talk.settle(sue, "retry").must()
+
+    def done() -> bool:
+        for request in talk.pending:
+            request.approve(talk.house.supervisor())
+        return bool(talk.effects())
+
+    eventually(done, lambda: f"the call is done: {talk.view}", 20)
+    talk.say("hello?").must()
+    eventually(lambda: talk.view["last_role"] == "agent", lambda: f"the customer is answered: {talk.view}", 20)
+    assert len(talk.effects()) == 1
+
+
+def test_q3_a_failed_call_is_tried_again_after_a_rollback_and_a_fork(house: House):
+    talk, sue = failed_for_good(house)
+    after = talk.seq
+    talk.roll_back(sue, 1)
+    fork = talk.fork(sue, after).promote(sue)
+    fork.rests()
+    goes_on(fork, sue)
+
+
+def test_q3_a_failed_call_is_tried_again_after_three_rollbacks(house: House):
+    talk, sue = failed_for_good(house)
+    after = talk.seq
+    talk.roll_back(sue, 1)
+    talk.roll_back(sue, after)
+    talk.roll_back(sue, after)
+    goes_on(talk, sue)
+
+
+def test_q6_a_promoted_fork_remembers_what_its_parent_moved_today(house: House):
+    sue, talk = house.supervisor(), house.talk(topic="day")
+    fork = talk.fork(sue)
+    talk.wants(talk.transfer(150))
+    talk.has_moved(150)
+    fork.promote(sue)
+    fork.wants(fork.transfer(150.01))
+    fork.rests()
+    assert fork.moved() == [], "more than $200 in a day, and nobody was asked"
+
+
+def test_q6_a_delegate_counts_what_its_parent_moved_today(house: House):
+    ann, talk = house.supervisor(), house.talk(topic="day")
+    talk.wants(talk.transfer(150))
+    talk.has_moved(150)
+    talk.propose(ann, talk.task_for(ann, {"_id": "move", **talk.transfer(150)})).must()
+    child = talk.child()
+    child.rests()
+    assert child.moved() == [], "more than $200 in a day, and nobody was asked"
+
+
+def test_q6_a_session_counts_what_its_delegate_moved_today(house: House):
+    ann, talk = house.supervisor(), house.talk(topic="day")
+    talk.propose(ann, talk.task_for(ann, {"_id": "move", **talk.transfer(150)})).must()
+    child = talk.child()
+    child.rests()
+    for request in child.pending:
+        request.approve(house.supervisor()).must()
+    child.has_moved(150)
+    talk.rests()
+    talk.wants(talk.transfer(150))
+    talk.rests()
+    assert talk.moved() == [], "more than $200 in a day, and nobody was asked"
+
+
+def rejected(house: House, talk: Talk) -> Request:
+    """The transfer of $900, rejected."""
+    request = talk.asks_for(900)
+    request.decide(house.supervisor(), "reject").must()
+    talk.rests()
+    return request
+
+
+def test_q15_what_was_rejected_is_not_asked_again_in_a_promoted_fork(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    fork = talk.fork(sue)
+    rejected(house, talk)
+    fork.promote(sue)
+    fork.wants(fork.transfer(900))
+    fork.rests()
+    assert fork.pending == [], "a person is asked for what a person has rejected"
+
+
+def test_q15_what_was_rejected_is_not_asked_again_by_a_delegate(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    rejected(house, talk)
+    talk.propose(ann, talk.task_for(ann, {"_id": "move", **talk.transfer(900)})).must()
+    child = talk.child()
+    child.rests()
+    assert child.pending == [], "a person is asked for what a person has rejected"
+
+
+def test_q15_what_was_rejected_is_not_asked_again_after_a_rollback(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    start = talk.seq
+    rejected(house, talk)
+    talk.roll_back(sue, start)
+    talk.wants(talk.transfer(900))
+    talk.rests()
+    assert talk.pending == [], "a person is asked for what a person has rejected"
+
+
+# P14, P15, Q5, Q14, Q16.
+
+
+def a_moment() -> None:
+    """So much time that a worker has looked, and not so much that it looks again."""
+    began = time.monotonic()
+    eventually(lambda: time.monotonic() - began > 0.4, "a moment is over")
+
+
+def within(seconds: float, talk: Talk, dollars: int) -> None:
+    """The money moves so soon."""
+    eventually(lambda: (talk.checking, dollars) in talk.moved(), lambda: f"due at once: {talk.view}", seconds)
+
+
+def stopped(sue: Person, scope: str, value: str) -> str:
+    """A stop; returns its id."""
+    sue.post("/stops", scope=scope, value=value, reason="drill").must()
+    found = sue.get("/stops").must()["stops"]
+    return str(
+        next(
+            each["id"] for each in found if each["scope"] == scope and each["value"] == value and not each["lifted_at"]
+        )
+    )
+
+
+def test_p14_it_is_due_when_the_second_of_two_stops_is_lifted(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-2")
+    request = talk.asks_for(900)
+    for _ in range(2):
+        stop = stopped(sue, "agent", "hunt-2")
+        if request.state == "pending":
+            request.approve(sue).must()
+        a_moment()
+        sue.post(f"/stops/{stop}/lift", why="over").must()
+    within(8, talk, 900)
+
+
+def test_p14_what_was_approved_is_due_when_the_session_is_handed_back(house: House):
+    sue, bob, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-3")
+    request = talk.asks_for(900)
+    talk.post(bob, "takeover", reason="I speak to them").must()
+    request.approve(sue)
+    talk.post(bob, "handback", summary="They agree.").must()
+    for each in talk.pending:
+        each.approve(sue)
+    within(8, talk, 900)
+
+
+def two_undoings(house: House, agent: str) -> Talk:
+    """Two acts were done and rolled back; both undoings are ordered and approved, and the first fails at first."""
+    sue, zoe, talk = house.supervisor(), house.supervisor(), house.talk(agent=agent)
+    start = talk.seq
+    for name in ("one", "two"):
+        talk.wants({"_tool": "act", "subject": f"{talk.id} {name}"})
+        talk.one_pending().approve(sue).must()
+        eventually(
+            lambda name=name: any(name in each["arguments"]["subject"] for each in talk.effects()), f"act {name}"
+        )
+        talk.rests()
+    talk.roll_back(sue, start)
+    house.trouble(f"{talk.id} two", 2)
+    found = house.watcher.get(f"/sessions/{talk.id}/compensation").must()
+    stop = stopped(sue, "agent", agent)
+    talk.post(zoe, "compensation", rollback=found["rollback"], reason="wrong").must()
+    eventually(lambda: len(talk.pending) == 2, "both wait for a person")
+    for request in talk.pending:
+        request.approve(sue).must()
+    sue.post(f"/stops/{stop}/lift", why="over").must()
+    eventually(lambda: talk.entries("tool.failed"), "the first try has failed")
+    return talk
+
+
+def undone(talk: Talk) -> bool:
+    """Whether both undoings were done."""
+    for request in talk.pending:
+        request.approve(talk.house.supervisor())
+    return len([each for each in talk.effects() if each["arguments"].get("detail") == "undone"]) == 2
+
+
+def test_p15_an_undoing_that_is_tried_again_is_woken_while_a_colleague_has_the_session(house: House):
+    talk, bob = two_undoings(house, "hunt-8"), house.supervisor()
+    talk.post(bob, "takeover", reason="I speak to them").must()
+
+    def first_is_done() -> bool:
+        return any(each["arguments"].get("detail") == "undone" for each in talk.effects())
+
+    eventually(first_is_done, lambda: f"what had begun goes on: {talk.view}", 20)
+
+
+def test_p15_both_undoings_are_done_in_a_session_that_nobody_takes(house: House):
+    talk = two_undoings(house, "hunt-7")
+    eventually(lambda: undone(talk), lambda: f"both are done: {talk.view}", 20)
+
+
+def erased(house: House, tool: str) -> None:
+    """An approved call of another customer's instance, who is erased before it begins."""
+    ann, sue, talk, other = house.supervisor(), house.supervisor(), house.talk(), house.customer()
+    house.talk(customer=other).greeted().end()
+    instances = [{"name": "x", "inputs": {}, "subject": other["id"]}]
+    talk.propose(ann, {"_id": "do", "_tool": tool, "subject": talk.id}, instances=instances).must()
+    request = talk.one_pending(tool)
+    talk.pause(ann)
+    request.approve(sue).must()
+    helen = house.people("retail:privacy")
+    asked = ann.post("/erasures", customer=other["id"], basis="consent_withdrawn", reason="letter").must()
+    helen.post(f"/erasures/{asked['id']}", state="approved")
+    eventually(lambda: talk.entries("plan.instance_opened")[0]["data"] is None, "their instance is erased")
+    eventually(
+        lambda: len(request.ended) > 1 or request.says_not_done(), lambda: f"it ends by name: {request.ended}", 10
+    )
+    talk.resume(ann)
+    talk.rests()
+    assert talk.effects() == []

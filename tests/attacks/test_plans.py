@@ -1,0 +1,211 @@
+"""Attacks on what an approval covers: plans and what they read, charts, versions of tools."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from tests.attacks import installation
+from tests.attacks.client import Json, Person, Request, Talk, eventually, money
+from tests.attacks.house import House
+
+CHECK = {"_id": "check", "_tool": "check", "_outputPath": "state.check"}
+
+
+def approved_while_paused(talk: Talk, ann: Person, sue: Person, *calls: Json, **more: object) -> Request:
+    """A plan that ann proposed by chat and sue approved, of which nothing has begun."""
+    talk.propose(ann, *calls, **more).must()
+    request = talk.one_pending("plan")
+    talk.pause(ann)
+    request.approve(sue).must()
+    eventually(lambda: request.state != "pending", "its delay is over")
+    return request
+
+
+def approved_at_the_gate(talk: Talk, ann: Person, sue: Person, *calls: Json, **more: object) -> None:
+    """A plan that ann proposed by chat and sue approved; its first call has begun, and the others wait for that."""
+    gate = {"_id": "gate", "_tool": "wait", "subject": talk.id, "_outputPath": "state.gate"}
+    talk.propose(ann, gate, *(behind_the_gate(call) for call in calls), **more).must()
+    talk.one_pending("plan").approve(sue).must()
+    eventually(lambda: talk.entries("tool.intended"), "its first call has begun")
+
+
+def behind_the_gate(call: Json) -> Json:
+    """A call that waits until the gate is open."""
+    return {**call, "_when": "state.gate.open == true"}
+
+
+def opened(talk: Talk) -> None:
+    """The gate is open, and all that could go on has."""
+    talk.house.open_gate(talk.id)
+    talk.rests()
+
+
+# P1: a plan that is only proposed changes nothing.
+
+
+def instance(to: str, dollars: int) -> list[Json]:
+    """One instance of a plan, with its inputs."""
+    return [{"name": "x", "inputs": {"to": to, "amount": money(dollars)}}]
+
+
+def test_p1_a_proposed_plan_does_not_swap_the_payee_of_an_approved_one(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    call = {"_id": "move", **talk.to_stranger(600), "to_account": "†input.to"}
+    approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 600))
+    talk.propose(ann, call, instances=instance(talk.customer["stranger"], 600))
+    opened(talk)
+    assert talk.customer["stranger"] not in dict(talk.moved()), "the money went to a stranger under the old approval"
+
+
+def test_p1_a_proposed_plan_does_not_swap_the_amount_of_an_approved_one(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
+    approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 10))
+    talk.propose(ann, call, instances=instance(talk.checking, 2_300))
+    opened(talk)
+    assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
+
+
+def test_p1_a_rejected_plan_leaves_the_inputs_of_the_approved_one(house: House):
+    ann, sue, bob, talk = house.supervisor(), house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
+    approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 10))
+    talk.propose(ann, call, instances=instance(talk.checking, 2_300))
+    for each in talk.pending:
+        each.decide(bob, "reject")
+    opened(talk)
+    assert (talk.checking, 2_300) not in talk.moved(), "the rejected amount was moved"
+
+
+# P2: what an approved call reads is not rewritten unseen.
+
+
+def test_p2_an_edit_of_what_an_approved_call_reads_takes_it_out_of_the_approval(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    check = {**CHECK, "amount": money(10)}
+    move = {"_id": "move", **talk.transfer(0), "amount": "†state.check.amount"}
+    approved_at_the_gate(talk, ann, sue, check, move)
+    calls = [{**call, "amount": money(2_400)} if call["_id"] == "check" else call for call in talk.plan()["calls"]]
+    talk.edit_plan(ann, *calls)
+    opened(talk)
+    assert (talk.checking, 2_400) not in talk.moved(), "$10 was approved"
+
+
+def test_p2_a_value_that_a_person_writes_takes_the_call_out_of_the_approval(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    talk.write(ann, agreed={"amount": money(10)}).must()
+    move = {"_id": "move", **talk.transfer(0), "amount": "†state.agreed.amount"}
+    approved_at_the_gate(talk, ann, sue, move)
+    talk.write(ann, agreed={"amount": money(2_300)})
+    opened(talk)
+    assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
+
+
+def test_p2_a_value_that_is_written_over_what_the_tool_gave_is_asked_again(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    gate = {"_id": "gate", "_tool": "wait", "subject": talk.id, "_outputPath": "state.gate"}
+    move = {"_id": "move", **talk.transfer(0), "amount": "†state.check.amount"}
+    talk.propose(ann, {**CHECK, "amount": money(10)}, gate, behind_the_gate(move)).must()
+    talk.one_pending("plan").approve(sue).must()
+    eventually(lambda: "check" in talk.state()["state"], "the check has returned")
+    talk.write(ann, check={"amount": money(2_300)})
+    opened(talk)
+    assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
+
+
+# P7: every approver is looked up anew at Begin.
+
+
+def test_p7_a_plans_call_does_not_begin_when_its_approver_is_disabled(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
+    house.at_the_machine("disable", sue.name)
+    opened(talk)
+    assert talk.moved() == [], "its approver is disabled"
+
+
+def test_p7_a_plans_call_does_not_begin_when_the_lending_it_was_approved_on_has_ended(house: House):
+    ann, sue, bob = house.supervisor(), house.supervisor(), house.people("retail:viewer")
+    talk = house.talk(channel="chat")
+    lent = talk.lend(sue, bob)
+    approved_at_the_gate(talk, ann, bob, {"_id": "move", **talk.transfer(900)})
+    sue.delete(f"/delegations/{lent}").must()
+    opened(talk)
+    assert talk.moved() == [], "the right was taken back"
+
+
+def test_p7_a_plans_call_does_not_begin_when_its_approver_has_lost_the_role(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
+    house.at_the_machine("remove_role", sue.name, "retail:supervisor")
+    opened(talk)
+    assert talk.moved() == [], "its approver has lost the role"
+
+
+# Q4, Q7, Q12, Q13: a chart forbids until it allows.
+
+
+def window_is_over(talk: Talk) -> None:
+    """So much time has passed that the chart allows no transfer any more."""
+    opened = datetime.fromisoformat(talk.view["opened_at"])
+    ends = opened.timestamp() + installation.WINDOW + 0.5
+    eventually(lambda: datetime.now(opened.tzinfo).timestamp() > ends, "the chart's window is over")
+
+
+def test_q4_an_approved_call_does_not_begin_after_the_charts_window(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-window")
+    request = talk.asks_for(900)
+    talk.pause(sue)
+    request.approve(sue).must()
+    window_is_over(talk)
+    talk.resume(sue)
+    talk.rests()
+    assert talk.moved() == [], "the chart did not allow transfers any more"
+
+
+def test_q4_a_call_that_is_tried_again_does_not_begin_after_the_charts_window(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-window")
+    house.trouble(talk.id, 2)
+    talk.wants({"_tool": "act", "subject": talk.id})
+    request = talk.one_pending()
+    talk.pause(sue)
+    request.approve(sue).must()
+    window_is_over(talk)
+    talk.resume(sue)
+    talk.rests()
+    assert talk.effects() == [], "the chart did not allow it any more"
+
+
+def test_q4_a_plan_does_not_go_on_after_the_charts_window(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-window", channel="chat")
+    approved_while_paused(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
+    window_is_over(talk)
+    talk.resume(ann)
+    talk.rests()
+    assert talk.moved() == [], "the chart did not allow transfers any more"
+
+
+def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    house.trouble(talk.id, 2)
+    talk.wants({"_tool": "act", "subject": talk.id})
+    talk.one_pending().approve(sue).must()
+    eventually(lambda: talk.entries("tool.failed"), "its first try has failed")
+    talk.signal("fraud.suspected").must()
+    talk.rests()
+    assert talk.effects() == [], "the fraud desk holds it"
+
+
+@pytest.mark.alone
+def test_q13_a_lost_result_is_not_begun_again_where_the_chart_forbids_it(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    request = talk.asks_for(900)
+    with house.locked(talk.savings):
+        request.approve(sue).must()
+        eventually(lambda: talk.entries("tool.intended"), "it has begun")
+        house.up.kill("worker")
+        talk.signal("fraud.suspected").must()
+    talk.rests()
+    assert talk.moved() == [], "the fraud desk holds it"

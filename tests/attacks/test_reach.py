@@ -1,0 +1,141 @@
+"""Attacks on the reach of a team: what one team's people do to another team's sessions and customers."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.attacks.client import Person, Talk, eventually
+from tests.attacks.house import House
+
+SECRET = "my mother's name is Wisteria"
+
+
+def spoken(house: House, agent: str = "hunt") -> Talk:
+    """A conversation with retail that is over; the customer has said something of their own."""
+    talk = house.talk(agent=agent)
+    talk.say(SECRET).must()
+    talk.rests()
+    talk.end().must()
+    eventually(lambda: talk.view["ended_at"], "it is over")
+    return talk
+
+
+def words_stand(talk: Talk) -> bool:
+    """Whether retail still reads what was said."""
+    return SECRET in json.dumps([each["data"] for each in talk.entries()])
+
+
+# C3: retention.
+
+
+@pytest.mark.alone
+def test_c3_a_privacy_person_of_one_team_does_not_shorten_the_term_of_another(house: House):
+    keeper, intruder, talk = house.people("retail:privacy"), house.people("cards:privacy"), spoken(house)
+    long = {"retention": "long", "team": keeper.teams["retail"]}
+    keeper.put("/retention", classes=[{"name": "long", "days": 3650}], rules=[long])
+    intruder.put("/retention", classes=[{"name": "long", "days": 0}], rules=[long])
+    house.at_the_machine("task", "prune")
+    assert words_stand(talk), "the class that retail's rule names was made shorter by cards"
+
+
+# H6, L6: a session opened for another team's customer.
+
+
+def opened_by_cards(house: House, talk: Talk) -> Talk:
+    """A session that a caller of cards opens for retail's customer."""
+    return house.talk(agent=talk.view["agent"], customer=talk.customer, caller=house.people("cards:caller"))
+
+
+def still_stands(talk: Talk) -> None:
+    """Retail's words stand; looked at until a task of erasure would have run."""
+    began = time.monotonic()
+    eventually(lambda: not words_stand(talk) or time.monotonic() - began > 4, "a while is over")
+    assert words_stand(talk), "cards erased what was said to retail, and retail was not asked"
+
+
+def test_h6_an_erasure_by_a_session_of_the_other_team_leaves_it_too(house: House):
+    talk = spoken(house)
+    theirs = opened_by_cards(house, talk)
+    theirs.end()
+    first, second = house.people("cards:privacy"), house.people("cards:privacy")
+    asked = first.post("/erasures", session=theirs.id, basis="consent_withdrawn", reason="letter")
+    if asked.ok:
+        second.post(f"/erasures/{asked.body['id']}", state="approved")
+        still_stands(talk)
+
+
+def test_l6_a_reference_lets_nobody_change_what_another_team_knows(house: House):
+    talk, keeper = spoken(house, "bank"), house.supervisor()
+    profile = talk.view["customer"]
+    opened_by_cards(house, talk)
+    house.people("cards:supervisor").post(
+        f"/customers/{profile}/profile/settings", preference="careful_with_payees", value=True
+    )
+    assert '"careful_with_payees"' not in _chosen(keeper, profile), "cards changed what retail's agents go by"
+
+
+def _chosen(person: Person, profile: str) -> str:
+    found = person.get(f"/customers/{profile}/profile").must()
+    return json.dumps([each for each in found.get("preferences", []) if each.get("value") is True])
+
+
+# H9: stops.
+
+
+def retail_goes_on(house: House, agent: str, tool: str = "note") -> None:
+    """An agent of retail does what nobody of retail has stopped."""
+    talk = house.talk(agent=agent)
+    talk.wants({"_tool": tool, "subject": talk.id})
+    eventually(talk.effects, lambda: f"retail goes on: {talk.view}", 12)
+
+
+@pytest.mark.alone
+def test_h9_a_supervisor_of_one_team_does_not_stop_everything(house: House):
+    intruder = house.people("cards:supervisor")
+    intruder.post("/stops", scope="everything", reason="drill")
+    try:
+        retail_goes_on(house, "hunt")
+    finally:
+        lifted(intruder)
+
+
+def lifted(person: Person) -> None:
+    """Every stop that this person may lift."""
+    for each in person.get("/stops").must()["stops"]:
+        if not each["lifted_at"]:
+            person.post(f"/stops/{each['id']}/lift", why="over")
+
+
+def test_h9_a_supervisor_of_one_team_does_not_stop_anothers_agent(house: House):
+    house.people("cards:supervisor").post("/stops", scope="agent", value="hunt-10", reason="drill")
+    retail_goes_on(house, "hunt-10")
+
+
+def test_h9_one_team_does_not_lift_for_another(house: House):
+    keeper, intruder, talk = house.supervisor(), house.people("cards:supervisor"), house.talk(agent="hunt-11")
+    keeper.post("/stops", scope="agent", value="hunt-11", reason="drill").must()
+    lifted_of(intruder, "hunt-11")
+    talk.wants({"_tool": "note", "subject": talk.id})
+    found = [each for each in keeper.get("/stops").must()["stops"] if each["value"] == "hunt-11"]
+    assert any(not each["lifted_at"] for each in found), "cards lifted what retail has stopped"
+    assert talk.effects() == []
+
+
+def lifted_of(person: Person, value: str) -> None:
+    """The stops of that value that this person is shown are lifted, as far as they may be."""
+    for each in person.get("/stops").must()["stops"]:
+        if each["value"] == value:
+            person.post(f"/stops/{each['id']}/lift", why="over")
+
+
+# L2: what concerns other teams.
+
+
+def test_l2_staff_entries_about_another_team_are_not_shown(house: House):
+    keeper, admin = house.supervisor(), house.people("cards:admin")
+    keeper.post("/stops", scope="agent", value="hunt-12", reason="only retail knows why").must()
+    lifted_of(keeper, "hunt-12")
+    assert "only retail knows why" not in admin.get("/audit/staff?limit=200").text
