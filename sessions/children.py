@@ -5,12 +5,11 @@ Locks are taken from a session to those that do its calls, never the other way, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from uuid import UUID
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Cancel, Command, Pause, Resume
-from agentstate.engine.state import SessionState
+from agentstate.engine.decide import Command, tasks
 from audit import keys, ledger
 from sessions import states
 from sessions.states import Loaded
@@ -25,8 +24,6 @@ _LOCK = """WITH RECURSIVE below AS (
    WHERE NOT s.delivered AND s.ended_at IS NULL)
  SELECT h.log FROM audit_head h WHERE h.log IN (SELECT id FROM below) ORDER BY h.log FOR UPDATE"""
 
-Answer = Callable[[SessionState], Command | None]  # what a session does because of its parent; None: nothing
-
 
 def lock(session: UUID) -> None:
     """Keep the sessions that do calls of this one, and theirs, from appending until the transaction ends: what they
@@ -37,27 +34,13 @@ def lock(session: UUID) -> None:
 
 def answering(session: UUID, events: Sequence[ev.AnyEvent]) -> Iterator[tuple[Loaded, Command]]:
     """What follows from `events` of a session for those that do its calls, each of them locked."""
-    answer = next((found for event in events if (found := _answer(event)) is not None), None)
-    if answer is None:
+    cause = next((event for event in events if isinstance(event, tasks.REACHING)), None)
+    if cause is None:
         return
     for (child,) in ledger.run(_LIVE, {"session": session}):
         try:
             loaded = states.load(child, lock=True)
         except keys.Erased:  # nothing of it can run any more
             continue
-        if not loaded.state.ended and (command := answer(loaded.state)) is not None:
+        if (command := tasks.because_of_parent(cause, loaded.state)) is not None:
             yield loaded, command
-
-
-def _answer(event: ev.AnyEvent) -> Answer | None:
-    match event:
-        case ev.SessionEnded(reason=reason, by=by) | ev.SessionCancelled(reason=reason, by=by):
-            return lambda state: Cancel(f"the session that asked for it has ended: {reason}", by)
-        case ev.SessionRolledBack(reason=reason, by=by):
-            return lambda state: Cancel(f"the session that asked for it was rolled back: {reason}", by)
-        case ev.SessionPaused(reason=reason, by=by):
-            return lambda state: None if state.paused_at else Pause(reason, by, with_parent=True)
-        case ev.SessionResumed(by=by):
-            return lambda state: Resume(by) if state.paused_with_parent else None
-        case _:
-            return None

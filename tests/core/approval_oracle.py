@@ -1,0 +1,256 @@
+"""What must hold of every effect, judged from the events of all sessions alone and without the engine's rules.
+
+An effect that begins was allowed by the rules of `approval_system` or approved by somebody who may decide it now and did
+not propose it; with the values that they approved; once. An allowed call begins, waits to begin, or ends by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentstate.engine import events as ev
+from agentstate.engine.advance import Nothing, next_action
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import calls_in, pending
+from tests.core.approval_system import LENT, WINDOW, System, asks
+from tests.core.laws import require
+
+APPROVES = ("approve", "edit")
+ALLOWING = ("approved", "edited", "unopposed")
+
+
+def judge(before: System, after: System) -> None:
+    """Judges what one move has led to. Raises Unlawful naming the law."""
+    for place in range(len(before.trail), len(after.trail)):
+        name, event, seconds = after.trail[place]
+        if isinstance(event, ev.ToolIntended) and event.effect != "delegate" and event.tool != "look":
+            _judge_effect(after, place, name, event, seconds)
+    for name in after.sessions:
+        _judge_ends(after, name)
+
+
+def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended, seconds: int) -> None:
+    before = system.trail[:place]
+    _in_force(system, before, name)
+    _once(before, name, intent)
+    if system.chart is not None and intent.tool == "transfer":
+        spoke = max((at for each, event, at in before if each == name and _is_customers(event)), default=-WINDOW)
+        require(seconds - spoke <= WINDOW + 1, "a transfer begins only while the chart allows it")
+    if intent.attempt > 1:
+        return
+    tier = asks(intent.tool, intent.arguments, _moved(system, before, name))
+    if tier:
+        _approved(system, before, name, intent, tier)
+
+
+def _is_customers(event: ev.AnyEvent) -> bool:
+    return isinstance(event, ev.MessageAdded) and event.role == "customer"
+
+
+def _in_force(system: System, before: tuple[Any, ...], name: str) -> None:
+    """Neither the session nor one that it does a call of has ended, is paused, or is a fork that nobody promoted."""
+    each = name
+    while each:
+        events = [event for session, event, _ in before if session == each]
+        ended = any(isinstance(event, ev.SessionEnded | ev.SessionCancelled) for event in events)
+        require(not ended, "nothing begins in a session that has ended, nor for one")
+        stops = [event for event in events if isinstance(event, ev.SessionPaused | ev.SessionResumed)]
+        require(not stops or isinstance(stops[-1], ev.SessionResumed), "nothing begins while it is paused")
+        forked = any(isinstance(event, ev.SessionForked) for event in events)
+        promoted = any(isinstance(event, ev.ForkPromoted) for event in events)
+        require(promoted or not forked, "a fork does not act, nor does what it handed over")
+        taken = next((at for at, event in enumerate(events) if isinstance(event, ev.TaskTaken)), None)
+        parent = _parent(before, each)
+        if parent and taken is not None:
+            since = [event for session, event, _ in _since_task(before, each) if session == parent]
+            back = any(isinstance(event, ev.SessionRolledBack) for event in since)
+            require(not back, "nothing begins for a call that was rolled back")
+        each = parent
+
+
+def _parent(trail: tuple[Any, ...], name: str) -> str:
+    found = [event.parent for session, event, _ in trail if session == name and isinstance(event, ev.TaskTaken)]
+    return found[0] if found else ""
+
+
+def _since_task(trail: tuple[Any, ...], name: str) -> tuple[Any, ...]:
+    at = next(at for at, (each, event, _) in enumerate(trail) if each == name and isinstance(event, ev.TaskTaken))
+    return trail[at:]
+
+
+def _once(before: tuple[Any, ...], name: str, intent: ev.ToolIntended) -> None:
+    """No call that was done begins again, in any session; one that may be done once not while nobody knows."""
+    unknown = False
+    for _, event, _ in before:
+        if isinstance(event, ev.ToolIntended) and event.call == intent.call and event.effect == "once":
+            unknown = True
+        elif isinstance(event, ev.ToolReturned) and event.call == intent.call:
+            require(False, "what was done is not begun again")
+        elif isinstance(event, ev.ToolFailed) and event.call == intent.call:
+            unknown = False
+        elif isinstance(event, ev.CallIntervened) and event.call == intent.call:
+            require(event.how not in ("happened", "supply"), "what a person says was done is not begun again")
+            unknown = unknown and event.how != "not_happened"
+    require(not unknown, "what may be done once is not begun again while nobody knows whether it was")
+
+
+def _moved(system: System, before: tuple[Any, ...], name: str) -> int:
+    """What was moved today by the session, by those whose place it took, and by tasks of theirs that have ended."""
+    family = {name}
+    for session, event, _ in before:
+        if isinstance(event, ev.ForkPromoted) and session == name:
+            family.add(event.parent)
+    family |= {event.session for session, event, _ in before if session in family and isinstance(event, ev.TaskDelivered)}
+    own = _parent(before, name)
+    cut = before if not own else before[: len(before) - len(_since_task(before, name))]
+    found = [event for session, event, _ in before if session in family]
+    found += [event for session, event, _ in cut if session == own] if own else []
+    return sum(
+        event.arguments["amount"]["minor"]
+        for event in found
+        if isinstance(event, ev.ToolIntended) and event.tool == "transfer" and event.attempt == 1
+    )
+
+
+def _approved(system: System, before: tuple[Any, ...], name: str, intent: ev.ToolIntended, tier: int) -> None:
+    """Somebody who may decide it now and did not propose it approved exactly this."""
+    events = [event for session, event, _ in before if session == name]
+    require(bool(intent.request), "what a rule asks a person about rests on a request")
+    asked = next(e for e in events if isinstance(e, ev.ApprovalRequested) and e.request == intent.request)
+    decisions = [e for e in events if isinstance(e, ev.DecisionMade) and e.request == intent.request]
+    ended = [e for e in events if isinstance(e, ev.RequestEnded) and e.request == intent.request]
+    require(bool(ended) and ended[-1].outcome in ALLOWING, "the request it rests on was let through")
+    edits = [at for at, made in enumerate(decisions) if made.decision == "edit"]
+    behind = [made for made in decisions[edits[-1] if edits else 0 :] if made.decision in APPROVES]
+    people = {made.under or made.by: made for made in behind}
+    authors = set(_proposers(before, name, intent.call, tier))
+    authors |= {LENT[author] for author in authors if author in LENT}
+    need = "decide_tier3" if tier == 3 else "decide"
+    entitled = [
+        made
+        for of, made in people.items()
+        if need in system.rights.get(of, ()) and system.rights.get(made.by) and not {of, made.by} & authors
+    ]
+    require(bool(entitled), "somebody who may decide it and did not propose it approved it")
+    if asked.tool == "plan":
+        _as_planned(events, intent, asked, ended[-1])
+        return
+    arguments = next((made.arguments for made in reversed(decisions) if made.arguments is not None), asked.arguments)
+    require(intent.arguments == arguments, "what begins has the arguments that were approved")
+    if tier == 3:
+        require(any(made.retyped for made in behind), "the amount was typed by whoever approved it")
+
+
+def _as_planned(
+    events: list[ev.AnyEvent], intent: ev.ToolIntended, asked: ev.ApprovalRequested, ended: ev.RequestEnded
+) -> None:
+    """The call as it stands in the approved plan; a value that was open then is a tool's, and no person has changed it
+    since, nor what it is made of.
+    """
+    at = events.index(ended)
+    name, _, instance = intent.call.rpartition(".")[2].partition("@")
+    written = next((call for call in asked.arguments["calls"] if call["_id"] == name), None)
+    require(written is not None, "the call stands in the approved plan")
+    assert written is not None
+    given = asked.arguments.get("instances") or 0
+    inputs = _inputs(asked, instance)
+    for key, value in intent.arguments.items():
+        if not isinstance(written[key], str) or not written[key].startswith("†"):
+            require(written[key] == value, "a value that stands in the plan is the approved one")
+        elif written[key].startswith("†input"):
+            require(not given or inputs == {} or inputs.get("to") == value, "an instance is paid as was approved")
+        else:
+            for event in events[at:]:
+                require(not isinstance(event, ev.StateChanged), "nobody changed what it reads since it was approved")
+                edit = isinstance(event, ev.PlanCommitted) and event.source == "person" and event.request == ""
+                require(not edit, "nobody changed the plan that it reads from since it was approved")
+
+
+def _inputs(asked: ev.ApprovalRequested, instance: str) -> dict[str, Any]:
+    """What the request says that an instance is given; empty where it does not say."""
+    found = asked.arguments.get("instances")
+    listed = found if isinstance(found, list) else []
+    return next((each.get("inputs", {}) for each in listed if each.get("name", each.get("instance")) == instance), {})
+
+
+def _proposers(trail: tuple[Any, ...], name: str, call: str, tier: int) -> Iterator[str]:
+    """The people who wrote the plan or an argument of the call, spoke as the customer, or as the agent since the last
+    hand-back; who has the session; at the highest tier who whispered. Of a task those of the call that asked as well.
+    """
+    events = [event for session, event, _ in trail if session == name]
+    rounds = {event.round for event in events if isinstance(event, ev.PlanProposed | ev.PlanCommitted)}
+    mine = next((each for each in rounds if call == each or call.startswith(each + ".")), "")
+    speakers: set[str] = set()
+    taken = ""
+    for event in events:
+        match event:
+            case ev.PlanProposed(round=mine_, by=by) | ev.PlanCommitted(round=mine_, by=by) if mine_ == mine:
+                yield by
+            case ev.DecisionMade(decision="edit", by=by, request=request) if _is_of(events, request, call):
+                yield by
+            case ev.CompensationOrdered(by=by, calls=calls) if call in {each.id for each in calls}:
+                yield by
+            case ev.MessageAdded(role="customer", by=by) if by.startswith("user:"):
+                yield by
+            case ev.MessageAdded(role="staff", by=by):
+                speakers.add(by)
+            case ev.GuidanceGiven(by=by) if tier == 3:
+                yield by
+            case ev.SessionTakenOver(by=by):
+                taken = by
+            case ev.SessionHandedBack():
+                taken, speakers = "", set()
+    yield from speakers
+    yield taken
+    for event in events:
+        if isinstance(event, ev.TaskTaken):
+            at = trail.index(next(each for each in trail if each[1] is event))
+            yield from _proposers(trail[:at], event.parent, event.call, tier)
+
+
+def _is_of(events: list[ev.AnyEvent], request: str, call: str) -> bool:
+    """Whether an edit of this request led to the call: it is the call's, or an earlier one's that it was asked as."""
+    return any(isinstance(e, ev.ApprovalRequested) and e.request == request and e.call == call for e in events)
+
+
+def _judge_ends(system: System, name: str) -> None:
+    """Every call that was let through has begun, waits to begin, or ended by name; a live session can go on."""
+    state = system.state(name)
+    allowed: dict[str, bool] = {}
+    asked: dict[str, str] = {}
+    over = False
+    for event, _ in system.sessions[name].history:
+        match event:
+            case ev.ApprovalRequested(request=request, call=call):
+                asked[request] = call
+                allowed.pop(call, None)
+            case ev.CallAllowed(call=call):
+                allowed[call] = True
+            case ev.RequestEnded(request=request, outcome=outcome) if outcome in ALLOWING:
+                allowed[asked[request]] = True
+            case ev.RequestEnded(request=request):
+                allowed.pop(asked[request], None)
+            case ev.PlanCommitted(round=round_):
+                allowed.pop(round_, None)
+            case ev.SessionEnded() | ev.SessionCancelled():
+                over = True
+            case ev.CallIntervened(call=call, how=how):
+                allowed[call] = how in ("retry", "not_happened") and not over
+            case ev.ToolIntended(call=call) | ev.CallRefused(call=call) | ev.CallWithdrawn(call=call):
+                allowed.pop(call, None)
+    for call in [call for call, waits in allowed.items() if waits]:
+        held = state.calls.get(call)
+        require(
+            held is not None and held.status is CallStatus.READY, "what was let through begins, waits, or ends by name"
+        )
+    if state.ended:
+        require(not pending(state) and not calls_in(state, CallStatus.READY), "nothing waits in what has ended")
+        return
+    ready = [call.id for call in calls_in(state, CallStatus.READY)] + list(state.plans.ready)
+    if ready and not (state.paused_at or state.taken_by or system.halt):
+        action = next_action(state, system.at)
+        idle = isinstance(action, Nothing) and not action.until and action.waiting_for in ("customer", "nobody")
+        require(not idle, "what may begin is looked at")
+
+
