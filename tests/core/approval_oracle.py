@@ -1,7 +1,7 @@
 """What must hold of every effect, judged from the events of all sessions alone and without the engine's rules.
 
-An effect that begins was allowed by the rules of `approval_system` or approved by somebody who may decide it now and did
-not propose it; with the values that they approved; once. An allowed call begins, waits to begin, or ends by name.
+An effect that begins was allowed by the rules of `approval_system`, or approved by somebody who may decide it now and
+did not propose it; with the values that they approved; once. An allowed call begins, waits to begin, or ends by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def judge(before: System, after: System) -> None:
 
 def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended, seconds: int) -> None:
     before = system.trail[:place]
-    _in_force(system, before, name)
+    if not _is_open(before, intent.call):  # what began before it ended is settled
+        _in_force(system, before, name)
     _once(before, name, intent)
     if system.chart is not None and intent.tool == "transfer":
         spoke = max((at for each, event, at in before if each == name and _is_customers(event)), default=-WINDOW)
@@ -42,6 +43,13 @@ def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended
     tier = asks(intent.tool, intent.arguments, _moved(system, before, name))
     if tier:
         _approved(system, before, name, intent, tier)
+
+
+def _is_open(before: tuple[Any, ...], call: str) -> bool:
+    """Whether the call had begun, and what came of it is not known."""
+    kinds = (ev.ToolIntended, ev.ToolReturned, ev.ToolFailed)
+    found = [event for _, event, _ in before if isinstance(event, kinds) and event.call == call]
+    return bool(found) and isinstance(found[-1], ev.ToolIntended)
 
 
 def _is_customers(event: ev.AnyEvent) -> bool:
@@ -101,7 +109,9 @@ def _moved(system: System, before: tuple[Any, ...], name: str) -> int:
     for session, event, _ in before:
         if isinstance(event, ev.ForkPromoted) and session == name:
             family.add(event.parent)
-    family |= {event.session for session, event, _ in before if session in family and isinstance(event, ev.TaskDelivered)}
+    family |= {
+        event.session for session, event, _ in before if session in family and isinstance(event, ev.TaskDelivered)
+    }
     own = _parent(before, name)
     cut = before if not own else before[: len(before) - len(_since_task(before, name))]
     found = [event for session, event, _ in before if session in family]
@@ -123,14 +133,13 @@ def _approved(system: System, before: tuple[Any, ...], name: str, intent: ev.Too
     require(bool(ended) and ended[-1].outcome in ALLOWING, "the request it rests on was let through")
     edits = [at for at, made in enumerate(decisions) if made.decision == "edit"]
     behind = [made for made in decisions[edits[-1] if edits else 0 :] if made.decision in APPROVES]
-    people = {made.under or made.by: made for made in behind}
-    authors = set(_proposers(before, name, intent.call, tier))
-    authors |= {LENT[author] for author in authors if author in LENT}
     need = "decide_tier3" if tier == 3 else "decide"
     entitled = [
         made
-        for of, made in people.items()
-        if need in system.rights.get(of, ()) and system.rights.get(made.by) and not {of, made.by} & authors
+        for made in behind
+        if need in system.rights.get(made.under or made.by, ())
+        and system.rights.get(made.by)
+        and not {made.by, made.under} & _authors(before, name, made, intent.call, tier)
     ]
     require(bool(entitled), "somebody who may decide it and did not propose it approved it")
     if asked.tool == "plan":
@@ -140,6 +149,17 @@ def _approved(system: System, before: tuple[Any, ...], name: str, intent: ev.Too
     require(intent.arguments == arguments, "what begins has the arguments that were approved")
     if tier == 3:
         require(any(made.retyped for made in behind), "the amount was typed by whoever approved it")
+
+
+def _authors(trail: tuple[Any, ...], name: str, made: ev.DecisionMade, call: str, tier: int) -> set[str]:
+    """Who had proposed the call when a decision was made, and who acts on their authority."""
+    at = next(at for at, (session, event, _) in enumerate(trail) if session == name and event is made)
+    found = set(_proposers(trail[:at], name, call, tier)) - {""}
+    return (
+        found
+        | {lender for borrower, lender in LENT.items() if borrower in found}
+        | {borrower for borrower, lender in LENT.items() if lender in found}
+    )
 
 
 def _as_planned(
@@ -153,25 +173,17 @@ def _as_planned(
     written = next((call for call in asked.arguments["calls"] if call["_id"] == name), None)
     require(written is not None, "the call stands in the approved plan")
     assert written is not None
-    given = asked.arguments.get("instances") or 0
-    inputs = _inputs(asked, instance)
+    members = {each["name"]: each["inputs"] for each in asked.arguments["members"] if "inputs" in each}
     for key, value in intent.arguments.items():
         if not isinstance(written[key], str) or not written[key].startswith("†"):
             require(written[key] == value, "a value that stands in the plan is the approved one")
         elif written[key].startswith("†input"):
-            require(not given or inputs == {} or inputs.get("to") == value, "an instance is paid as was approved")
+            require(members[instance]["to"] == value, "an instance is given what was approved")
         else:
             for event in events[at:]:
                 require(not isinstance(event, ev.StateChanged), "nobody changed what it reads since it was approved")
                 edit = isinstance(event, ev.PlanCommitted) and event.source == "person" and event.request == ""
                 require(not edit, "nobody changed the plan that it reads from since it was approved")
-
-
-def _inputs(asked: ev.ApprovalRequested, instance: str) -> dict[str, Any]:
-    """What the request says that an instance is given; empty where it does not say."""
-    found = asked.arguments.get("instances")
-    listed = found if isinstance(found, list) else []
-    return next((each.get("inputs", {}) for each in listed if each.get("name", each.get("instance")) == instance), {})
 
 
 def _proposers(trail: tuple[Any, ...], name: str, call: str, tier: int) -> Iterator[str]:
@@ -252,5 +264,3 @@ def _judge_ends(system: System, name: str) -> None:
         action = next_action(state, system.at)
         idle = isinstance(action, Nothing) and not action.until and action.waiting_for in ("customer", "nobody")
         require(not idle, "what may begin is looked at")
-
-

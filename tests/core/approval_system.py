@@ -40,7 +40,7 @@ from tests.core.chart_world import chart, go, state
 START = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 AMOUNT = "arguments.amount.minor"
 SMALL, LARGE, TOP, DAILY = 10_000, 100_000, 400_000, 200_000
-OWN, STRANGER = "own", "stranger"
+OWN, SAVINGS, STRANGER = "own", "savings", "stranger"
 BOTH = frozenset({"decide", "decide_tier3"})
 RIGHTS: Mapping[str, frozenset[str]] = {
     "user:ann": frozenset({"decide"}),
@@ -63,7 +63,7 @@ def _transfer(arguments: object) -> None:
     amount = arguments.get("amount")
     if not isinstance(amount, dict) or not isinstance(amount.get("minor"), int) or amount["minor"] < 1:
         raise Invalid("an amount has whole cents above 0", field="arguments.amount")
-    if arguments.get("to") not in (OWN, STRANGER):
+    if arguments.get("to") not in (OWN, SAVINGS, STRANGER):
         raise Invalid("to whom?", field="arguments.to")
 
 
@@ -81,7 +81,7 @@ TOOLS = {
     "post_letter": core.ToolFacts("post_letter", 1, "once", 2, 1.0, _any, _said),
 }
 MOVED = "(has(history.today.moved.transfer) ? history.today.moved.transfer.USD : 0)"
-TOPS = f"arguments.amount.minor > 250000 || arguments.to != 'own' || {MOVED} + arguments.amount.minor > {DAILY}"
+TOPS = f"arguments.amount.minor > 250000 || arguments.to == 'stranger' || {MOVED} + arguments.amount.minor > {DAILY}"
 
 
 def rule(name: str, tool: str, when: str, tier: int, gate: pol.Gate, **terms: Any) -> pol.Rule:
@@ -111,7 +111,7 @@ def asks(tool: str, arguments: Mapping[str, Any], moved: int) -> int:
     if tool != "transfer":
         return 2
     minor = arguments["amount"]["minor"]
-    if minor > 250_000 or arguments["to"] != OWN or moved + minor > DAILY:
+    if minor > 250_000 or arguments["to"] == STRANGER or moved + minor > DAILY:
         return 3
     return 2 if minor > SMALL else 0
 
@@ -135,7 +135,7 @@ class System:
     rights: Mapping[str, frozenset[str]] = field(default_factory=lambda: dict(RIGHTS))
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     chart: Chart | None = None
-    halt: Halt = Halt()
+    halt: Halt = field(default_factory=Halt)
     seconds: int = 0
     trail: tuple[tuple[str, ev.AnyEvent, int], ...] = ()
 
@@ -205,8 +205,10 @@ class System:
         done, waits = self.state(child), self.state(parent).calls.get(call)
         late = self.state(parent).versions.late.get(call)
         attempt = late.attempt if late else waits.attempt if waits else 0
-        outcome = core.Return(call, attempt, {"session": child}) if done.ended_reason == "its task is done" else (
-            core.Fail(call, attempt, done.ended_reason, transient=False)
+        outcome = (
+            core.Return(call, attempt, {"session": child})
+            if done.ended_reason == "its task is done"
+            else (core.Fail(call, attempt, done.ended_reason, transient=False))
         )
         learned = structs.replace(remembered_by(done), tally=without(done.tally, done.plans.inherited))
         system = replace(self, parents={key: each for key, each in self.parents.items() if key != child})
@@ -283,13 +285,15 @@ def typed(request: Request, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def proposes(*calls: ev.CallProposed) -> Move:
+def proposes(*calls: ev.CallProposed, slot: str = "main") -> Move:
     """The agent answers with these calls."""
 
     def move(system: System) -> System:
         step = f"step-{len(system.trail)}"
         return system.after(
-            "main", core.Ask(step, "model", 0, 0, (), "digest"), core.Answer(step, "model", "", tuple(calls))
+            named(system, slot),
+            core.Ask(step, "model", 0, 0, (), "digest"),
+            core.Answer(step, "model", "", tuple(calls)),
         )
 
     return move
@@ -305,10 +309,8 @@ def step(name: str, tool: str, **more: Any) -> dict[str, Any]:
 
 CHECK = step("check", "look", _outputPath="state.check")
 PAY = step("pay", "transfer", amount="†state.check.amount", to=OWN)
-PAY_SMALL = step("pay", "transfer", amount=money(SMALL), to=OWN)
 PAY_LARGE = step("pay", "transfer", amount=money(LARGE), to=OWN)
-FOR_EACH = step("pay", "transfer", amount=money(SMALL), to="†input.to")
-LETTER = step("letter", "post_letter", to="C-1")
+FOR_EACH = step("pay", "transfer", amount=money(LARGE), to="†input.to")
 HANDED = step("task", "look", _outputPath="state.task || state.problem", _delegate="saved", _scopes=["input"])
 SAVED = (step("act", "transfer", amount=money(LARGE), to=OWN),)  # what the delegate does
 
@@ -450,7 +452,7 @@ def changes_state(by: str, amount: int) -> Move:
     """A person writes what plans read."""
 
     def make(system: System, held: SessionState) -> core.Command:
-        change = PathChange("check", {"amount": money(amount)})
+        change = PathChange("state.check", {"amount": money(amount)})
         return core.ChangeState(held.seq, (change,), by, "staff", f"c-{held.seq}", held.pad, "it was wrong")
 
     return to("main", make)
@@ -497,6 +499,7 @@ def of_request(make: Callable[[str, System], core.Command]) -> Move:
 
 MOVES: dict[str, Move] = {
     "the agent proposes a small transfer": proposes(transfer(SMALL)),
+    "in the fork the agent proposes a small transfer": proposes(transfer(SMALL), slot="fork"),
     "the agent proposes a large transfer": proposes(transfer(LARGE)),
     "the agent proposes a transfer to a stranger": proposes(transfer(SMALL, STRANGER)),
     "the agent proposes a letter": proposes(ev.CallProposed("1", "post_letter", {"to": "C-1"}, None)),
@@ -504,6 +507,7 @@ MOVES: dict[str, Move] = {
     "zoe proposes a transfer": plan("user:zoe", PAY_LARGE),
     "sue proposes check, then pay": plan("user:sue", CHECK, PAY),
     "sue proposes it for x, own account": plan("user:sue", CHECK, FOR_EACH, payee=OWN),
+    "sue proposes it for x, another account": plan("user:sue", CHECK, FOR_EACH, payee=SAVINGS),
     "sue proposes it for x, a stranger": plan("user:sue", CHECK, FOR_EACH, payee=STRANGER),
     "the agent hands a task over": plan("agent:bank", HANDED, source="model"),
     "ann approves": decides("approve", "user:ann"),
@@ -531,7 +535,7 @@ MOVES: dict[str, Move] = {
     "zoe takes over": to("main", lambda *_: core.TakeOver("user:zoe")),
     "zoe hands back": to("main", lambda *_: core.HandBack("as it was", "user:zoe", speaks=False)),
     "sue whispers": to("main", lambda *_: core.Whisper("be brief", "user:sue")),
-    "sue changes what the plan reads": changes_state("user:sue", TOP),
+    "sue changes what the plan reads": changes_state("user:sue", LARGE),
     "sue edits the plan's check": edits_plan("user:sue", {**CHECK, "hint": "more"}, PAY),
     "ann pauses": to("main", lambda *_: core.Pause("wait", "user:ann")),
     "ann resumes": to("main", lambda *_: core.Resume("user:ann")),
