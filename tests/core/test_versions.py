@@ -341,3 +341,15 @@ def test_a_failed_call_that_two_rollbacks_brought_back_is_tried_again_and_asks_a
     world = intervened(world, "retry").after(core.Begin(call.id))
     assert [each.asked.call for each in pending(world.state)] == [call.id]
     assert fold(world.history) == world.state
+
+
+def test_an_approved_call_that_has_not_begun_is_named_before_a_rollback_and_withdrawn_by_name():
+    world = worlds.waiting()
+    world = world.after(decision(world, "approve", "sue"))
+    call = world.call("transfer")
+    found = rollback(world, 2)
+    older = at(world, 2)
+    assert consequences(world.state, older, found.since).not_begun == (call.id,)
+    back = world.after(found)
+    (withdrawn,) = back.events(ev.CallWithdrawn)
+    assert (withdrawn.call, withdrawn.code, withdrawn.approved_by) == (call.id, "rolled_back", ("sue",))

@@ -47,11 +47,12 @@ class Consequences(msgspec.Struct, frozen=True):
     since: Since
     withdrawn: tuple[str, ...]  # requests
     running: tuple[str, ...]  # calls
+    not_begun: tuple[str, ...] = ()  # calls that were let through, by people or by policy, and will not begin
 
     @property
     def digest(self) -> str:
         """What a rollback names as `seen`: these consequences and no others."""
-        return ev.digest(self.to, self.epoch, self.of, self.since, self.withdrawn, self.running)
+        return ev.digest(self.to, self.epoch, self.of, self.since, self.withdrawn, self.running, self.not_begun)
 
 
 def named(command: Name, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -76,7 +77,8 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
         raise NoSuchPoint(f"the session cannot go on from entry {older.seq}")
     withdrawn = tuple(request.asked.request for request in pending(state))
     running = tuple(call.id for call in calls_in(state, CallStatus.RUNNING))
-    return Consequences(older.seq, state.epoch + 1, fingerprint(older), since, withdrawn, running)
+    not_begun = (*(call.id for call in calls_in(state, CallStatus.READY)), *state.plans.ready)
+    return Consequences(older.seq, state.epoch + 1, fingerprint(older), since, withdrawn, running, not_begun)
 
 
 def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -93,6 +93,9 @@ class Consequences(serializers.Serializer[Any]):
     running = serializers.ListField(
         child=serializers.CharField(), help_text="calls whose results would be recorded and change nothing"
     )
+    not_begun = serializers.ListField(
+        child=serializers.CharField(), help_text="approved or allowed calls that have not begun, and would be withdrawn"
+    )
     lasting = Effect(many=True, help_text="what is not undone, oldest first; the newest hundred")
     more = serializers.IntegerField(help_text="how many older effects are not undone")
 

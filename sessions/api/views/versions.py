@@ -89,6 +89,7 @@ def _told(found: Consequences) -> dict[str, Any]:
         "digest": found.digest,
         "withdrawn": list(found.withdrawn),
         "running": list(found.running),
+        "not_begun": list(found.not_begun),
         "lasting": [shown(forms.Effect, effect) for effect in found.since.lasting],
         "more": found.since.more,
     }
