@@ -25,7 +25,7 @@ from sessions.agents import context
 from sessions.agents.model import ModelRequest
 from sessions.agents.registry import Agent
 
-BANK = policy.load((Path(__file__).resolve().parents[2] / "sessions/policies/bank/1.json").read_bytes())
+BANK = policy.load_superseded((Path(__file__).resolve().parents[2] / "sessions/policies/bank/1.json").read_bytes())
 AGENT = Agent("bank", "You serve the customers of a bank.", (), "bank", {})
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 LOOK = core.ToolFacts("load_customer", 1, "pure", 3, 1.0, lambda arguments: None, lambda arguments, state: "Look")

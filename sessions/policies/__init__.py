@@ -2,7 +2,8 @@
 
 A folder a policy: `bank/1.json`, `bank/2.json`, and for each version `bank/1.cases.json`. A version that was released
 is never changed: what a call was gated by must stay readable; write the next one. An agent names a policy (its newest
-version is in force) or one version of it (`bank@1`).
+version is in force) or one version of it (`bank@1`). A superseded version of which a missing value turns a rule off can
+be read and dry-run; it cannot be put in force.
 
 Nothing that cannot be read is passed over: a file, a rule, a guard, a case that the policy does not meet, a role that
 nobody can have. It is refused by name, and the process that needs it does not start.
@@ -18,7 +19,7 @@ from zoneinfo import ZoneInfo
 
 from agentstate.engine import policy as pol
 from agentstate.engine.policy import cases as tests_of
-from agentstate.engine.policy.cases import Cases
+from agentstate.engine.policy.cases import Cases, Result
 from agentstate.people.permissions import Role
 
 FOLDER = Path(__file__).resolve().parent
@@ -37,8 +38,9 @@ def named(reference: str) -> pol.Policy:
     if not _REFERENCE.match(reference):
         raise BadFile(f"got {reference!r:.120}, want the name of a policy, or name@version")
     name, _, version = reference.partition("@")
-    wanted = version or str(max(versions(name), default=0))
-    return read(_home(name) / f"{wanted}.json")
+    newest = max(versions(name), default=0)
+    wanted = int(version or newest)
+    return read(_home(name) / f"{wanted}.json", superseded=wanted < newest)
 
 
 def add_folder(folder: Path) -> None:
@@ -75,10 +77,10 @@ def _versions(home: Path) -> list[int]:
     return sorted(int(stem) for stem in found if stem.isdecimal())
 
 
-def read(file: Path) -> pol.Policy:
+def read(file: Path, *, superseded: bool) -> pol.Policy:
     """The policy in a file of its folder, with everything it names checked. Raises BadFile."""
     try:
-        policy = pol.load(file.read_bytes())
+        policy = (pol.load_superseded if superseded else pol.load)(file.read_bytes())
         ZoneInfo(policy.zone)
     except (OSError, ValueError, KeyError) as error:
         raise BadFile(f"{file.parent.name}/{file.name}: {type(error).__name__}: {error}") from None
@@ -115,10 +117,18 @@ def cases_of(reference: str) -> Cases:
         raise BadFile(f"{policy.name}/{file.name}: {error.detail}") from None
 
 
+@lru_cache
+def results_of(reference: str) -> tuple[Result, ...]:
+    """What the version says of its cases. Raises BadFile."""
+    return tests_of.run(named(reference), cases_of(reference))
+
+
 def must_hold(reference: str) -> None:
-    """Raises BadFile unless the version meets its cases and every rule of it decides one."""
+    """Raises BadFile unless a missing value turns no rule of the version off, it meets its cases, and every rule of it
+    decides one.
+    """
     policy = named(reference)
-    for finding in tests_of.findings(policy, cases_of(reference)):
+    for finding in (*pol.open_rules(policy), *tests_of.findings(policy, cases_of(reference))):
         raise BadFile(f"{policy.reference}: {finding}")
 
 

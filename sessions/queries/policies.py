@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import policy as pol
-from agentstate.engine.policy.cases import Result, run
+from agentstate.engine.policy.cases import Result
 from agentstate.errors import NotFound
 from sessions import policies
 from sessions.agents import registry
@@ -48,13 +48,16 @@ class RuleChange(msgspec.Struct, frozen=True):
 
 
 class PolicyView(msgspec.Struct, frozen=True):
-    """A version in full; `changes` are those since the version before, `before` (0: there is none)."""
+    """A version in full; `changes` are those since the version before, `before` (0: there is none). `fails_open`: where
+    a missing value turns a rule off, which only a superseded version may have.
+    """
 
     line: PolicyLine
     policy: pol.Policy
     results: list[Result]
     before: int
     changes: list[RuleChange]
+    fails_open: list[str]
 
 
 def policy_lines(user: Person) -> list[PolicyLine]:
@@ -72,8 +75,9 @@ def policy_view(user: Person, reference: str) -> PolicyView:
         raise UnknownPolicy(error.detail) from None
     older = [each for each in policies.versions(policy.name) if each < policy.version]
     before = policies.named(f"{policy.name}@{older[-1]}") if older else None
-    results = list(run(policy, policies.cases_of(policy.reference)))
-    return PolicyView(_line(policy), policy, results, older[-1] if older else 0, changes(before, policy))
+    results = list(policies.results_of(policy.reference))
+    found = changes(before, policy)
+    return PolicyView(_line(policy), policy, results, older[-1] if older else 0, found, pol.open_rules(policy))
 
 
 def changes(before: pol.Policy | None, policy: pol.Policy) -> list[RuleChange]:
@@ -91,7 +95,7 @@ def changes(before: pol.Policy | None, policy: pol.Policy) -> list[RuleChange]:
 
 
 def _line(policy: pol.Policy) -> PolicyLine:
-    results = run(policy, policies.cases_of(policy.reference))
+    results = policies.results_of(policy.reference)
     return PolicyLine(
         reference=policy.reference,
         name=policy.name,

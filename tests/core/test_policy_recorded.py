@@ -33,28 +33,44 @@ def judged(policy: pol.Policy, tool: str, arguments: Any, state: dict[str, Any])
 
 
 def airline_calls() -> Iterator[tuple[bool, str, pol.Verdict]]:
-    """Every recorded writing call: whether it was right, its tool, and what the policy says with the state of then."""
+    """Every recorded writing call: whether it was right, its tool, and what the policy says with the state of then.
+    The customer is whom the task names: the recordings do not say when they gave their user id.
+    """
     for run in loaded("tau-airline", "trajectories.json"):
         right = [(each["name"], each["kwargs"]) for each in run["info"]["task"]["actions"]]
-        state: dict[str, Any] = {}
-        asked: dict[str, Any] = {}
+        state: dict[str, Any] = {"user_id": run["info"]["task"]["user_id"]}
+        asked: dict[str, tuple[str, dict[str, Any]]] = {}
         for message in run["traj"]:
             for call in message.get("tool_calls") or ():
                 name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
-                asked[call["id"]] = name
+                asked[call["id"]] = name, arguments
                 if name.startswith(WRITES):
                     yield (name, arguments) in right, name, judged(AIRLINE, name, arguments, state)
-            if message["role"] == "tool" and message["content"].startswith("{"):
-                state = noted(state, asked.get(message["tool_call_id"], ""), json.loads(message["content"]))
+            if message["role"] == "tool" and message["content"].startswith(("{", "[")):
+                tool, arguments = asked.get(message["tool_call_id"], ("", {}))
+                state = noted(state, tool, arguments, json.loads(message["content"]))
 
 
-def noted(state: dict[str, Any], tool: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The state with what a tool returned: reservations by their ids, also from the tools that change one."""
+def noted(state: dict[str, Any], tool: str, arguments: dict[str, Any], result: Any) -> dict[str, Any]:
+    """The state with what a tool returned, in the form that the airline's rules read."""
     if tool == "get_user_details":
-        return {**state, "user": result}
-    if "reservation_id" not in result:
+        return {**state, "user": {**result, "user_id": arguments["user_id"]}}
+    if tool.startswith("search_"):
+        legs = result if tool == "search_direct_flight" else [leg for trip in result for leg in trip]
+        return {**state, "flights": flown(state, [{"date": arguments["date"], **leg} for leg in legs])}
+    if not isinstance(result, dict) or "reservation_id" not in result:
         return state
-    return {**state, "reservations": {**state.get("reservations", {}), result["reservation_id"]: result}}
+    reservations = {**state.get("reservations", {}), result["reservation_id"]: {"status": "active", **result}}
+    return {**state, "reservations": reservations, "flights": flown(state, result["flights"])}
+
+
+def flown(state: dict[str, Any], legs: list[dict[str, Any]]) -> dict[str, Any]:
+    """What is known of flights by number and date, with these; what a search said of one stays known."""
+    known = {number: dict(dates) for number, dates in state.get("flights", {}).items()}
+    for leg in legs:
+        dates = known.setdefault(leg["flight_number"], {})
+        dates[leg["date"]] = {**dates.get(leg["date"], {}), **leg}
+    return known
 
 
 def test_the_airline_policy_finds_wrong_calls_twice_as_often_as_right_ones_at_tier_3() -> None:
@@ -70,6 +86,7 @@ def test_the_airline_policy_finds_wrong_calls_twice_as_often_as_right_ones_at_ti
     assert len(calls) >= 200
     assert wrong > 2 * right
     assert not any("could not be read" in verdict.why for _, _, verdict in calls)
+    assert tiers[False][3] >= 100  # of 149
 
 
 def wanted_calls() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 import pytest
 
-from agentstate.engine.policy.cases import Result, run
+from agentstate.engine.policy import evaluate, open_rules
+from agentstate.engine.policy.cases import Result, findings, run
 from sessions import policies
 from tests.claims import ROOT
+from tests.searching import FULL
 
 SHIPPED = [f"{name}@{version}" for name in policies.names() for version in policies.versions(name)]
 RESULTS = [
@@ -17,6 +22,8 @@ RESULTS = [
     for reference in SHIPPED
     for result in run(policies.named(reference), policies.cases_of(reference))
 ]
+STEP = 1 if FULL else 17  # of the values, one is taken out in each run of this many
+MANY = 8  # entries of an object: with more it is a list of records by their names
 RELEASED = json.loads((ROOT / "tests/vectors/policies.json").read_text())
 
 
@@ -27,7 +34,20 @@ def test_a_policy_says_what_its_case_wants(reference: str, result: Result) -> No
 
 @pytest.mark.parametrize("reference", SHIPPED)
 def test_every_rule_of_a_policy_decides_a_case(reference: str) -> None:
-    policies.must_hold(reference)
+    assert findings(policies.named(reference), policies.cases_of(reference)) == []
+
+
+@pytest.mark.parametrize("name", policies.names())
+def test_no_missing_value_turns_a_rule_off_in_the_newest_version(name: str) -> None:
+    assert open_rules(policies.named(name)) == []
+    policies.must_hold(name)
+
+
+@pytest.mark.parametrize("reference", ["airline@1", "bank@1", "bank@2", "retail@1"])
+def test_a_superseded_version_that_fails_open_can_be_read_and_never_put_in_force(reference: str) -> None:
+    assert policies.named(reference).reference == reference
+    with pytest.raises(policies.BadFile, match="turns the rule off"):
+        policies.must_hold(reference)
 
 
 def test_a_released_version_is_never_changed() -> None:
@@ -42,3 +62,40 @@ def test_a_released_version_is_never_changed() -> None:
 def test_the_newest_version_is_in_force_unless_one_is_named() -> None:
     assert policies.named("bank").version == max(policies.versions("bank"))
     assert policies.named("bank@1").reference == "bank@1"
+
+
+@pytest.mark.parametrize("name", policies.names())
+def test_a_call_that_is_asked_about_is_asked_about_with_any_value_missing(name: str) -> None:
+    """Each case of the newest version, with values of its objects taken out, one at a time; with FULL each of them."""
+    policy, cases = policies.named(name), policies.cases_of(name)
+    asked = [result.case for result in run(policy, cases) if result.said.gate != "allow"]
+    tried = 0
+    for case in asked:
+        values = {**cases.given, **case.given, "arguments": case.arguments}
+        concerned = only_named(values, json.dumps(case.arguments, default=str))
+        assert evaluate(policy, case.tool, case.effect, concerned).gate != "allow"
+        for left in islice(without_one(concerned), tried % STEP, None, STEP):
+            tried += 1
+            assert evaluate(policy, case.tool, case.effect, left).gate != "allow", (case.name, left)
+    assert tried > 20
+
+
+def only_named(values: dict[str, Any], named: str) -> dict[str, Any]:
+    """The values, of many records only those that the call names."""
+    return {
+        key: only_named(value, named) if isinstance(value, dict) else value
+        for key, value in values.items()
+        if len(values) <= MANY or key in named
+    }
+
+
+def without_one(values: Any) -> Iterator[Any]:
+    """The values, without one entry of an object in them, for each entry."""
+    if isinstance(values, dict):
+        for key, value in values.items():
+            rest = {name: each for name, each in values.items() if name != key}
+            yield rest
+            yield from ({**rest, key: less} for less in without_one(value))
+    elif isinstance(values, list):
+        for at, value in enumerate(values):
+            yield from ([*values[:at], less, *values[at + 1 :]] for less in without_one(value))

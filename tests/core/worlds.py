@@ -24,7 +24,7 @@ from agentstate.errors import Invalid
 
 ROOT = Path(__file__).resolve().parents[2]
 START = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
-BANK = pol.load((ROOT / "sessions/policies/bank/1.json").read_bytes())
+BANK = pol.load_superseded((ROOT / "sessions/policies/bank/1.json").read_bytes())
 SUPERVISOR = frozenset({"decide"})
 SENIOR = frozenset({"decide", "decide_tier3"})
 MAY: Mapping[str, frozenset[str]] = {"ann": SUPERVISOR, "bob": SUPERVISOR, "sue": SENIOR, "zoe": SENIOR}

@@ -66,6 +66,7 @@ def dry(policy: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 P = json.dumps({**STRICT, "name": "p"})
+OPEN = "has(state.risk) && state.risk > 5"  # a missing value turns it off
 KING = [{**STRICT["rules"][0], "reviewers": ["role:king"]}]  # type: ignore[index]
 
 
@@ -86,6 +87,18 @@ def test_one_policy_is_read_in_full_and_an_unknown_one_is_named() -> None:
     assert {each["fault"] for each in found["results"]} == {""}
     problem(alice.get("/policies/retail@9"), 404, "unknown_policy")
     problem(alice.get("/policies/..%2f..%2fbank"), 404)
+
+
+def test_a_superseded_version_says_where_it_fails_open_and_a_document_that_does_is_refused() -> None:
+    alice, client = Api(cast.alice()), cast.browser(cast.alice())
+    (fault,) = alice.get("/policies/bank@1").json()["fails_open"]
+    assert fault.startswith("rule 'transfer.new_payee': has(arguments.new_payee) turns the rule off")
+    assert alice.get("/policies/bank").json()["fails_open"] == []
+    assert "Rules that a missing value turns off" in client.get(reverse("policy", args=["bank@1"])).content.decode()
+    assert "Rules that a missing value turns off" not in client.get(reverse("policy", args=["bank"])).content.decode()
+    document = {**STRICT, "rules": [{**STRICT["rules"][0], "when": OPEN}]}  # type: ignore[index]
+    answer = Api(cast.adam()).post("/policies/dry-run", {"policy": document, **lately()})
+    assert "turns the rule off" in problem(answer, 400, "bad_policy")["detail"]
 
 
 def test_the_page_of_a_policy_says_what_each_rule_asks() -> None:
@@ -306,9 +319,17 @@ def test_which_policies_are_in_force_is_on_record_and_a_change_is_told_in_the_st
 def test_the_check_names_what_is_wrong(tmp_path) -> None:
     out = StringIO()
     call_command("check_policy", stdout=out)
-    assert "airline@1: 26 rules" in out.getvalue()
+    said = next(line for line in out.getvalue().splitlines() if line.startswith("airline@1: 26 rules, 47 cases; "))
+    assert said.endswith("superseded, cannot be put in force: a missing value turns rules off in 24 places")
+    assert f"bank@{policies.named('bank').version}: 9 rules" in out.getvalue()
+    opened = {**STRICT, "rules": [{**STRICT["rules"][0], "when": OPEN}]}  # type: ignore[index]
     stranger = {**STRICT, "rules": [{**STRICT["rules"][0], "reviewers": ["team:nowhere", "user:nobody"]}]}  # type: ignore[index]
-    for document, reason in ((stranger, "no team 'nowhere'"), ({**STRICT, "rules": [{}]}, "name"), (5, "object")):
+    for document, reason in (
+        (opened, "turns the rule off"),
+        (stranger, "no team 'nowhere'"),
+        ({**STRICT, "rules": [{}]}, "name"),
+        (5, "object"),
+    ):
         file = tmp_path / "p.json"
         file.write_text(json.dumps(document))
         with pytest.raises(CommandError, match=reason):
@@ -327,6 +348,7 @@ def test_the_check_names_what_is_wrong(tmp_path) -> None:
         ({"1.json": P, "1.cases.json": '{"cases": []}'}, "rule 'all' decides no case"),
         ({"1.json": json.dumps({**STRICT, "name": "p", "zone": "Mars"})}, "Mars"),
         ({"1.json": json.dumps({**STRICT, "name": "p", "rules": KING})}, "there is no role 'king'"),
+        ({"1.json": json.dumps({**STRICT, "name": "p", "rules": [{**KING[0], "when": OPEN}]})}, "turns the rule off"),
     ],
 )
 def test_a_policy_that_cannot_be_read_keeps_its_agent_out(files, reason, tmp_path, monkeypatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from agentstate.engine.guards.syntax import Apply, Each, Node, depth_of_loops, walk
+from agentstate.engine.guards.syntax import Apply, Each, Name, Node, depth_of_loops, walk
 
 MAX_LOOPS = 16  # comprehensions in one expression
 ROUNDS = 10_000  # rounds of comprehensions that the runtime allows in one evaluation
@@ -40,10 +40,11 @@ def cost_of(tree: Node, length: int) -> Cost:
     """The cost of an expression by its syntax alone."""
     nodes = list(walk(tree))
     loops = [node for node in nodes if isinstance(node, Each)]
-    building = [node for node in loops if node.builds]
-    # The runtime's own `+` that collects what map and filter make is none of the author's.
-    joins = sum(isinstance(node, Apply) and node.function == "_+_" for node in nodes) - len(building)
-    return Cost(length, max(joins, 0), len(loops), depth_of_loops(tree), bool(building))
+    # What the runtime itself adds up, for map, filter and exists_one, is none of the author's.
+    joins = sum(
+        isinstance(node, Apply) and node.function == "_+_" and node.arguments[0] != Name("@result") for node in nodes
+    )
+    return Cost(length, joins, len(loops), depth_of_loops(tree), any(loop.builds for loop in loops))
 
 
 def too_costly(cost: Cost, values: Iterable[Any]) -> str:

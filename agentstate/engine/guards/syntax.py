@@ -47,8 +47,9 @@ class Many(msgspec.Struct, frozen=True):
 
 
 class Each(msgspec.Struct, frozen=True):
-    """A comprehension over `over`; `builds` when it makes a list, as map and filter do."""
+    """A comprehension over `over`, item by item as `item`; `builds` when it makes a list, as map and filter do."""
 
+    item: str
     over: Node
     inside: tuple[Node, ...]
     builds: bool
@@ -163,7 +164,7 @@ def _map(fields: Wire) -> Node:
 def _each(fields: Wire) -> Node:
     inside = tuple(node for number in (4, 5, 6, 7) for node in _below(fields, number))
     first = _fields(fields[4][0]) if 4 in fields else {}
-    return Each(_below(fields, 2)[0], inside, builds=7 in first)
+    return Each(_text(fields, 1), _below(fields, 2)[0], inside, builds=7 in first)
 
 
 _READERS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentstate.engine import guards
 from agentstate.engine.policy.requirements import Requirements, asks_more, required
-from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load
+from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load, load_superseded, open_rules
 from agentstate.engine.policy.terms import (
     GATES,
     HIGHEST_TIER,
@@ -43,7 +43,9 @@ __all__ = [
     "evaluate",
     "joined",
     "load",
+    "load_superseded",
     "may_review",
+    "open_rules",
     "required",
     "reviewers_at",
 ]

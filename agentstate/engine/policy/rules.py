@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 
 from agentstate.engine import guards, scratchpad
+from agentstate.engine.policy import missing
 from agentstate.engine.policy.terms import HIGHEST_TIER, Gate, Names, Sticky
 from agentstate.errors import Invalid
 
@@ -84,7 +85,30 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(data: bytes) -> Policy:
-    """A policy from its JSON. Raises BadPolicy naming the rule and what is wrong with it."""
+    """Returns a policy from its JSON, every rule of which asks where a value is missing. Raises BadPolicy naming the
+    rule and what is wrong with it.
+    """
+    policy = load_superseded(data)
+    for fault in open_rules(policy):
+        raise BadPolicy(fault)
+    return policy
+
+
+def open_rules(policy: Policy) -> list[str]:
+    """Returns what a missing value turns off in `policy`, one text for each place, with the rule's name."""
+    return [f"rule {rule.name!r:.120}: {fault}" for rule in policy.rules for fault in _open(rule)]
+
+
+def _open(rule: Rule) -> Iterator[str]:
+    yield from missing.faults(rule.when, guards.NAMES, rule.gate, rule.tier)
+    if rule.sticky is not None and rule.sticky.limit:  # its yes lets a call through
+        yield from missing.faults(rule.sticky.limit, guards.OF_GRANTS, "allow", 0)
+
+
+def load_superseded(data: bytes) -> Policy:
+    """Returns a policy from its JSON, though a missing value may turn its rules off: to read what was in force before
+    that was checked, never to put it in force. Raises BadPolicy naming the rule and what is wrong with it.
+    """
     if len(data) > MAX_BYTES:
         raise BadPolicy(f"{len(data)} bytes, {MAX_BYTES} allowed")
     try:

@@ -47,6 +47,10 @@ class PolicyRead(PolicySummary):
     results = CaseResult(many=True)
     before = serializers.IntegerField(help_text="the version before; 0 for none")
     changes = ChangedRule(many=True)
+    fails_open = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="where a missing value turns a rule off; only a superseded version may have any",
+    )
 
 
 class DryRunPolicy(Strict):

@@ -63,6 +63,7 @@ class OnePolicy(APIView):
                 "results": results,
                 "before": view.before,
                 "changes": [{"rule": each.rule, "how": each.how, "fields": each.fields} for each in view.changes],
+                "fails_open": view.fails_open,
             }
         )
 

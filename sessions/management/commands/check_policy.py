@@ -49,7 +49,7 @@ class Command(BaseCommand):
                 policy = policies.named(wanted)
                 cases = policies.cases_of(policy.reference)
                 yield from (f"{policy.reference}: {finding}" for finding in findings(policy, cases))
-                told = f"{len(cases.cases)} cases"
+                told = f"{len(cases.cases)} cases{_superseded(policy)}"
         except (pol.BadPolicy, OSError) as error:
             yield f"{wanted}: {getattr(error, 'detail', error)}"
             return
@@ -57,6 +57,12 @@ class Command(BaseCommand):
             return
         yield from _strangers(policy)
         self.stdout.write(f"{policy.reference}: {len(policy.rules)} rules, {told}")
+
+
+def _superseded(policy: pol.Policy) -> str:
+    """What keeps a superseded version from being put in force; the newest version is refused for it when it is read."""
+    found = len(pol.open_rules(policy))
+    return f"; superseded, cannot be put in force: a missing value turns rules off in {found} places" if found else ""
 
 
 def _strangers(policy: pol.Policy) -> Iterator[str]:
