@@ -19,6 +19,7 @@ OPERATIONS = {
     "Cancel": "cancel_session",
     "TakeOver": "take_over",
     "Intervene": "intervene",
+    "Withdraw": "withdraw_call",
     "Compensate": "compensate",
     "RetrySession": "retry_session",
     "PassOn": "pass_on",

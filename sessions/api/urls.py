@@ -79,6 +79,7 @@ urlpatterns = [
     path("desk/skills", supervision.Skills.as_view()),
     path("desk/skills/wanted", supervision.SkillRules.as_view()),
     path("sessions/<str:session>/interventions", interventions.Interventions.as_view()),
+    path("sessions/<str:session>/withdrawals", interventions.Withdrawals.as_view()),
     path("sessions/<str:session>/retry", interventions.Retry.as_view()),
     path("policies", policies.Policies.as_view()),
     path("policies/dry-run", policies.PolicyDryRun.as_view()),

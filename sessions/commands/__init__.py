@@ -13,7 +13,7 @@ from sessions.commands.compensation import compensate
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import HoldIsOver, RequestExpired, decide, undo
-from sessions.commands.interventions import intervene, retry_session
+from sessions.commands.interventions import intervene, retry_session, withdraw
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.proving import prove_value
@@ -79,4 +79,5 @@ __all__ = [
     "take_over",
     "undo",
     "whisper",
+    "withdraw",
 ]

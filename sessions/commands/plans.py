@@ -14,6 +14,7 @@ import msgspec
 from agentstate.engine.decide import Open
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.plans.wishes import must_be_free
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.model import BadPlan
@@ -28,6 +29,7 @@ from sessions.agents.registry import BATCH
 from sessions.commands.conversation import KEYS
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Author, Committed, open_session, person_command
+from sessions.models import AgentSession
 from sessions.projections import Place
 from sessions.states import Loaded
 
@@ -51,16 +53,19 @@ def propose_plan(
     inputs: dict[str, Any] | None = None,
     instances: Sequence[dict[str, Any]] = (),
     follow: bool = False,
+    replace: bool = False,
     key: str = "",
 ) -> Committed:
     """Hand the session a plan: `calls` in the protocol's notation, or the name of a saved one (`name`, `name@version`).
+    With `replace` it takes the place of the plan that is under way; approved calls of that one go on beside it.
     More instances than one session holds are shared out to sessions of their own, whose parts the parent waits for.
-    Raises BadPlan, PlanRefused, BreaksSchema, SessionOver, UnknownPlan.
+    Raises BadPlan, PlanRefused, BreaksSchema, SessionOver, UnknownPlan, PlanUnderWay.
     """
     must_may(user, session, Permission.CHANGE_STATE)
     author = author_of(user, key)
     members = _members(session, instances)
     command = _proposal(session, calls, saved, inputs or {}, follow, author)
+    command = msgspec.structs.replace(command, replace=replace)
     if len(members) <= MAX_INSTANCES:
         wish = msgspec.structs.replace(command, instances=members)
         return person_command(session, wish, author, guard=_living(members), refused=SubjectLeaves())
@@ -133,6 +138,8 @@ def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGive
     parts = [members[start : start + MAX_INSTANCES] for start in range(0, len(members), MAX_INSTANCES)]
     children = [uuid5(seed, str(number)) for number in range(len(parts))]
     parent = states.load(session)
+    if not command.replace and not AgentSession.objects.filter(pk=children[0]).exists():
+        must_be_free(parent.state)  # before the parts begin; asked again, they have begun
     for child, part in zip(children, parts, strict=True):
         _open_part(parent, child, msgspec.structs.replace(command, instances=part), author)
     waits = tuple(
@@ -146,7 +153,8 @@ def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGive
         }
         for number, (child, part) in enumerate(zip(children, parts, strict=True), 1)
     )
-    return person_command(session, ProposePlan(waits, author.actor, saved=command.saved), author)
+    waiting = ProposePlan(waits, author.actor, saved=command.saved, replace=command.replace)
+    return person_command(session, waiting, author)
 
 
 def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -> None:

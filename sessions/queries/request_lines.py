@@ -49,6 +49,7 @@ class RequestLine(msgspec.Struct, frozen=True):
     execution: str  # what came of its call once it was approved
     may_decide: bool
     may_object: bool  # while it is held
+    may_withdraw: bool  # while it is approved and has not begun
     name: str = ""
     preview: str = ""
     arguments: dict[str, Any] = {}
@@ -159,6 +160,7 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         execution=row.execution,
         may_decide=may_decide,
         may_object=may_object and row.held_until is not None,
+        may_withdraw=may_object and row.execution == "waiting",
         held_until=row.held_until,
         escalates_at=row.escalates_at,
         reviewers=row.reviewers,

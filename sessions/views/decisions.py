@@ -446,8 +446,8 @@ def _onward(request: HttpRequest, card: Card) -> HttpResponse:
 @console
 @require_POST
 def decision_act(request: HttpRequest, request_id: UUID, act: str) -> HttpResponse:
-    """Claim, take, keep, release or assign a request, or undo one that is held. A script asks for JSON, a form goes
-    back.
+    """Claim, take, keep, release or assign a request, undo one that is held, withdraw an approved call. A script asks
+    for JSON, a form goes back.
     """
     scripted = request.headers.get("Accept", "") == "application/json"
     try:
@@ -484,5 +484,8 @@ def _act(request: HttpRequest, request_id: UUID, act: str) -> None:
         commands.assign(request.user, session, to, request=request_id, holder=holder, key=key and f"{key}-assign")
     elif act == "undo":
         commands.undo(request.user, request_id, reason=request.POST.get("reason", "")[:MAX_NOTE], key=key)
+    elif act == "withdraw":
+        session, reason = queries.request_line(request.user, request_id).session, request.POST.get("reason", "")
+        commands.withdraw(request.user, session, reason, request=str(request_id), key=key)
     else:
-        raise Invalid("choose Claim, Take, Release, Assign or Undo", field="act")
+        raise Invalid("choose Claim, Take, Release, Assign, Undo or Withdraw", field="act")

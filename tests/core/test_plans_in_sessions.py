@@ -12,6 +12,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
+from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
@@ -253,11 +254,13 @@ def test_a_person_edits_what_has_not_begun():
     assert [event.version for event in world.events(ev.PlanCommitted)] == [1, 2]
 
 
-def test_another_plan_withdraws_what_waits_in_the_first():
+def test_a_plan_that_says_so_takes_the_place_of_another_and_withdraws_what_waits_in_it():
     world = proposed(step("transfer", "state.receipt", amount={"minor": 90_000}))
     world = world.after(core.Begin(key(world, "transfer")))
     request = world.request.asked.request
-    world = world.after(ProposePlan((LOAD,), "user:sue"))
+    with pytest.raises(PlanUnderWay):
+        world.after(ProposePlan((LOAD,), "user:sue"))
+    world = world.after(ProposePlan((LOAD,), "user:sue", replace=True))
     assert world.state.requests[request].status is RequestStatus.WITHDRAWN
     assert ready(world) == ["load_customer"]
     assert world.events(ev.RoundEnded)[0].because == "another plan took its place"
@@ -314,10 +317,12 @@ def test_the_end_of_the_session_is_the_end_of_its_plan():
     assert isinstance(next_actions(world.state, stamp(world.given.at))[0], Nothing)
 
 
-def test_a_plan_that_waits_gives_way_to_the_next_one():
+def test_a_plan_that_waits_gives_way_to_one_that_replaces_it():
     world = whole()
     first = world.request.asked
-    world = world.after(ProposePlan((LOAD,), "user:sue", saved="load@1"))
+    with pytest.raises(PlanUnderWay, match="waits for a person"):
+        world.after(ProposePlan((LOAD,), "user:sue", saved="load@1"))
+    world = world.after(ProposePlan((LOAD,), "user:sue", saved="load@1", replace=True))
     assert world.state.requests[first.request].status is RequestStatus.WITHDRAWN
     assert [event.code for event in world.events(ev.CallRefused)] == ["plan_withdrawn"] * 3
     world = world.after(worlds.decision(world, "approve", "sue"))

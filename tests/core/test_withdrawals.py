@@ -6,10 +6,14 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.advance import RunCall, next_actions
 from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
+from agentstate.engine.decide.interventions import NotOpenToWithdrawal
+from agentstate.engine.decide.plans.refusals import PlanUnderWay
+from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import calls_in, evolve, fold, pending
-from agentstate.errors import Refused
+from agentstate.errors import NotFound, Refused
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
 from tests.core.worlds import World, transfer, waiting
@@ -114,6 +118,66 @@ def test_an_approved_call_of_a_plan_is_withdrawn_before_its_round_ends():
     assert told.counts == {"not begun": 1, "rejected": 1}
     assert told.not_begun == ("load_customer",)
     assert world.state.plans.own.outcomes["transfer"].reason == "the session was stopped: fraud"
+
+
+def approved_in_a_plan(*others: dict[str, object]) -> World:
+    """A transfer of a plan that a person approved and that has not begun."""
+    world = handed_over(PAY, *others, rules=(FREE, LARGE, SEEN))
+    world = world.after(core.Begin(f"{world.state.plans.round}.transfer"))
+    return world.after(worlds.decision(world, "approve", "ann"))
+
+
+def test_of_two_proposals_the_second_is_refused_by_name_and_the_first_goes_on():
+    world = approved_in_a_plan()
+    with pytest.raises(PlanUnderWay, match="version 1"):
+        world.after(ProposePlan((READ,), "p"))
+    world = world.ran(world.call("transfer"), {"receipt": "r"})
+    assert world.after(ProposePlan((READ,), "p")).state.plans.version == 2
+
+
+def test_an_approved_call_goes_on_beside_a_plan_that_leaves_it_out():
+    world = approved_in_a_plan(READ).after(ProposePlan((READ,), "p", replace=True))
+    call = world.call("transfer")
+    (ended,) = world.events(ev.RoundEnded)
+    assert (ended.beside, ended.not_begun) == ((call.id,), ("load_customer",))
+    assert (call.status, world.events(ev.CallWithdrawn)) == (CallStatus.READY, [])
+    assert RunCall(call.id, again=False) in next_actions(world.state, stamp(world.given.at), frozenset(), 9)
+    world = world.ran(call, {"receipt": "r"})
+    assert world.events(ev.ToolIntended)[-1].request == next(iter(world.state.requests))
+    assert (world.state.items[-1].role, "receipt" in world.state.items[-1].text) == ("note", True)
+    assert fold(world.history) == world.state
+
+
+def test_what_policy_allowed_and_is_to_be_tried_again_ends_by_its_name_when_a_plan_takes_its_place():
+    world = handed_over(READ, rules=(FREE, SEEN))
+    key = f"{world.state.plans.round}.load_customer"
+    world = world.after(core.Begin(key), core.Fail(key, 1, "away", transient=True, pause=30.0))
+    world = world.after(ProposePlan((READ,), "p", replace=True))
+    assert [(each.call, each.code) for each in world.events(ev.CallWithdrawn)] == [(key, "replaced")]
+
+
+def test_a_call_that_waits_and_one_that_is_approved_are_withdrawn_by_who_asks_for_it():
+    waits = waiting()
+    world = waits.after(core.Withdraw("user:p", "she changed her mind", request=waits.request.asked.request))
+    (ended,) = world.events(ev.RequestEnded)
+    assert (ended.outcome, ended.because) == ("withdrawn", "she changed her mind")
+    allowed = approved()
+    for named in ({"call": allowed.call("transfer").id}, {"request": next(reversed(allowed.state.requests))}):
+        (told,) = allowed.after(core.Withdraw("user:p", "she changed her mind", **named)).events(ev.CallWithdrawn)
+        assert (told.code, told.by, told.because) == ("requested", "user:p", "she changed her mind")
+
+
+def test_what_has_begun_or_ended_is_not_withdrawn_and_what_is_not_there_is_named():
+    begun = approved().after(core.Begin(approved().call("transfer").id))
+    call = begun.call("transfer")
+    for world in (begun, begun.after(core.Return(call.id, 1, {"receipt": "r"}))):
+        with pytest.raises(NotOpenToWithdrawal):
+            world.after(core.Withdraw("user:p", "too late", call=call.id))
+    for named in ({"call": "nobody"}, {"request": "nobody"}):
+        with pytest.raises(NotFound, match="nobody"):
+            begun.after(core.Withdraw("user:p", "no such", **named))
+    with pytest.raises(Refused):
+        approved().after(ENDS["ended"], core.Withdraw("user:p", "late", call=call.id))
 
 
 def test_the_approved_call_of_another_data_subject_ends_by_its_name_before_its_instance_goes():

@@ -45,6 +45,7 @@ OPERATIONS = [
     ("POST", "/sessions/{session}/compensation"),
     ("GET", "/sessions/{session}/interventions"),
     ("POST", "/sessions/{session}/interventions"),
+    ("POST", "/sessions/{session}/withdrawals"),
     ("POST", "/sessions/{session}/retry"),
     ("GET", "/sessions"),
     ("POST", "/sessions"),
@@ -315,6 +316,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "PATCH goals": {"op": "change", "task": "a", "version": 1, "fields": {"title": "B"}},
     "goals": {"tree": {"id": "a", "title": "A"}, "version": 0},
     "compensation": {"rollback": 1, "calls": ["c1"], "reason": "it was a mistake"},
+    "withdrawals": {"call": "c1", "reason": "not wanted any more"},
     "interventions": {"call": "c1", "how": "retry", "reason": "the service is back"},
     "retry": {"reason": "the service is back"},
 }

@@ -215,7 +215,8 @@ def object_to_a_hold(people: People, patched: pytest.MonkeyPatch) -> None:
     waiting = people.ask("alice", "list_requests")["requests"]
     request = next(line["id"] for line in waiting if line["session"] == session)
     people.ask("alice", "undo_request", {"reason": "wrong account"}, request_id=request)
-    people.ask("alice", "decide_request", {"decision": "ignore"}, request_id=request)
+    why = {"request": request, "reason": "she changed her mind"}
+    people.ask("alice", "withdraw_call", why, session=session)
     work()
 
 

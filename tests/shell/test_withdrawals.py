@@ -10,7 +10,7 @@ from sessions.models import ApprovalRequest
 from sessions.notifications import keeping
 from sessions.queries import notifications as told
 from tests import cast
-from tests.shell.api_world import Api
+from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, work
 from tests.shell.notice_world import tell
 from tests.shell.test_terms import asking, decide, line, moved, session_of  # noqa: F401  (fixture, helpers)
@@ -57,6 +57,40 @@ def test_who_approved_it_is_told_and_nobody_else(approved, bank):
     (notice,) = [each for each in told.notices(cast.alice()) if each.kind == "call.withdrawn"]
     assert notice.title == "Approved, not done: tier 2, transfer"
     assert not [each for each in told.notices(sue) if each.kind == "call.withdrawn"]
+
+
+def test_an_approved_call_is_withdrawn_by_a_form_and_by_the_api(approved, asking, bank, client):  # noqa: F811
+    before = moved(bank)
+    client.force_login(cast.alice())
+    page = client.get(reverse("decision", args=[approved])).content.decode()
+    assert "Withdraw call" in page
+    sent = client.post(reverse("decision_act", args=[approved, "withdraw"]), {"reason": "she changed her mind"})
+    assert sent.status_code == 302
+    assert (line(approved).execution, line(approved).because) == ("withdrawn", "she changed her mind")
+    assert "Withdraw call" not in client.get(reverse("decision", args=[approved])).content.decode()
+    request = asking()
+    session, why = session_of(request), {"request": str(request), "reason": "not wanted"}
+    problem(Api(cast.vera()).post(f"/sessions/{session}/withdrawals", why), 403)
+    problem(Api(cast.alice()).post(f"/sessions/{session}/withdrawals", {"reason": "which?"}), 400, field="call")
+    assert Api(cast.alice()).post(f"/sessions/{session}/withdrawals", why).status_code == 201
+    assert line(request).state == "withdrawn"
+    problem(Api(cast.alice()).post(f"/sessions/{session}/withdrawals", why), 409, "not_open_to_withdrawal")
+    work()
+    assert moved(bank) == before
+
+
+def test_of_two_plans_the_second_is_refused_and_says_what_to_do(approved, bank):
+    """The approval and another plan, in either order: nothing that was answered with 201 is dropped."""
+    session, api = session_of(approved), Api(cast.alice())
+    load = {"_tool": "load_customer", "customer": "C-1001", "_outputPath": "state.again"}
+    pay = {**load, "_outputPath": "state.other"}
+    assert api.post(f"/sessions/{session}/plans", {"calls": [load]}).status_code == 201
+    refused = problem(api.post(f"/sessions/{session}/plans", {"calls": [pay]}), 409, "plan_under_way")
+    assert "replaces" in refused["detail"]
+    before = len(moved(bank))
+    work()
+    assert len(moved(bank)) == before + 1
+    assert line(approved).execution == "done"
 
 
 def test_a_request_says_what_came_of_its_call(approved, bank):

@@ -125,6 +125,7 @@ from agentstate.engine.decide.commands import (
     Vote,
     Whisper,
     Wind,
+    Withdraw,
 )
 from agentstate.engine.decide.conversation import MAX_TEXT
 from agentstate.engine.decide.forks import forked, promoted, superseded
@@ -261,6 +262,7 @@ __all__ = [
     "Vote",
     "Whisper",
     "Wind",
+    "Withdraw",
     "decide",
     "permit_digest",
 ]
@@ -299,6 +301,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     Fail: calls.failed,
     Compensate: compensation.compensated,
     Intervene: interventions.intervened,
+    Withdraw: interventions.withdrawn_by_request,
     RetrySession: interventions.session_retried,
     Decide: approvals.decided,
     Expire: approvals.expired,

@@ -12,7 +12,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
-from agentstate.engine.decide.commands import Intervene, RetrySession
+from agentstate.engine.decide.commands import Intervene, RetrySession, Withdraw
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.schema import misfit
@@ -40,6 +40,13 @@ class NotOpenToIntervention(Refused):
     """This cannot be done with the call as it stands."""
 
     code = "not_open_to_intervention"
+
+
+class NotOpenToWithdrawal(Refused):
+    """Only a call that has not begun can be withdrawn."""
+
+    code = "not_open_to_withdrawal"
+    remedy = "A call of a plan whose turn has not come is taken out by an edit of the plan."
 
 
 class PlanWentOn(Refused):
@@ -104,6 +111,24 @@ def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev
         return [ev.CallIntervened(call.id, command.how, command.by, reason)]
     _must_fit(state, call, command, given)
     return [ev.CallIntervened(call.id, command.how, command.by, reason, command.result, call.output_path)]
+
+
+def withdrawn_by_request(command: Withdraw, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """The end of a call that waits for a person, or that is allowed and has not begun. Raises NotFound, SessionOver,
+    NotOpenToWithdrawal, Invalid.
+    """
+    must_live(state)
+    reason = bounded(command.reason, "reason", MAX_REASON)
+    held = state.requests.get(command.request)
+    key = held.asked.call if held is not None else command.call
+    call = state.calls.get(key)
+    if call is None:
+        raise NotFound(f"there is no call {key[:80]}" if key else f"there is no request {command.request[:80]}")
+    if call.status is CallStatus.WAITING:
+        return [ev.RequestEnded(call.request, "withdrawn", reason)]
+    if call.status is CallStatus.READY:
+        return [call_withdrawn(state, call, reason, "requested", command.by)]
+    raise NotOpenToWithdrawal(f"call {call.id} is {call.status.value}")
 
 
 def _must_be_open(state: SessionState, call: Call, how: str) -> None:

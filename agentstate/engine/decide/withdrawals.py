@@ -19,7 +19,7 @@ def withdrawn(state: SessionState, because: str, code: WithdrawalCode, by: str =
     """Returns the end of all that is open. Calls that run may still return."""
     found: list[ev.AnyEvent] = [*requests_withdrawn(state, because), *calls_withdrawn(state, because, code, by)]
     if state.plans.is_open:
-        found.append(end_of(_after(state, found), because))
+        found.append(end_of(ended_with(state, found), because))
     contested = state.changes.open
     found += (ev.ConflictEnded(each.id, "withdrawn", lost=each.proposals, reason=because) for each in contested)
     return found
@@ -76,7 +76,15 @@ def end_of(state: SessionState, because: str) -> ev.RoundEnded:
     if not because:
         return ev.RoundEnded(plans.round, counts, instances)
     request = plans.approved.request if plans.approved is not None else ""
-    return ev.RoundEnded(plans.round, counts, instances, because, _not_begun(plans), request, approvers(state, request))
+    return ev.RoundEnded(
+        plans.round,
+        counts,
+        instances,
+        because,
+        not_begun=_not_begun(plans),
+        request=request,
+        approved_by=approvers(state, request),
+    )
 
 
 def _not_begun(plans: Plans) -> tuple[str, ...]:
@@ -91,7 +99,8 @@ def _not_begun(plans: Plans) -> tuple[str, ...]:
     return tuple(found[:MAX_NAMES])
 
 
-def _after(state: SessionState, events: list[ev.AnyEvent]) -> SessionState:
+def ended_with(state: SessionState, events: list[ev.AnyEvent]) -> SessionState:
+    """Returns the state after `events`, for a rule that looks ahead."""
     for event in events:
         state = foresee(state, event, state.last_at)
     return state

@@ -135,7 +135,8 @@ class CallsDropped(Event, frozen=True, tag="plan.calls_dropped"):
 class RoundEnded(Event, frozen=True, tag="plan.round_ended"):
     """Nothing of the round can happen any more. `counts` says how many calls ended how, `instances` how many instances
     ended well and how many did not; `because` is empty when it came to its end by itself. Otherwise `not_begun` names
-    calls whose turn had not come, `request` the approval of the whole plan, `approved_by` who gave it.
+    calls whose turn had not come, `beside` the approved calls that go on beside the next plan, `request` the approval
+    of the whole plan, `approved_by` who gave it.
     """
 
     round: str
@@ -143,6 +144,7 @@ class RoundEnded(Event, frozen=True, tag="plan.round_ended"):
     instances: dict[str, int] = {}
     because: str = ""
     not_begun: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     request: str = ""
     approved_by: tuple[str, ...] = ()
     v: int = 1

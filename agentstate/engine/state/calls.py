@@ -171,10 +171,19 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
         text = _json.encode({"undone" if answer["status"] == "ok" else "not_undone": call.tool, **answer}).decode()
         item = Item(seq=state.seq, role="note", text=text, by=call.tool)
         return replace(state, items=added(state.items, item), owes=not state.ended)
+    if call.round and call.round != state.plans.round and not _is_of_the_model(state, call_id):
+        text = _json.encode({"plan": "an earlier one", "call": call.tool, **answer}).decode()
+        item = Item(seq=state.seq, role="note", text=text, by=call.tool)
+        return replace(state, items=added(state.items, item), owes=not state.ended)
     text = _json.encode(answer).decode()
     item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id)
     loop = marked(state.loop, mark_of(call.tool, call.arguments, text))
     return replace(state, items=added(state.items, item), owes=not state.ended, loop=loop)
+
+
+def _is_of_the_model(state: SessionState, call_id: str) -> bool:
+    """Whether the model has written the call itself, under this id, and waits for its answer."""
+    return any(call.id == call_id for item in state.items for call in item.calls)
 
 
 def trimmed(state: SessionState) -> SessionState:

@@ -237,7 +237,7 @@ def _tell(state: SessionState, call: str, dropped: ev.Dropped) -> SessionState:
 
 def round_ended(state: SessionState, event: ev.RoundEnded, at: str) -> SessionState:
     if event.because:
-        state = _withdrawn(state)
+        state = _withdrawn(state, event.beside)
     plans = replace(state.plans, is_open=False, ready=(), left=0, counts=event.counts)
     state = goals.plan_ended(replace(state, plans=plans), event)
     if plans.parent:  # what it came to is for the session that asked
@@ -265,18 +265,22 @@ def _report(state: SessionState, event: ev.RoundEnded) -> dict[str, Any]:
         if part.kid:
             continue  # the agent's conversation is with another
         for name, outcome in part.outcomes.items():
+            if call_id(event.round, name, instance) in event.beside:
+                continue
             if outcome.status != "done" and len(wrong) < FEW:
                 label = f"{instance}: {name}" if instance else name
                 wrong[label] = f"{outcome.status}: {outcome.reason}"[:200]
     if wrong:
         report["not_done"] = wrong
+    if event.beside:
+        report["approved_and_goes_on"] = [call.partition(".")[2] for call in event.beside]
     return report
 
 
-def _withdrawn(state: SessionState) -> SessionState:
-    """What could still have run of a round that is ended from outside will not."""
+def _withdrawn(state: SessionState, beside: tuple[str, ...]) -> SessionState:
+    """What could still have run of a round that is ended from outside will not, but for the calls of `beside`."""
     for call in list(state.calls.values()):
-        if place_of(state.plans, call.id) is None:
+        if call.id in beside or place_of(state.plans, call.id) is None:
             continue
         if call.status is CallStatus.READY:
             state = moved(state, call.id, CallMove.WITHDRAW)

@@ -26,6 +26,17 @@ class Intervention(Strict):
     idempotency_key = Key()
 
 
+class Withdrawal(Strict):
+    """Which call is withdrawn, and why."""
+
+    call = ExactText(max_length=MAX_CALL, required=False)
+    request = ExactText(
+        max_length=MAX_CALL, required=False, help_text="instead of `call`: the request that asks for it"
+    )
+    reason = ExactText(max_length=MAX_REASON)
+    idempotency_key = Key()
+
+
 class RetrySession(Strict):
     """Why it is tried again."""
 

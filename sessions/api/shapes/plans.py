@@ -38,6 +38,11 @@ class ProposePlan(Strict):
     inputs = ExactObject(required=False, help_text="what it is given: `†input.<name>`")
     instances = ExactList(required=False, help_text="carry it out for each of these: {name, inputs, subject?}")
     follow = ExactFlag(required=False, help_text="the agent must follow it exactly")
+    replace = ExactFlag(
+        required=False,
+        help_text="take the place of the plan that is under way, which is refused otherwise (`plan_under_way`); its"
+        " pending requests are withdrawn, its approved calls go on",
+    )
     idempotency_key = Key()
 
 

@@ -63,6 +63,22 @@ class Interventions(APIView):
         return receipt(commands.intervene(request.user, _session(session), **wanted))
 
 
+class Withdrawals(APIView):
+    """Withdraw a call."""
+
+    @extend_schema(
+        operation_id="withdraw_call",
+        description="Withdraw a call before it begins: one that waits for a person, or that is allowed already. The"
+        " request says `withdrawn`, or approved with the execution `withdrawn`; who approved it is told.",
+        parameters=[SESSION],
+        request=forms.Withdrawal,
+        responses=answers(201, shapes.Receipt, *WRITING),
+    )
+    def post(self, request: Request, session: str) -> Response:
+        wanted = valid(forms.Withdrawal, request)
+        return receipt(commands.withdraw(request.user, _session(session), **wanted))
+
+
 class Retry(APIView):
     """Try a session again."""
 

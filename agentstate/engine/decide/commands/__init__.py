@@ -14,7 +14,7 @@ from agentstate.engine.decide.commands.approvals import (
     Undo,
 )
 from agentstate.engine.decide.commands.base import Command
-from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.calls import Begin, Fail, Return, Withdraw
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.commands.compensation import Compensate
@@ -140,4 +140,5 @@ __all__ = [
     "Vote",
     "Whisper",
     "Wind",
+    "Withdraw",
 ]

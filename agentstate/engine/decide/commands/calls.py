@@ -1,4 +1,4 @@
-"""What the runtime says of calls."""
+"""What the runtime says of calls, and their withdrawal."""
 
 from __future__ import annotations
 
@@ -16,6 +16,17 @@ class Begin(Command, frozen=True):
 
     call: str
     standing: dict[str, tuple[Authority, ...]] | None = None  # what those who approved it may now; None: not asked
+
+
+class Withdraw(Command, frozen=True):
+    """Somebody withdraws a call before it begins: `call`, or the call of `request`. It may wait for a person, or be
+    allowed already.
+    """
+
+    by: str
+    reason: str
+    call: str = ""
+    request: str = ""
 
 
 class Return(Command, frozen=True):

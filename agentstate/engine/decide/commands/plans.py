@@ -25,7 +25,7 @@ class InstanceGiven(msgspec.Struct, frozen=True):
 
 class ProposePlan(Command, frozen=True):
     """Somebody hands the session a plan, in the protocol's notation, and what it is given. With `instances` it is
-    carried out for each of them.
+    carried out for each of them. With `replace` it takes the place of the plan that is under way, or that waits.
     """
 
     calls: tuple[dict[str, Any], ...]
@@ -35,6 +35,7 @@ class ProposePlan(Command, frozen=True):
     instances: tuple[InstanceGiven, ...] = ()
     saved: str = ""
     source: ev.PlanSource = "person"
+    replace: bool = False
 
 
 class EditPlan(Command, frozen=True):

@@ -13,12 +13,13 @@ from agentstate.engine.decide.gates import approval_request
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.verdicts import verdict_on
-from agentstate.engine.decide.withdrawals import end_of
+from agentstate.engine.decide.withdrawals import call_withdrawn, end_of, ended_with
 from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
 from agentstate.engine.plan.deviation import Deviation, deviations
-from agentstate.engine.state import Call, SessionState, evolve, pending
-from agentstate.engine.state.rounds import PLAN, offered_by, place_of, views_of
+from agentstate.engine.state import Call, SessionState, calls_in, evolve, pending
+from agentstate.engine.state.rounds import PLAN, Plans, offered_by, place_of, planned, views_of
 from agentstate.errors import Invalid
 
 PROPOSED = ev.PlanProposed.__struct_config__.tag
@@ -165,13 +166,27 @@ def approved(state: SessionState, call: Call, tier: int) -> list[ev.AnyEvent]:
 
 
 def closed(state: SessionState, because: str = "another plan took its place") -> list[ev.AnyEvent]:
-    """The end of the round that is under way, with what waits for a person in it."""
+    """The end of the round that is under way, with what waits for a person in it. A call that a person has approved is
+    not withdrawn: it goes on beside the plan that takes the round's place.
+    """
     plans = state.plans
     if not plans.is_open:
         return []
+    ready = [call for call in calls_in(state, CallStatus.READY) if place_of(plans, call.id)]
+    beside = [call.id for call in ready if _goes_on(plans, call)]
     waits = [each.asked for each in pending(state) if place_of(plans, each.asked.call)]
-    withdrawn = [ev.RequestEnded(asked.request, "withdrawn", because) for asked in waits]
-    return [*withdrawn, end_of(state, because)]
+    withdrawn: list[ev.AnyEvent] = [ev.RequestEnded(asked.request, "withdrawn", because) for asked in waits]
+    withdrawn += [call_withdrawn(state, call, because, "replaced") for call in ready if call.id not in beside]
+    ended = end_of(ended_with(state, withdrawn), because)
+    return [*withdrawn, msgspec.structs.replace(ended, beside=tuple(beside))]
+
+
+def _goes_on(plans: Plans, call: Call) -> bool:
+    """Whether a call can begin once its round has ended: what is delegated, or reads and writes the data of another
+    subject, cannot.
+    """
+    found = planned(plans, call.id)
+    return bool(call.approved) and not call.kid and found is not None and not found.delegate
 
 
 def after(state: SessionState, events: Iterable[ev.AnyEvent], given: Given) -> SessionState:

@@ -18,6 +18,13 @@ class PlanChanged(Refused):
     remedy = "Look at it again."
 
 
+class PlanUnderWay(Refused):
+    """The session has a plan that has not ended."""
+
+    code = "plan_under_way"
+    remedy = "Edit that plan, wait for its end, or say that yours replaces it."
+
+
 class AlreadyBegun(Refused):
     """What has begun cannot be changed."""
 

@@ -18,13 +18,13 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.plans.force import after, gated
-from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, TooManyInstances
+from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, PlanUnderWay, TooManyInstances
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.sealing import sealed_again
 from agentstate.engine.decide.withdrawals import calls_withdrawn, end_of, requests_withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState
-from agentstate.engine.state.rounds import MAX_INSTANCES, Plans
+from agentstate.engine.state import SessionState, calls_in
+from agentstate.engine.state.rounds import MAX_INSTANCES, PLAN, Plans
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
 
@@ -32,10 +32,14 @@ ERASED = "its data subject was erased"
 
 
 def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """A plan from outside. It passes the same check and the same policy as one of the agent."""
+    """A plan from outside. It passes the same check and the same policy as one of the agent. Raises PlanUnderWay: the
+    calls of another caller end only when somebody says so.
+    """
     must_live(state)
     _must_be_instances(state, command.instances)
     plan = checked(state, command.calls, command.inputs, given, command.instances)
+    if not command.replace:
+        must_be_free(state)
     round_id = given.new_id()
     offers = [_offered(round_id, each, state, given) for each in command.instances]
     proposal = ev.PlanProposed(
@@ -49,6 +53,16 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
         saved=command.saved,
     )
     return gated(state, proposal, offers, given)
+
+
+def must_be_free(state: SessionState) -> None:
+    """Raises PlanUnderWay while a plan is carried out, waits for a person, or is approved and has not begun."""
+    plans = state.plans
+    if plans.is_open and plans.left:
+        raise PlanUnderWay(f"version {plans.version} is being carried out")
+    open_ = (CallStatus.WAITING, CallStatus.READY)
+    if any(call.tool == PLAN for call in calls_in(state, *open_)):
+        raise PlanUnderWay("it waits for a person, or is about to begin")
 
 
 def _offered(round_id: str, wanted: InstanceGiven, state: SessionState, given: Given) -> ev.InstanceProposed:
