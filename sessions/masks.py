@@ -103,7 +103,7 @@ SHOWN: Mapping[str, Forms] = {
     | _money("arguments", "shown/data/arguments"),
     "request.escalated": _words("by") | _ids("request") | _numbers("step"),
     "request.held": _ids("request") | {"/until": TIME},
-    "request.undone": _words("by") | _ids("request"),
+    "request.undone": _words("by") | _ids("request") | {"/until": TIME},
     "request.claimed": _words("by", "taken_from") | _ids("request") | {"/until": TIME},
     "request.released": _words("by") | _ids("request"),
     "request.ended": _words("outcome") | _ids("request"),

@@ -16,7 +16,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Action, Nothing, is_task_done, next_action
 from agentstate.engine.decide.claims import CLAIM_SECONDS
-from agentstate.engine.decide.interventions import wants_a_person
+from agentstate.engine.decide.interventions import is_blocked
 from agentstate.engine.decide.reviewing import left_out
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
@@ -88,7 +88,7 @@ def session_row(state: SessionState, action: Action | None = None) -> dict[str, 
 
 def stuck_in(state: SessionState) -> int:
     """How many things wait for somebody to step in: calls that the runtime cannot settle, and the session itself."""
-    waits = sum(wants_a_person(state, call) for call in state.calls.values())
+    waits = sum(is_blocked(state, call) for call in state.calls.values())
     return waits + bool(state.failure and not state.ended)
 
 
@@ -124,7 +124,7 @@ def request_row(request: Request, state: SessionState) -> dict[str, Any]:
         "policy": asked.policy,
         "asked_seq": request.seq,
         "asked_at": request.at,
-        "expires_at": asked.expires_at,
+        "expires_at": request.expires_at,
         "ended_at": request.ended_at or None,
         "decided_by": request.decided_by if request.status is not RequestStatus.PENDING else "",
         "kid": UUID(request.kid) if request.kid else None,
@@ -280,7 +280,7 @@ _REQUEST = """INSERT INTO agent_sessions_approvalrequest
    %(r{n}_held_until)s::timestamptz, %(r{n}_escalates_at)s::timestamptz, %(r{n}_reviewers)s::jsonb,
    %(r{n}_excluded)s::varchar[], %(r{n}_escalated)s, %(r{n}_execution)s, %(r{n}_card)s
   FROM head ON CONFLICT (id) DO UPDATE SET
-   assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state,
+   assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state, expires_at = EXCLUDED.expires_at,
    approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
    held_until = EXCLUDED.held_until, escalates_at = EXCLUDED.escalates_at, reviewers = EXCLUDED.reviewers,
    excluded = EXCLUDED.excluded, escalated = EXCLUDED.escalated, execution = EXCLUDED.execution,

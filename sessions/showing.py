@@ -54,7 +54,7 @@ def view(
         "tier": asked.tier,
         "quorum": asked.quorum,
         "approvals": list(request.approvals),
-        "expires_at": asked.expires_at,
+        "expires_at": request.expires_at,
         "held_until": request.held_until,
         "reviewers": [list(group) for group in request.reviewers],
         "tool": asked.tool,

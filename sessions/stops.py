@@ -18,7 +18,6 @@ import msgspec
 
 from agentstate.clock import now
 from agentstate.engine import events as ev
-from agentstate.engine.advance import Action
 from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
@@ -100,9 +99,10 @@ def halt_for(place: Place, state: SessionState) -> Halt:
     return Halt(any(line.holds(agent, place.team) for line in lines), tools)
 
 
-def hold(place: Place, state: SessionState, action: Action) -> bool:
-    """Whether a stop keeps back what is next in a session."""
-    return halt_for(place, state).holds(action, state)
+def halted_now(place: Place, state: SessionState) -> Halt:
+    """Returns what may not begin in a session as the database has it now."""
+    forget()
+    return halt_for(place, state)
 
 
 def look_again() -> str:

@@ -202,6 +202,12 @@ def _decided(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     reading.add(Item(entry.seq, "decision", entry.at, entry.actor, text=sentence.act, reason=sentence.about))
 
 
+def _undone(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
+    item = reading.requests.get(data["request"])
+    if item is not None and data.get("until"):
+        item.expires_at = data["until"]
+
+
 def _closed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     item = reading.requests.get(data["request"])
     if item is not None:
@@ -235,6 +241,7 @@ _TELL: dict[str, Callable[[_Reading, EntryLine, dict[str, Any]], None]] = {
     "compensation.ordered": _notice,
     "approval.requested": _asked,
     "decision.made": _decided,
+    "request.undone": _undone,
     "request.ended": _closed,
     "session.expired": _notice,
     "session.reopened": _notice,

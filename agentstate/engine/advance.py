@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in, may_begin, pending
+from agentstate.engine.state import Call, SessionState, calls_in, may_begin, pending
 from agentstate.engine.state.compensation import has_its_turn
 from agentstate.engine.state.session import expires_at
 from agentstate.engine.timers import next_due
@@ -60,31 +60,35 @@ def next_action(state: SessionState, at: str) -> Action:
     return next_actions(state, at)[0]
 
 
-def next_actions(state: SessionState, at: str, flying: Set[str] = NOBODY, room: int = 1) -> tuple[Action, ...]:
+def next_actions(
+    state: SessionState, at: str, flying: Set[str] = NOBODY, room: int = 1, held: Set[str] = NOBODY
+) -> tuple[Action, ...]:
     """What to do at instant `at`, side by side: up to `room` calls, or else one thing, alone. Empty while the results
-    of `flying` are awaited and nothing can begin beside them.
+    of `flying` are awaited and nothing can begin beside them. A stop holds the calls of `held`: they do not begin, and
+    the session goes on without them.
     """
-    calls = tuple(islice((each for each in _to_run(state, at, flying) if each.call not in flying), room))
+    calls = tuple(islice((each for each in _to_run(state, at, flying | held) if each.call not in flying), room))
     if calls or flying:
         return calls
-    return (_alone(state, at),)
+    return (_alone(state, at, held),)
 
 
-def _to_run(state: SessionState, at: str, flying: Set[str]) -> Iterator[RunCall]:
+def _to_run(state: SessionState, at: str, busy: Set[str]) -> Iterator[RunCall]:
     """Open intents come first: an effect that may have happened is settled before anything new begins. While a session
-    is paused nothing is, and an open intent waits as long.
+    is paused nothing is, and an open intent waits as long. Nothing of `busy`: it runs, or a stop holds it.
     """
     if state.paused_at:
         return
-    lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in flying and not call.delegate]
+    lost = [call for call in calls_in(state, CallStatus.RUNNING) if call.id not in busy and not call.delegate]
     if lost or state.ended:
         yield from (RunCall(call.id, again=True) for call in lost)
         return
     for call in calls_in(state, CallStatus.READY):
-        if call.retry_at <= at and may_begin(state, call) and has_its_turn(state, call):
+        if call.id not in busy and call.retry_at <= at and may_begin(state, call) and has_its_turn(state, call):
             yield RunCall(call.id, again=False)
     for key in state.plans.ready if not state.taken_by else ():
-        yield RunCall(key, again=False)
+        if key not in busy:
+            yield RunCall(key, again=False)
 
 
 def is_task_done(state: SessionState) -> bool:
@@ -95,20 +99,19 @@ def is_task_done(state: SessionState) -> bool:
     return not pending(state) and not open_calls and not state.owes
 
 
-def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | LetExpire | Nothing:
+def _alone(state: SessionState, at: str, held: Set[str]) -> AskModel | MoveChart | RingTimer | LetExpire | Nothing:
     if state.ended:
         return Nothing("nobody")
     if state.paused_at:
         return Nothing("resume")
     if state.taken_by:
-        return _while_taken(state)
+        return _while_taken(state, held)
     if state.chart.due and state.chart.due <= at:
         return MoveChart()
     timed = next_due(state.timers)
     if timed and timed <= at:
         return RingTimer()
-    ready = [call for call in calls_in(state, CallStatus.READY) if has_its_turn(state, call)]
-    if ready:
+    if ready := _to_come(state, held):
         return Nothing("retry", _first(state, min(call.retry_at for call in ready)))
     if state.asking or state.memory.wanted is not None:
         return AskModel(again=bool(state.asking))
@@ -119,6 +122,8 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
     if waits := pending(state):
         held = [each.held_until for each in waits if each.held_until]
         return Nothing("decision", _first(state, min(held, default="")))
+    if held:
+        return Nothing("stop", _first(state))
     if calls_in(state, CallStatus.RUNNING):
         return Nothing("delegate", _first(state))
     if calls_in(state, CallStatus.DOUBTED):
@@ -126,9 +131,15 @@ def _alone(state: SessionState, at: str) -> AskModel | MoveChart | RingTimer | L
     return _awaited(state, at)
 
 
-def _while_taken(state: SessionState) -> Nothing:
+def _to_come(state: SessionState, held: Set[str]) -> list[Call]:
+    """The allowed calls that wait for nothing but their time."""
+    ready = calls_in(state, CallStatus.READY)
+    return [call for call in ready if call.id not in held and has_its_turn(state, call)]
+
+
+def _while_taken(state: SessionState, held: Set[str]) -> Nothing:
     """A person has it: nothing of the agent's goes on; what somebody let through may have to be tried again."""
-    again = [call.retry_at for call in calls_in(state, CallStatus.READY) if may_begin(state, call)]
+    again = [call.retry_at for call in _to_come(state, held) if may_begin(state, call)]
     return Nothing("colleague", min(again, default=""))
 
 

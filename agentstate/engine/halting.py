@@ -10,7 +10,8 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from agentstate.engine.advance import Action, AskModel, Nothing, RunCall
-from agentstate.engine.state import SessionState
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import SessionState, calls_in
 from agentstate.engine.state.rounds import planned
 
 
@@ -23,11 +24,17 @@ class Halt(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.everything or bool(self.tools)
 
-    def holds(self, action: Action, state: SessionState) -> bool:
+    def holds(self, action: Action) -> bool:
         """Whether what is next may not begin."""
-        if self.everything:
-            return isinstance(action, AskModel | RunCall)
-        return isinstance(action, RunCall) and tool_of(state, action.call) in self.tools
+        return self.everything and isinstance(action, AskModel | RunCall)
+
+    def held_calls(self, state: SessionState) -> frozenset[str]:
+        """Returns the calls of stopped tools that would begin, or begin again. The session goes on without them."""
+        if not self.tools:
+            return frozenset()
+        ready = [call.id for call in calls_in(state, CallStatus.READY)]
+        lost = [call.id for call in calls_in(state, CallStatus.RUNNING) if not call.delegate]
+        return frozenset(key for key in (*ready, *lost, *state.plans.ready) if tool_of(state, key) in self.tools)
 
 
 def tool_of(state: SessionState, call: str) -> str:
@@ -38,9 +45,9 @@ def tool_of(state: SessionState, call: str) -> str:
     return found.tool if found is not None else ""
 
 
-def left(actions: Sequence[Action], state: SessionState, halt: Halt, flying: Set[str]) -> tuple[Action, ...]:
+def left(actions: Sequence[Action], halt: Halt, flying: Set[str]) -> tuple[Action, ...]:
     """What of `actions` may begin; where nothing may and no result is awaited, that the session rests until the stop is
     lifted.
     """
-    kept = tuple(action for action in actions if not halt.holds(action, state))
+    kept = tuple(action for action in actions if not halt.holds(action))
     return (Nothing("stop"),) if actions and not kept and not flying else kept

@@ -15,6 +15,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import guards
 from agentstate.engine.conversation import Item
+from agentstate.engine.decide.interventions import is_blocked
 from agentstate.engine.guards import BadGuard, UnreadableGuard
 from agentstate.engine.instants import parse
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
@@ -231,9 +232,8 @@ def _standstills(part: rules.Stuck, view: View) -> Iterator[_Standstill]:
     state = view.state
     last = parse(state.last_at) if state.last_at else view.now
     for call in state.calls.values():
-        if call.stuck == "unknown" and "doubted" in part.reasons:
-            yield _Standstill(call.id, f"{call.id}/{call.attempt}", last)
-        if call.stuck == "failed" and "failed" in part.reasons:
+        reason = {"unknown": "doubted", "failed": "failed"}.get(call.stuck)
+        if reason in part.reasons and is_blocked(state, call):
             yield _Standstill(call.id, f"{call.id}/{call.attempt}", last)
     if state.failure and not state.ended and "session" in part.reasons:
         yield _Standstill("session", f"failure/{state.failure[:80]}/{state.runs}", last)
@@ -282,7 +282,7 @@ def _person_over(part: rules.Person, about: str, view: View) -> str:
 
 def near_at(part: rules.Deadline, request: Request) -> datetime:
     """From when on a request is near its deadline."""
-    asked, expires = parse(request.at), parse(request.asked.expires_at)
+    asked, expires = parse(request.at), parse(request.expires_at)
     times = [expires - timedelta(seconds=part.seconds)] if part.seconds else []
     if part.percent:
         times.append(expires - (expires - asked) * part.percent / 100)
@@ -297,7 +297,7 @@ def _watched(part: rules.Deadline, view: View) -> Iterable[Request]:
 
 def _deadline(part: rules.Deadline, view: View) -> Iterator[Hit]:
     for request in _watched(part, view):
-        if near_at(part, request) <= view.now < parse(request.asked.expires_at):
+        if near_at(part, request) <= view.now < parse(request.expires_at):
             yield Hit(request.asked.request, str(request.seq), "deadline_near")
 
 

@@ -12,7 +12,7 @@ import msgspec
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from agentstate.engine.decide.interventions import ways
+from agentstate.engine.decide.interventions import is_blocked, ways
 from agentstate.engine.state import Call
 from sessions.models import AgentSession
 from sessions.queries.entry_lines import state_of
@@ -33,6 +33,7 @@ class StuckCall(msgspec.Struct, frozen=True):
     arguments: dict[str, Any]
     said: str  # what the agent was told of it, if it was
     ways: tuple[str, ...]
+    is_blocked: bool  # whether the page, its badge and alerts count it
     intent: int  # seq of the entry by which it began last; -1: never
 
 
@@ -54,14 +55,23 @@ def stuck_calls(user: Person, session: UUID) -> list[StuckCall]:
     state = state_of(user, session)
     told = {item.call: item.text for item in state.items if item.role == "tool"}
     return [
-        _line(call, told.get(call.id, ""), ways(state, call))
+        _line(call, told.get(call.id, ""), ways(state, call), is_blocked(state, call))
         for call in state.calls.values()
         if not call.kid and ways(state, call)
     ]
 
 
-def _line(call: Call, said: str, how: tuple[str, ...]) -> StuckCall:
-    why = call.stuck or "waits"
+def _line(call: Call, said: str, how: tuple[str, ...], blocked: bool) -> StuckCall:
     return StuckCall(
-        call.id, call.tool, call.status.value, call.tier, why, call.attempt, call.arguments, said, how, call.intent
+        call=call.id,
+        tool=call.tool,
+        status=call.status.value,
+        tier=call.tier,
+        why=call.stuck or "waits",
+        attempt=call.attempt,
+        arguments=call.arguments,
+        said=said,
+        ways=how,
+        is_blocked=blocked,
+        intent=call.intent,
     )

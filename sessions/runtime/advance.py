@@ -114,21 +114,32 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
         places.keep_only(flights.calls)
         if outcomes or flights.calls:
             continue
-        action = core.next_action(committed.state, stamp(now()))
+        halt = stops.halt_for(committed.place, committed.state)
+        held = halt.held_calls(committed.state)
+        action = core.next_actions(committed.state, stamp(now()), held=held)[0]
         if places.missing:
             stalls.wait_for_place(lease, places.missing, limits.LOOK_AGAIN)
             return
-        if not committed.state.run and isinstance(action, core.Nothing):
-            _rest(lease, committed, action.until)
+        if committed.state.run:
+            continue
+        if halt.holds(action) or (held and isinstance(action, core.Nothing)):
+            _wait_for_lift(lease, committed, action.until if isinstance(action, core.Nothing) else "")
             return
-        if not committed.state.run and _is_stopped(committed, action):
-            leases.release(lease, committed.seq, stops.look_again())
+        if isinstance(action, core.Nothing):
+            _rest(lease, committed, action.until)
             return
     _come_to_an_end(lease, outcomes, flights)
 
 
-def _is_stopped(committed: Committed, action: core.Action) -> bool:
-    return stops.hold(committed.place, committed.state, action)
+def _wait_for_lift(lease: Lease, committed: Committed, until: str) -> None:
+    """Give the lease back until the stop is lifted: a lift makes the session due. One that was lifted while this worker
+    still remembered the stop has done so already, so the database is asked once more behind the release.
+    """
+    again = stops.look_again()
+    leases.release(lease, committed.seq, min(until or again, again))
+    halt = stops.halted_now(committed.place, committed.state)
+    if not halt.everything and not halt.held_calls(committed.state):
+        leases.due_now(lease.session)
 
 
 def _rest(lease: Lease, committed: Committed, until: str) -> None:
@@ -191,8 +202,8 @@ def intend(session: UUID, flying: Set[str], places: Places | None = None) -> Ste
 
     def intended(state: SessionState, given: Given) -> Sequence[Step]:
         at = stamp(given.at)
-        actions = (places or Places(session)).allowed(state, at, flying)
-        return [partial(_made, wanted) for wanted in _commands(session, left(actions, state, given.halt, flying), at)]
+        actions = (places or Places(session)).allowed(state, at, flying, given.halt.held_calls(state))
+        return [partial(_made, wanted) for wanted in _commands(session, left(actions, given.halt, flying), at)]
 
     return intended
 

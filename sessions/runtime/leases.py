@@ -111,6 +111,15 @@ def give_up(lease: Lease, pause: float) -> None:
     )
 
 
+def due_now(session: UUID) -> None:
+    """Let a session that rests until an instant be due at once, unless a worker has it."""
+    ledger.run(
+        "UPDATE agent_sessions_agentsession SET ready_at = now() WHERE id = %(session)s AND ready_at > now()"
+        " AND lease_until IS NULL",
+        {"session": session},
+    )
+
+
 def give_back(lease: Lease) -> None:
     """Let go of a session as it was found: due since when it was."""
     ledger.run(

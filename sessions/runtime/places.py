@@ -21,14 +21,18 @@ class Places:
         self._held: set[str] = set()
         self.missing = ""
 
-    def allowed(self, state: SessionState, at: str, flying: Set[str]) -> tuple[core.Action, ...]:
-        """What to do next beside the calls of `flying`. A call without a place is passed over. Raises NotKnownHere."""
+    def allowed(
+        self, state: SessionState, at: str, flying: Set[str], held: Set[str] = core.NOBODY
+    ) -> tuple[core.Action, ...]:
+        """What to do next beside the calls of `flying`, and without those of `held`, which a stop holds. A call without
+        a place is passed over. Raises NotKnownHere.
+        """
         self.missing = ""
         passed: set[str] = set()
         while True:
             busy = flying | passed
             room = settings.PARALLEL_CALLS - len(flying)
-            actions = core.next_actions(state, at, busy, room)
+            actions = core.next_actions(state, at, busy, room, held)
             for action in actions:
                 if isinstance(action, core.RunCall):
                     must_be_known(state, action.call)

@@ -48,7 +48,8 @@ def order(world: World, *calls: str) -> core.Compensate:
 
 
 def undoing(world: World) -> list:
-    return [call for call in world.state.calls.values() if call.undoes >= 0]
+    found = [call for call in world.state.calls.values() if call.undoes >= 0]
+    return sorted(found, key=lambda call: -call.undoes)
 
 
 def test_effects_are_undone_newest_first_and_each_begins_when_the_one_before_it_has_ended():
@@ -104,3 +105,17 @@ def test_the_agent_is_told_in_a_note():
     world = world.after(order(world))
     (call,) = undoing(world)
     assert world.ran(call, {"receipt": "back"}).state.items[-1].role == "note"
+
+
+def test_while_a_colleague_has_the_session_the_first_undoing_is_tried_again_at_its_time():
+    world = put_back("a", "b")
+    world = world.after(order(world)).with_rules(ASKED)
+    for call in undoing(world):
+        world = world.after(core.Begin(call.id))
+        if not pending(world.state):
+            break
+        world = world.after(worlds.decision(world, "approve", "ann"))
+    first = undoing(world)[0]
+    failing = core.Fail(first.id, first.attempt + 1, "away", transient=True, pause=30.0)
+    world = world.after(core.Begin(first.id), failing, core.TakeOver("user:sue", "she asks"))
+    assert next_action(world.state, stamp(world.given.at)).until == undoing(world)[0].retry_at

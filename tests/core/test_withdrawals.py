@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.advance import RunCall, next_actions
+from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
-from agentstate.engine.decide.interventions import NotOpenToWithdrawal
+from agentstate.engine.decide.interventions import NotOpenToWithdrawal, is_blocked
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
-from agentstate.engine.instants import stamp
+from agentstate.engine.halting import Halt
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import calls_in, evolve, fold, pending
 from agentstate.errors import NotFound, Refused
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
-from tests.core.worlds import World, transfer, waiting
+from tests.core.worlds import MAY, World, transfer, waiting
 
 READ = step("load_customer", "state.customer", customer="C-1")
 PAY = step("transfer", "state.receipt", amount={"minor": 90_000})
@@ -29,7 +33,7 @@ def approved() -> World:
 
 
 def handed_over(*calls: dict[str, object], rules: tuple[object, ...], **more: object) -> World:
-    return worlds.opened().with_rules(*rules).after(ProposePlan(calls, "p", "person", **more))
+    return worlds.opened().with_rules(*rules).after(ProposePlan(calls, "p", **more))
 
 
 ENDS = {
@@ -211,3 +215,66 @@ def test_nothing_is_open_after_an_end(code):
     assert pending(world.state) == []
     assert calls_in(world.state, CallStatus.READY, CallStatus.WAITING) == []
     assert fold(world.history) == world.state
+
+
+HOLD = worlds.pol.Rule("held", ("transfer",), "true", 2, "approve", "Looked at and held.", hold=60)
+
+
+def test_what_is_undone_after_its_deadline_waits_as_long_as_it_did_at_first():
+    world = worlds.opened().with_rules(HOLD).asked(transfer(100_000))
+    patience = parse(world.request.expires_at) - parse(world.request.at)
+    late = replace(world, seconds=world.seconds + int(patience.total_seconds()) - 10)
+    late = late.after(worlds.decision(late, "approve", "ann"))
+    late = replace(late, seconds=late.seconds + 30)
+    assert stamp(late.given.at) > late.request.expires_at
+    undone = late.after(core.Undo(late.request.asked.request, "ann", MAY["ann"], "wrong account"))
+    assert undone.request.held_until == ""
+    assert parse(undone.request.expires_at) == late.given.at + patience
+    assert undone.after(worlds.decision(undone, "approve", "bob")).request.held_until
+    ended = undone.after(core.Expire(undone.request.asked.request)).events(ev.RequestEnded)[-1]
+    assert ended.because == f"nobody decided before {undone.request.expires_at}"
+
+
+def failed(world: World) -> World:
+    """Its tries are used up, and the agent has said that it was sorry."""
+    call = world.call("transfer")
+    world = world.after(core.Begin(call.id), core.Fail(call.id, 1, "away", transient=False, code="broke"))
+    return world.after(core.Ask("sorry", "model", 0, 0, (), "digest"), core.Answer("sorry", "model", "I am sorry.", ()))
+
+
+def test_what_a_person_approved_and_failed_is_blocked_until_a_person_intervenes():
+    world = failed(approved())
+    assert is_blocked(world.state, world.call("transfer"))
+    seen = world.after(core.Intervene(world.call("transfer").id, "skip", "user:sue", "seen"))
+    assert not is_blocked(seen.state, seen.call("transfer"))
+    ended = world.after(ENDS["ended"])
+    assert not is_blocked(ended.state, ended.call("transfer"))
+    allowed = (
+        worlds.opened().with_rules(worlds.pol.Rule("free", ("*",), "true", 0, "allow", "Free.")).asked(transfer(1))
+    )
+    assert not is_blocked(failed(allowed).state, failed(allowed).call("transfer"))
+
+
+def test_a_stop_of_one_tool_holds_its_calls_alone():
+    world = approved()
+    halt = Halt(tools=frozenset({"transfer"}))
+    held = halt.held_calls(world.state)
+    assert held == {world.call("transfer").id}
+
+    def action(here: World) -> object:
+        return next_actions(here.state, stamp(here.given.at), held=held)[0]
+
+    said = world.after(core.Say("customer", "What is my balance?", "customer"))
+    assert action(said) == AskModel(again=False)
+    quiet = said.after(core.Ask("s", "model", 0, 0, (), "d"), core.Answer("s", "model", "It is $5.", ()))
+    assert action(quiet) == Nothing("stop")
+    assert isinstance(next_actions(quiet.state, stamp(quiet.given.at))[0], RunCall)
+    due = stamp(quiet.given.at + timedelta(seconds=60))
+    assert action(quiet.after(core.SetTimer("remind", due, "user:sue", "Ask again"))) == Nothing("stop", due)
+    taken = quiet.after(core.TakeOver("user:sue", "she asks"))
+    assert action(taken) == Nothing("colleague")
+    begun = world.after(core.Begin(world.call("transfer").id))
+    assert halt.held_calls(begun.state) == held  # its result may be lost: it does not begin again
+    assert action(begun.after(core.Say("customer", "Hello?", "customer"))) == AskModel(again=False)
+    plan = handed_over(READ, PAY, rules=(FREE, LARGE, SEEN))
+    assert {key.partition(".")[2] for key in halt.held_calls(plan.state)} == {"transfer"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -58,11 +59,10 @@ def test_a_stop_between_the_approval_and_the_intent_keeps_the_money_where_it_is(
     call_command("rebuild", "--check")
 
 
-def _as_another_process_believes() -> None:
-    """A worker in another process has looked a moment ago, when nothing was stopped."""
-    import time
-
-    stops._memory._seen[cast.tenant().pk] = (time.monotonic(), ())
+def _as_another_process_believes(*rows: Stop) -> None:
+    """A worker in another process has looked a moment ago, when these stops were in force."""
+    lines = tuple(stops.StopLine(row.pk, row.team_id, row.scope, row.value, row.reason, row.by, row.at) for row in rows)
+    stops._memory._seen[cast.tenant().pk] = (time.monotonic(), lines)
 
 
 def _returned_before(session) -> int:
@@ -199,3 +199,30 @@ def test_no_commit_that_begins_an_effect_is_later_than_the_stop(bank):
     for worker in workers:
         worker.join(20)
     assert [kinds(session).count("tool.intended") for session in sessions] == begun
+
+
+def test_what_is_approved_is_due_at_once_when_a_stop_is_lifted(bank):
+    """The worker remembers the stop for a second: it asks the database once more before the session rests."""
+    approved(bank)
+    before = len(bank.transfers("C-1001"))
+    (row,) = commands.stop(cast.alice(), "tool", "transfer", reason="drill")
+    stops.remembered(cast.tenant().pk)
+    commands.lift(cast.alice(), row.pk, "over")
+    _as_another_process_believes(row)
+    work()
+    assert len(bank.transfers("C-1001")) == before + 1
+
+
+def test_a_session_answers_while_an_approved_call_waits_for_a_stopped_tool(bank):
+    session, before = approved(bank), bank.transfers("C-1001")
+    (row,) = commands.stop(cast.alice(), "tool", "transfer", reason="the desk is closed")
+    work()
+    told = kinds(session).count("model.answered")
+    say(session, "What is my balance?")
+    work()
+    assert kinds(session).count("model.answered") > told
+    assert not state(session).owes
+    assert bank.transfers("C-1001") == before
+    commands.lift(cast.alice(), row.pk, "open again")
+    work()
+    assert len(bank.transfers("C-1001")) == len(before) + 1

@@ -86,7 +86,7 @@ def test_of_two_plans_the_second_is_refused_and_says_what_to_do(approved, bank):
     pay = {**load, "_outputPath": "state.other"}
     assert api.post(f"/sessions/{session}/plans", {"calls": [load]}).status_code == 201
     refused = problem(api.post(f"/sessions/{session}/plans", {"calls": [pay]}), 409, "plan_under_way")
-    assert "replaces" in refused["detail"]
+    assert "replaces" in str(refused)
     before = len(moved(bank))
     work()
     assert len(moved(bank)) == before + 1

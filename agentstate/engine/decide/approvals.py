@@ -196,7 +196,7 @@ def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEv
     request = open_request(state, command.request)
     if request.held_until:
         raise Outdated("it is held")
-    return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.asked.expires_at}")]
+    return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.expires_at}")]
 
 
 def _facts(state: SessionState, given: Given, tool: str) -> ToolFacts:

@@ -13,7 +13,7 @@ from agentstate.engine.decide.commands import HoldOver, Undo
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
 from agentstate.engine.decide.reviewing import open_request
-from agentstate.engine.instants import stamp
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.state import Request, SessionState
 
 
@@ -25,13 +25,16 @@ def held(request: Request, given: Given) -> ev.RequestHeld | None:
 
 
 def undone(command: Undo, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """It waits for a decision again. Raises NotHeld, AlreadyDecided, DecisionNotAllowed."""
+    """It waits for a decision again, for as long as it did at first. Raises NotHeld, AlreadyDecided,
+    DecisionNotAllowed.
+    """
     request = open_request(state, command.request)
     if not any("decide" in may for may in (command.may, *(authority.may for authority in command.lent))):
         raise DecisionNotAllowed("this needs the permission decide", permission="decide")
     if not request.held_until:
         raise NotHeld()
-    return [ev.RequestUndone(command.request, command.by, command.reason.strip())]
+    patience = parse(request.asked.expires_at) - parse(request.at)
+    return [ev.RequestUndone(command.request, command.by, command.reason.strip(), stamp(given.at + patience))]
 
 
 def over(command: HoldOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -79,13 +79,20 @@ def ways(state: SessionState, call: Call) -> tuple[str, ...]:
     return found
 
 
-def wants_a_person(state: SessionState, call: Call) -> bool:
-    """Whether nothing goes on with the call until somebody steps in. A failed one that its agent was told of and has
-    answered since is behind it: it may still be tried again, and asks nobody to.
+def is_blocked(state: SessionState, call: Call) -> bool:
+    """Returns whether nothing goes on with the call until a person intervenes: the one definition for the page, its
+    badge, alerts and the API.
+
+    A call of unknown outcome is blocked. A call that failed for reasons not its own is blocked while the session lives:
+    one that a person approved until a person intervenes, any other until its agent has answered.
     """
-    if call.status is not CallStatus.FAILED:
+    if call.status is not CallStatus.FAILED or not call.stuck:
         return bool(call.stuck)
-    return bool(call.stuck) and not (state.owes or state.asking or state.ended) and not _moved_on(state, call)
+    if state.ended:
+        return False
+    if call.approved:
+        return True
+    return not (state.owes or state.asking or _moved_on(state, call))
 
 
 def _moved_on(state: SessionState, call: Call) -> bool:

@@ -115,11 +115,14 @@ class RequestHeld(Event, frozen=True, tag="request.held"):
 
 
 class RequestUndone(Event, frozen=True, tag="request.undone"):
-    """Somebody objected while it was held: it waits for a decision again, and no approval counts any more."""
+    """Somebody objected while it was held: it waits for a decision again, and no approval counts any more. `until` is
+    its new deadline; empty: the one it had.
+    """
 
     request: str
     by: str
     reason: str = ""
+    until: str = ""
     v: int = 1
 
 

@@ -79,7 +79,7 @@ def request_held(state: SessionState, event: ev.RequestHeld, at: str) -> Session
 
 
 def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> SessionState:
-    state = _with(state, event.request, held_until="", approved_arguments=None, **NO_APPROVALS)
+    state = _with(state, event.request, held_until="", until=event.until, approved_arguments=None, **NO_APPROVALS)
     call = replace(state.calls[state.requests[event.request].asked.call], approved="")
     return replace(state, calls={**state.calls, call.id: call})
 

@@ -83,6 +83,7 @@ class Request(msgspec.Struct, frozen=True):
     codes: tuple[str, ...] = ()  # for each of `approvals`, the reason code that was chosen
     steps: tuple[int, ...] = ()  # for each of `approvals`, the step of the chain at which it was given
     step: int = 0  # of its chain that it has come to
+    until: str = ""  # its deadline, where that was set anew
     held_until: str = ""  # it executes then unless somebody objects; empty: it does not by itself
     claimed_by: str = ""  # who said last that they are on it; whether their lease lasts is for the row to say
     claimed_from: str = ""  # who was on it before them and lost it to them
@@ -91,6 +92,11 @@ class Request(msgspec.Struct, frozen=True):
     def terms(self) -> Terms:
         """What is asked of people."""
         return self.asked.terms or Terms()
+
+    @property
+    def expires_at(self) -> str:
+        """When it ends if nobody has decided."""
+        return self.until or self.asked.expires_at
 
     @property
     def reviewers(self) -> tuple[Names, ...]:

@@ -68,6 +68,9 @@ class StuckCall(serializers.Serializer[Any]):
     arguments = serializers.DictField()
     said = serializers.CharField(help_text="what the agent was told of it", allow_blank=True)
     ways = serializers.ListField(child=serializers.ChoiceField(choices=INTERVENTION), help_text="what may be done")
+    is_blocked = serializers.BooleanField(
+        help_text="whether nothing goes on with it until a person intervenes: what `/stuck` and alerts count"
+    )
     intent = serializers.IntegerField(help_text="entry by which it began last; -1: never")
 
 
