@@ -120,8 +120,8 @@ def _alone(state: SessionState, at: str, held: Set[str]) -> AskModel | MoveChart
             return Nothing("retry", _first(state, state.model_retry_at))
         return AskModel(again=False)
     if waits := pending(state):
-        held = [each.held_until for each in waits if each.held_until]
-        return Nothing("decision", _first(state, min(held, default="")))
+        instants = [each.held_until for each in waits if each.held_until]
+        return Nothing("decision", _first(state, min(instants, default="")))
     if held:
         return Nothing("stop", _first(state))
     if calls_in(state, CallStatus.RUNNING):
