@@ -22,6 +22,7 @@ from agentstate.engine.migrating.catalogue import catalogue
 from agentstate.engine.schemas import Actor
 from agentstate.engine.schemas.declared import declare
 from agentstate.engine.state import SessionState, fold, pending, to_parts
+from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import CHECK, FREE, LOAD, MOVE, key, ran, ready, step
 from tests.core.worlds import World, opened
@@ -81,6 +82,12 @@ def test_instances_open_when_their_plan_is_committed_and_are_gone_when_it_is_not
     accepted = world.after(worlds.decision(world, "approve", "sue"), core.Begin(world.state.plans.proposed))
     part = accepted.state.plans.instances["x"]
     assert (part.inputs, part.offered, ready(accepted)) == ({"to": "a stranger"}, {}, ["transfer@x"])
+
+
+def test_an_instance_that_is_only_proposed_cannot_be_named_by_another_plan():
+    world = opened().with_rules(*RULES).after(ProposePlan((PAY,), "user:eve", instances=for_x("a stranger")))
+    with pytest.raises(Invalid, match="unknown_instance"):
+        world.after(ProposePlan(({**LOAD, "_instance": "x"},), "user:pat"))
 
 
 def test_the_request_of_a_plan_shows_and_binds_the_inputs_of_its_instances():

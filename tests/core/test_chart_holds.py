@@ -1,4 +1,4 @@
-"""A chart forbids until it allows: before a call begins, once it was stopped or has ended, after a rollback, in a fork."""
+"""A chart forbids until it allows: before a call begins, when it was stopped or ended, after a rollback, in forks."""
 
 from __future__ import annotations
 

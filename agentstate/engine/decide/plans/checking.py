@@ -55,9 +55,12 @@ def facts_for(
         views=views,
         form=form.schema if (form := in_force(state, given)) else None,
         data={} if instances else declared(board_of(state.plans, "")),
-        # An instance of another data subject cannot be named: nothing of one subject reaches another's entries.
+        # An instance of another data subject cannot be named: nothing of one subject reaches another's entries. Nor can
+        # one that a plan which waits for a person would open.
         instances={
-            name: views_of(state.plans, state.pad, name) for name, part in state.plans.instances.items() if not part.kid
+            name: views_of(state.plans, state.pad, name)
+            for name, part in state.plans.instances.items()
+            if not part.kid and (part.round or part.data)
         },
         delegates=given.saved | {ANONYMOUS},
         private=tuple(map(path, (*given.memory.private, *private(board_of(state.plans, ""))))),
