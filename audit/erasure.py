@@ -139,12 +139,20 @@ def rule(request: UUID, state: State, by: str) -> ErasureRequest:
             raise UnknownErasure()
         if asked.state != State.ASKED:
             raise NotOpen(f"It is {asked.state}.")
-        if state is State.APPROVED and by == asked.asked_by:
-            raise FourEyes()
+        if state is State.APPROVED:
+            must_be_open(asked, by)
         asked.state, asked.ruled_by, asked.ruled_at = state, by, now()
         asked.save(update_fields=["state", "ruled_by", "ruled_at"])
         _record(asked, f"erasure.{state}", by, basis=asked.basis, asked_by=asked.asked_by)
     return asked
+
+
+def must_be_open(asked: ErasureRequest, by: str) -> None:
+    """Return if `by` may approve the request. Raises NotOpen, FourEyes."""
+    if asked.state != State.ASKED:
+        raise NotOpen(f"It is {asked.state}.")
+    if by == asked.asked_by:
+        raise FourEyes()
 
 
 def reason_of(request: ErasureRequest) -> str:

@@ -15,6 +15,7 @@ from django.db.models import Exists, OuterRef, Q
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keyed
+from audit.models import LegalHold
 from audit.retention import Schedule, changes_for
 from sessions.models import AgentSession, Stop
 
@@ -43,6 +44,21 @@ def of_subject(kid: UUID) -> frozenset[UUID]:
     """Returns the teams that have a session with a data subject, or a session that holds data of theirs."""
     held = AgentSession.objects.filter(Q(kid=kid) | Q(pk__in=keyed.logs_of(kid)))
     return frozenset(held.values_list("team_id", flat=True))
+
+
+def of_hold(hold: LegalHold) -> frozenset[UUID]:
+    """Returns the teams that a legal hold concerns: of its session, or all that serve its subject."""
+    if hold.log is None:
+        return of_subject(hold.kid)
+    return frozenset(AgentSession.objects.filter(pk=hold.log).values_list("team_id", flat=True))
+
+
+def of_actor(actor: str) -> frozenset[UUID]:
+    """Returns the teams of a person, by how entries name them; none for a program or a person who has left."""
+    kind, _, name = actor.partition(":")
+    if kind != "user":
+        return frozenset()
+    return frozenset(Membership.objects.filter(user=UUID(name)).values_list("team_id", flat=True))
 
 
 def used_teams(tenant: UUID) -> frozenset[UUID]:

@@ -31,6 +31,7 @@ from sessions.models import (
     Taught,
 )
 from sessions.notifications import forgetting
+from sessions.proposals.tables import Proposal
 from sessions.triggers.tables import TriggerFiring
 
 
@@ -46,15 +47,6 @@ class Store(NamedTuple):
 def own_sessions(kid: UUID) -> list[UUID]:
     """The sessions whose customer has this key."""
     return list(AgentSession.objects.filter(kid=kid).values_list("pk", flat=True))
-
-
-def teams_of(kid: UUID) -> set[UUID]:
-    """The teams that have a session with the subject, else with an instance of theirs."""
-    own = set(AgentSession.objects.filter(kid=kid).values_list("team_id", flat=True))
-    if own:
-        return own
-    logs = [log for log, _ in erasure.logs_of(kid)]
-    return set(AgentSession.objects.filter(pk__in=logs).values_list("team_id", flat=True))
 
 
 def _sessions(kid: UUID) -> QuerySet[AgentSession]:
@@ -94,13 +86,13 @@ def _taught(kid: UUID) -> QuerySet[Taught]:
 
 
 def _reasons(kid: UUID) -> int:
-    requests = ErasureRequest.objects.filter(kid=kid).exclude(reason=b"")
-    return requests.count() + LegalHold.objects.filter(kid=kid).exclude(reason=b"").count()
+    kinds = (ErasureRequest, LegalHold, Proposal)
+    return sum(kind.objects.filter(kid=kid).exclude(reason=b"").count() for kind in kinds)
 
 
 def _sweep_reasons(kid: UUID) -> int:
-    requests = ErasureRequest.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
-    return requests + LegalHold.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"")
+    kinds = (ErasureRequest, LegalHold, Proposal)
+    return sum(kind.objects.filter(kid=kid).exclude(reason=b"").update(reason=b"") for kind in kinds)
 
 
 def _waiting(kid: UUID) -> QuerySet[TriggerFiring]:
@@ -169,7 +161,7 @@ STORES: tuple[Store, ...] = (
     Store("profiles", "What is known of the customer", lambda kid: _profiles(kid).count(), _deleted(_profiles)),
     Store("taught", "How far sessions have taught the profile", lambda kid: _taught(kid).count(), _deleted(_taught)),
     Store("exports", "Bundles of exports", lambda kid: exports.of_subject(kid).count(), exports.sweep),
-    Store("reasons", "Words of erasure requests and legal holds", _reasons, _sweep_reasons),
+    Store("reasons", "Reasons of erasure requests, legal holds and proposals", _reasons, _sweep_reasons),
     Store(
         "disclosures",
         "Why something was shown to others",

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 from django.db import transaction
+from django.db.models import Q
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
@@ -21,11 +22,12 @@ from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
 from audit import keyed, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
-from sessions import access
+from sessions import access, reach
 from sessions import erasure as erasing
 from sessions.commands.erasure import subject
 from sessions.commands.person import Person
 from sessions.models import AgentSession, CustomerProfile
+from sessions.proposals import subjects
 from sessions.queries import guidance, privacy
 from sessions.triggers import intake
 from sessions.triggers.tables import Trigger, TriggerFiring
@@ -34,39 +36,76 @@ _STAFF = re.compile(r"user:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def made(user: Person, *, customer: str = "", session: UUID | None = None) -> dict[str, Any]:
-    """The report, as JSON has it; that it was made is an entry of the staff log, without which it is not given.
+    """Returns the report, as JSON has it; that it was made is an entry of the staff log, without which it is not given.
 
-    Raises UnknownSubject, UnknownSession, PermissionDenied, keys.Erased.
+    It has what the teams hold in which the person has the permission, or that agreed to a proposal of theirs. Of the
+    rest it says only that parts are outstanding. Raises UnknownSubject, UnknownSession, PermissionDenied, keys.Erased.
     """
     kid = subject(user, Permission.SUBJECT_REPORT, customer=customer, session=session)
+    assert isinstance(user, User)
     keys.subject_key(kid)
-    their = AgentSession.objects.filter(kid=kid).values_list("pk", "team_id")
-    seen = [access.Seen(each, team) for session, team in their for each in (session, kid)]
-    access.note(user, "subject report", seen)
-    logs = keyed.logs_of(kid)
+    scope = _scope(user, kid)
+    access.note(user, "subject report", _seen(user, kid, scope))
+    logs = [log for log in keyed.logs_of(kid) if scope.holds(log)]
     found = {
         "subject": str(kid),
         "made_at": stamp(now()),
+        "outstanding": not scope.whole,
         "logs": [_log(log, kid) for log in logs],
-        "waiting": [_waiting(row) for row in TriggerFiring.objects.filter(kid=kid, state="due").order_by("at", "pk")],
-        "stores": erasing.preview(kid),
-        "holds": [_plain(privacy.hold_line(row)) for row in LegalHold.objects.filter(kid=kid).order_by("set_at")],
-        "erasures": [_plain(privacy.line(row)) for row in ErasureRequest.objects.filter(kid=kid).order_by("asked_at")],
+        "waiting": [_waiting(row) for row in _firings(kid, scope)],
+        "stores": erasing.preview(kid) if scope.whole else {},
+        "holds": [_plain(privacy.hold_line(row)) for row in _holds(kid, scope)],
+        "erasures": [_plain(privacy.line(row)) for row in _erasures(kid, scope)],
     }
-    assert isinstance(user, User)
     with transaction.atomic():
-        facts = {"subject_key": str(kid), "logs": len(logs)}
+        facts = {"subject_key": str(kid), "logs": len(logs), "teams": [str(team) for team in sorted(scope.teams)]}
         staff.record(user.tenant_id, now(), "subject.reported", user.actor, "", facts)
-        access.note(user, "subject report", _seen(user, kid, logs))
+        access.note(user, "subject report", _seen(user, kid, scope, ranges=True))
     return found
 
 
-def _seen(user: User, kid: UUID, logs: list[UUID]) -> list[access.Seen]:
-    """The subject, and each session that says something of them, under the team that serves them there."""
-    rows = AgentSession.objects.filter(pk__in=logs).values_list("pk", "team_id", "seq")
-    seen = [access.Seen(session, team, 0, seq - 1) for session, team, seq in rows]
+class _Scope(msgspec.Struct, frozen=True):
+    """What a report covers: the teams, their sessions, and whether that is all."""
+
+    teams: frozenset[UUID]
+    sessions: frozenset[UUID]
+    whole: bool
+
+    def holds(self, log: UUID) -> bool:
+        """Whether the report has this log. One of no session belongs to all teams."""
+        return self.whole or log in self.sessions
+
+
+def _scope(user: User, kid: UUID) -> _Scope:
+    serving = reach.of_subject(kid)
+    teams = reach.held_in(user, Permission.SUBJECT_REPORT, serving) | (subjects.released(kid, user.actor) & serving)
+    theirs = Q(kid=kid) | Q(pk__in=keyed.logs_of(kid))
+    sessions = AgentSession.objects.filter(theirs, team__in=teams).values_list("pk", flat=True)
+    return _Scope(teams, frozenset(sessions), serving <= teams)
+
+
+def _firings(kid: UUID, scope: _Scope) -> list[TriggerFiring]:
+    rows = TriggerFiring.objects.filter(kid=kid, state="due").order_by("at", "pk")
+    own = set(Trigger.objects.filter(team__in=scope.teams).values_list("pk", flat=True))
+    return [row for row in rows if scope.whole or row.trigger in own]
+
+
+def _holds(kid: UUID, scope: _Scope) -> list[LegalHold]:
+    rows = LegalHold.objects.filter(kid=kid).order_by("set_at")
+    return [row for row in rows if scope.whole or reach.of_actor(row.set_by) & scope.teams]
+
+
+def _erasures(kid: UUID, scope: _Scope) -> list[ErasureRequest]:
+    rows = ErasureRequest.objects.filter(kid=kid).order_by("asked_at")
+    return [row for row in rows if scope.whole or reach.of_actor(row.asked_by) & scope.teams]
+
+
+def _seen(user: User, kid: UUID, scope: _Scope, *, ranges: bool = False) -> list[access.Seen]:
+    """The subject, and each session of the report, under the team that serves them there."""
+    rows = AgentSession.objects.filter(pk__in=scope.sessions).order_by("pk").values_list("pk", "team_id", "seq")
+    seen = [access.Seen(pk, team, 0, seq - 1) if ranges else access.Seen(pk, team) for pk, team, seq in rows]
     teams = {each.team for each in seen} or set(teams_with(user, Permission.SUBJECT_REPORT))
-    return [*seen, *(access.Seen(kid, team) for team in teams)]
+    return [*seen, *(access.Seen(kid, team) for team in sorted(teams))]
 
 
 def _log(log: UUID, kid: UUID) -> dict[str, Any]:

@@ -187,6 +187,7 @@ urlpatterns = [
     path("proposals", proposals.Proposals.as_view()),
     path("proposals/<str:proposal>", proposals.OneProposal.as_view()),
     path("proposals/<str:proposal>/answers", proposals.ProposalAnswers.as_view()),
+    path("subjects/report/proposals", privacy.ReportProposals.as_view()),
     path("subjects/report", privacy.SubjectReport.as_view()),
     path("customers/<str:customer>/profile", profiles.Profile.as_view()),
     path("customers/<str:customer>/profile/entries", profiles.ProfileEntries.as_view()),

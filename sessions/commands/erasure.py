@@ -13,7 +13,7 @@ import msgspec
 
 from agentstate.engine.decide import Seal
 from agentstate.engine.instants import parse
-from agentstate.errors import Invalid, NotFound
+from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, PermissionDenied, teams_required, teams_with
 from audit import erasure, holds, retention
@@ -23,10 +23,15 @@ from sessions import reach, states
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, person_command
 from sessions.models import AgentSession
-from sessions.proposals import carrying
+from sessions.proposals import carrying, subjects
 from sessions.proposals import retention as proposed
 from sessions.proposals.tables import Proposal
-from sessions.stores import teams_of
+
+
+class NothingOutstanding(Refused):
+    """A report on this data subject is complete."""
+
+    code = "nothing_outstanding"
 
 
 def seal(user: Person, session: UUID, *, key: str = "") -> Committed:
@@ -54,7 +59,7 @@ def subject(user: Person, permission: Permission, *, customer: str = "", session
 
 def must_serve(user: Person, permission: Permission, kid: UUID, unknown: type[NotFound] = UnknownSubject) -> None:
     """Raises `unknown` to those who see no team that serves the subject; PermissionDenied."""
-    serving = teams_of(kid)
+    serving = reach.of_subject(kid)
     if serving and not serving & set(teams_with(user, Permission.SEE)):
         raise unknown()
     held = set(teams_with(user, permission))
@@ -75,8 +80,8 @@ def ask_erasure(
 
 
 def rule_erasure(user: Person, request: UUID, wanted: State) -> ErasureRequest:
-    """Approve or refuse what somebody else asked for, or withdraw one's own request. Raises UnknownErasure, FourEyes,
-    NotOpen, PermissionDenied.
+    """Approves or refuses what somebody else asked for, or withdraws one's own request. An approval waits for the
+    other teams that serve the subject, as a proposal. Raises UnknownErasure, FourEyes, NotOpen, PermissionDenied.
     """
     asked = erasure_request(user, request)
     by = _staff(user)
@@ -84,7 +89,18 @@ def rule_erasure(user: Person, request: UUID, wanted: State) -> ErasureRequest:
         must_serve(user, Permission.ERASE_REQUEST, asked.kid, UnknownErasure)
     else:
         must_serve(user, Permission.ERASE_APPROVE, asked.kid, UnknownErasure)
-    return erasure.rule(request, wanted, by.actor)
+    serving = reach.of_subject(asked.kid)
+    own = reach.held_in(user, Permission.ERASE_APPROVE, serving)
+    if wanted is not State.APPROVED or own == serving:
+        return erasure.rule(request, wanted, by.actor)
+    erasure.must_be_open(asked, by.actor)
+    if subjects.erasure_waits(asked.pk) is not None:
+        raise erasure.NotOpen("It waits for other teams.")
+    facts: dict[str, object] = {"request": str(asked.pk)}
+    carrying.make(
+        subjects.ERASURE, tenant=by.tenant_id, by=by.actor, own=own, teams=serving, details=facts, kid=asked.kid
+    )
+    return asked
 
 
 PRIVACY = (Permission.ERASE_REQUEST, Permission.ERASE_APPROVE, Permission.HOLD, Permission.SUBJECT_REPORT)
@@ -93,13 +109,13 @@ PRIVACY = (Permission.ERASE_REQUEST, Permission.ERASE_APPROVE, Permission.HOLD, 
 def erasure_request(user: Person, request: UUID) -> ErasureRequest:
     """A request, to those who deal with its subject. Raises UnknownErasure."""
     asked = ErasureRequest.objects.filter(pk=request).first()
-    if asked is None or not _deals_with(user, asked.kid):
+    if asked is None or not deals_with(user, reach.of_subject(asked.kid)):
         raise UnknownErasure()
     return asked
 
 
-def _deals_with(user: Person, kid: UUID) -> bool:
-    serving = teams_of(kid)
+def deals_with(user: Person, serving: frozenset[UUID]) -> bool:
+    """Whether the person deals with data subjects in one of these teams; in any team where no team serves them."""
     held = {team for permission in PRIVACY for team in teams_with(user, permission)}
     return bool(held & serving if serving else held)
 
@@ -121,18 +137,55 @@ def set_hold(
         raise Invalid("which session is to be held?", field="session")
     _reasoned(reason)
     if session is not None and not whole:
+        must_may(user, session, Permission.HOLD)
         states.load(session)  # what was pruned or erased cannot be kept
     by = _staff(user)
     return holds.put(by.tenant_id, kid, None if whole else session, reason, until, by.actor)
 
 
 def lift_hold(user: Person, hold: UUID) -> LegalHold:
-    """End a hold. Raises UnknownHold, AlreadyLifted, PermissionDenied."""
+    """Ends a hold, once the other teams that serve the subject agree to a proposal. Raises UnknownHold, AlreadyLifted,
+    PermissionDenied.
+    """
     found = LegalHold.objects.filter(pk=hold).first()
-    if found is None or not _deals_with(user, found.kid):
+    serving = reach.of_hold(found) if found is not None else frozenset()
+    if found is None or not deals_with(user, serving):
         raise holds.UnknownHold()
-    must_serve(user, Permission.HOLD, found.kid, holds.UnknownHold)
-    return holds.lift(hold, _staff(user).actor)
+    if not (reach.held_in(user, Permission.HOLD, serving) if serving else teams_with(user, Permission.HOLD)):
+        _denied(Permission.HOLD)
+    by = _staff(user)
+    own = reach.held_in(user, Permission.HOLD, serving)
+    if own == serving:
+        return holds.lift(hold, by.actor)
+    if found.lifted_at is not None:
+        raise holds.AlreadyLifted()
+    facts: dict[str, object] = {"hold": str(hold)}
+    carrying.make(subjects.LIFT, tenant=by.tenant_id, by=by.actor, own=own, teams=serving, details=facts, kid=found.kid)
+    return found
+
+
+def propose_report(user: Person, reason: str, *, customer: str = "", session: UUID | None = None) -> Proposal:
+    """Asks the other teams that serve a subject for their part of the person's reports. Raises UnknownSubject,
+    UnknownSession, NothingOutstanding, PermissionDenied, Invalid.
+    """
+    kid = subject(user, Permission.SUBJECT_REPORT, customer=customer, session=session)
+    by = _staff(user)
+    serving = reach.of_subject(kid)
+    own = reach.held_in(user, Permission.SUBJECT_REPORT, serving) | subjects.released(kid, by.actor)
+    if serving <= own:
+        raise NothingOutstanding()
+    _reasoned(reason)
+    facts: dict[str, object] = {}
+    return carrying.make(
+        subjects.REPORT,
+        tenant=by.tenant_id,
+        by=by.actor,
+        own=frozenset(),
+        teams=serving - own,
+        details=facts,
+        reason=reason,
+        kid=kid,
+    )
 
 
 def set_retention(user: Person, wanted: retention.Schedule) -> Proposal | None:

@@ -34,17 +34,23 @@ class NoProfile(NotFound):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A customer as somebody may know them: whose profile, under which declaration, and the teams that serve them."""
+    """A customer as somebody may know them: whose profile, under which declaration, the teams that serve them, the
+    sessions that the reader may read, and whether those are all.
+    """
 
     subject: Subject
     declared: Declaration
     teams: frozenset[UUID]
+    sessions: frozenset[str]
+    whole: bool
 
 
 def known(user: Person, customer: UUID) -> Known:
     """The customer, to those who may read a session of theirs. Raises UnknownCustomer, NoProfile."""
     theirs = AgentSession.objects.filter(kid=customer)
-    if not theirs.filter(access.within(user, Permission.READ)).exists():
+    readable = theirs.filter(access.within(user, Permission.READ))
+    sessions = frozenset(str(session) for session in readable.values_list("pk", flat=True))
+    if not sessions:
         raise UnknownCustomer()
     rows = list(theirs.order_by("-opened_at").values_list("tenant_id", "team_id", "agent"))
     teams = frozenset(team for _, team, _ in rows)
@@ -52,7 +58,7 @@ def known(user: Person, customer: UUID) -> Known:
     declared = next((each for each in found if each is not None), None)
     if declared is None:
         raise NoProfile()
-    return Known(Subject(customer, rows[0][0]), declared, teams)
+    return Known(Subject(customer, rows[0][0]), declared, teams, sessions, len(sessions) == len(rows))
 
 
 def may_keep(user: Person, teams: frozenset[UUID]) -> bool:

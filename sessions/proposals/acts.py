@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sessions.proposals import retention
+from sessions.proposals import retention, subjects
 from sessions.proposals.kinds import Kind
 
-KINDS: dict[str, Kind] = {each.name: each for each in (retention.KIND,)}
+_ALL = (retention.KIND, subjects.ERASURE, subjects.LIFT, subjects.REPORT)
+KINDS: dict[str, Kind] = {each.name: each for each in _ALL}

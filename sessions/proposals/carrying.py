@@ -117,7 +117,7 @@ def answer(
         for team in teams:
             raising.close_of_team(team, ALERT, f"proposal:{row.pk}", "answered")
         if not agrees and not kind.each_team:
-            kind.reject(row)
+            kind.reject(row, by)
             _end(row, State.REJECTED, by)
         else:
             _move(row)

@@ -18,7 +18,7 @@ def _nobody(_: Proposal) -> frozenset[str]:
     return frozenset()
 
 
-def _nothing(_: Proposal) -> None:
+def _nothing(_: Proposal, __: str) -> None:
     return None
 
 
@@ -32,6 +32,6 @@ class Kind(msgspec.Struct, frozen=True):
     permission: Permission
     teams: Callable[[Proposal], frozenset[UUID]]  # that it concerns now
     carry_out: Callable[[Proposal], None]
-    reject: Callable[[Proposal], None] = _nothing
+    reject: Callable[[Proposal, str], None] = _nothing  # with the actor who rejected it
     excluded: Callable[[Proposal], frozenset[str]] = _nobody  # actors who cannot agree, besides the proposer
     each_team: bool = False

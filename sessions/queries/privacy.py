@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 import msgspec
@@ -12,11 +13,12 @@ from audit import erasure, holds, keyed
 from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
 from sessions import erasure as erasing
-from sessions import pruning
-from sessions.commands.erasure import PRIVACY, erasure_request, retention_schedule
+from sessions import pruning, reach
+from sessions.commands.erasure import PRIVACY, deals_with, erasure_request, retention_schedule
 from sessions.commands.person import Person
 from sessions.models import AgentSession
-from sessions.stores import STORES, teams_of
+from sessions.proposals import subjects
+from sessions.stores import STORES
 
 MOST = 500
 
@@ -58,6 +60,9 @@ class Erasure(msgspec.Struct, frozen=True):
         return BASES.get(self.basis, self.basis)
 
 
+Shown = TypeVar("Shown", Erasure, Hold)
+
+
 class Detail(msgspec.Struct, frozen=True):
     """An erasure request with what would be erased (by store, before) or what was, its holds and its sessions."""
 
@@ -67,6 +72,7 @@ class Detail(msgspec.Struct, frozen=True):
     holds: list[Hold]
     may_approve: bool
     may_withdraw: bool
+    proposal: UUID | None  # by which it waits for the other teams that serve the subject
 
 
 def may_open(user: Person) -> bool:
@@ -85,15 +91,18 @@ def erasures(user: Person) -> list[Erasure]:
     """The erasure requests that `user` deals with: those that wait for approval first, then newest first."""
     must_open(user)
     rows = ErasureRequest.objects.order_by("-asked_at")[:MOST]
-    mine = [line(row) for row in rows if _deals(user, row.kid)]
+    mine = [shown_to(user, line(row)) for row in rows if deals_with(user, reach.of_subject(row.kid))]
     order = {"asked": 0, "blocked": 1, "running": 2}
     return sorted(mine, key=lambda each: order.get(each.state, 3))
 
 
-def _deals(user: Person, kid: UUID) -> bool:
-    serving = teams_of(kid)
-    held = {team for permission in PRIVACY for team in teams_with(user, permission)}
-    return bool(held & serving if serving else held)
+def shown_to(user: Person, found: Shown) -> Shown:
+    """Returns a line without its reason to people of other teams than its author's: it may quote their sessions."""
+    author = found.asked_by if isinstance(found, Erasure) else found.set_by
+    own = {team for permission in PRIVACY for team in teams_with(user, permission)}
+    if author == getattr(user, "actor", "") or reach.of_actor(author) & own:
+        return found
+    return msgspec.structs.replace(found, reason="")
 
 
 def line(row: ErasureRequest) -> Erasure:
@@ -125,22 +134,27 @@ def _shown_state(row: ErasureRequest) -> str:
 def detail(user: Person, request: UUID) -> Detail:
     """One request with all that is needed to approve it. Raises UnknownErasure."""
     row = erasure_request(user, request)
-    shown = line(row)
+    shown = shown_to(user, line(row))
+    waits = subjects.erasure_waits(row.pk)
     before = row.destroyed_at is None and row.state in (State.ASKED, State.APPROVED)
-    counts = erasing.preview(row.kid) if before else row.counts
+    held = {team for permission in PRIVACY for team in teams_with(user, permission)}
+    whole = reach.of_subject(row.kid) <= held
+    counts = {} if not whole else erasing.preview(row.kid) if before else row.counts
     logs = keyed.logs_of(row.kid)
-    own = AgentSession.objects.filter(pk__in=logs).order_by("opened_at").values_list("pk", "kid")
+    seen = teams_with(user, Permission.SEE)
+    own = AgentSession.objects.filter(pk__in=logs, team__in=seen).order_by("opened_at").values_list("pk", "kid")
     actor = getattr(user, "actor", "")
-    serving = teams_of(row.kid)
+    serving = reach.of_subject(row.kid)
     approving = set(teams_with(user, Permission.ERASE_APPROVE))
     may = bool(approving & serving if serving else approving)
     return Detail(
         shown,
         [(store.words, counts.get(store.name, 0)) for store in STORES],
         [(session, kid == row.kid) for session, kid in own],
-        [hold_line(hold) for hold in holds.blocking(row.kid, logs)],
-        may_approve=row.state == State.ASKED and may and actor != row.asked_by,
+        [shown_to(user, hold_line(hold)) for hold in holds.blocking(row.kid, logs)],
+        may_approve=row.state == State.ASKED and may and actor != row.asked_by and waits is None,
         may_withdraw=row.state == State.ASKED and actor == row.asked_by,
+        proposal=waits.pk if waits is not None else None,
     )
 
 
@@ -148,7 +162,7 @@ def all_holds(user: Person) -> list[Hold]:
     """The holds that `user` deals with, newest first."""
     must_open(user)
     rows = LegalHold.objects.order_by("-set_at")[:MOST]
-    return [hold_line(row) for row in rows if _deals(user, row.kid)]
+    return [shown_to(user, hold_line(row)) for row in rows if deals_with(user, reach.of_hold(row))]
 
 
 def hold_line(row: LegalHold) -> Hold:

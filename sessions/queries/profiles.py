@@ -20,6 +20,7 @@ from sessions import access
 from sessions.models import AgentSession
 from sessions.profiles import logs
 from sessions.profiles.access import Known, known, may_keep
+from sessions.profiles.partial import seen_from
 from sessions.projections import open_session_card
 from sessions.queries.entry_lines import EntryLine, opened
 from sessions.queries.session_lines import PAGE, Person
@@ -89,7 +90,9 @@ class HistoryLine(msgspec.Struct, frozen=True):
 
 
 class ProfileLine(msgspec.Struct, frozen=True):
-    """A customer's profile as of `seq` entries. `adapted` names the mappings that apply to an agent's next step."""
+    """A customer's profile as of `seq` entries. `adapted` names the mappings that apply to an agent's next step.
+    `outstanding`: parts are known from sessions that the reader may not read, and are left out.
+    """
 
     customer: UUID
     name: str
@@ -101,12 +104,17 @@ class ProfileLine(msgspec.Struct, frozen=True):
     histories: tuple[HistoryLine, ...]
     adapted: tuple[str, ...]
     may_keep: bool
+    outstanding: bool
 
 
 def profile(user: Person, customer: UUID) -> ProfileLine:
-    """The profile. Raises UnknownCustomer, NoProfile, keys.Erased."""
+    """Returns the profile, as far as the person may read the sessions that it is known from. Raises UnknownCustomer,
+    NoProfile, keys.Erased.
+    """
     found = _known(user, customer)
     state, at = logs.read(found.subject), stamp(now())
+    if not found.whole:
+        state = seen_from(state, found.sessions)
     declared = found.declared
     return ProfileLine(
         customer=customer,
@@ -119,25 +127,34 @@ def profile(user: Person, customer: UUID) -> ProfileLine:
         histories=tuple(_histories(state, declared)),
         adapted=core.adapt(state, declared, at).mappings,
         may_keep=may_keep(user, found.teams),
+        outstanding=not found.whole,
     )
 
 
 def profile_entries(user: Person, customer: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
-    """Entries of the profile's log with seq above `after`, opened, oldest first. Raises as `profile`."""
+    """Returns entries of the profile's log with seq above `after`, oldest first: opened where the person may read all
+    sessions, or the one that the entry is known from. Raises as `profile`.
+    """
     found = _known(user, customer)
     start = after + 1
-    return list(opened(ledger.read_rows(found.subject.log, start, start + limit)))
+    lines = opened(ledger.read_rows(found.subject.log, start, start + limit))
+    return [line if _readable(found, line) else msgspec.structs.replace(line, data=None, actor="") for line in lines]
+
+
+def _readable(found: Known, line: EntryLine) -> bool:
+    return found.whole or (line.data or {}).get("session") in found.sessions
 
 
 def _known(user: Person, customer: UUID) -> Known:
     found = known(user, customer)
-    access.note(user, "profile", [access.Seen(customer, team) for team in sorted(found.teams)])
+    read = AgentSession.objects.filter(pk__in=found.sessions).values_list("team_id", flat=True)
+    access.note(user, "profile", [access.Seen(customer, team) for team in sorted(set(read))])
     return found
 
 
 def _name(found: Known) -> str:
-    """What the newest session calls the customer."""
-    row = AgentSession.objects.filter(kid=found.subject.kid).order_by("-opened_at").first()
+    """Returns what the newest session that the reader may read calls the customer."""
+    row = AgentSession.objects.filter(pk__in=found.sessions).order_by("-opened_at").first()
     assert row is not None
     card = open_session_card(row.kid, row.pk, bytes(row.card))
     return card.name or card.customer

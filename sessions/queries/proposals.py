@@ -21,7 +21,17 @@ from sessions.proposals.tables import Proposal, ProposalAnswer
 from sessions.queries.session_lines import Person
 
 MOST = 200
-TITLES = {"retention": "Change of retention"}
+TITLES = {
+    "retention": "Change of retention",
+    "erasure": "Erasure of a data subject",
+    "lift_hold": "End of a legal hold",
+    "report": "Report on a data subject",
+}
+_OF_SUBJECTS = {
+    "erasure": "Erases everything that your teams hold about one data subject, for good.",
+    "lift_hold": "Ends a legal hold. What it kept can then be erased or deleted.",
+    "report": "Shows the proposer what your teams hold about one data subject, for 30 days.",
+}
 STATES = {
     "open": "Waits for answers",
     "agreed": "Agreed, takes effect later",
@@ -158,9 +168,9 @@ def _answers(row: Proposal, seen: Iterable[UUID]) -> list[AnswerLine]:
 
 
 def _changes(row: Proposal, seen: frozenset[UUID]) -> list[str]:
-    names = dict(Team.objects.filter(pk__in=seen).order_by("name").values_list("pk", "name"))
     if row.kind != retention.KIND.name:
-        return []
+        return [_OF_SUBJECTS[row.kind]]
+    names = dict(Team.objects.filter(pk__in=seen).order_by("name").values_list("pk", "name"))
     before, after = retention.schedules(row)
     losses = retention.losses(row)
     found = []

@@ -134,11 +134,17 @@ def _report(request: HttpRequest, sent: QueryDict) -> HttpResponse:
     return render(request, "privacy/report.html", {"here": "privacy", "report": found, "who": sent.get("who", "")})
 
 
+def _propose_report(request: HttpRequest, sent: QueryDict) -> HttpResponse:
+    row = commands.propose_report(request.user, sent.get("reason", ""), **_named(sent))
+    return redirect("proposal", row.pk)
+
+
 _CHANGES: dict[str, Callable[[HttpRequest, QueryDict], HttpResponse]] = {
     "erasures": _ask,
     "holds": _hold,
     "lift": _lift,
     "report": _report,
+    "propose-report": _propose_report,
 }
 
 

@@ -65,7 +65,11 @@ def _context(request: HttpRequest, customer_id: UUID) -> dict[str, Any]:
     return {
         "here": "sessions",
         "profile": line,
-        "log": [{"entry": entry, "sentence": words.entry(entry.kind, entry.data)} for entry in reversed(entries)],
+        "log": [
+            {"entry": entry, "sentence": words.entry(entry.kind, entry.data)}
+            for entry in reversed(entries)
+            if entry.data is not None or not line.outstanding
+        ],
         "names": display_names(actors),
         "key": str(new_id()),
     }

@@ -146,11 +146,18 @@ class PruningList(serializers.Serializer[Any]):
     sessions = PruningDue(many=True)
 
 
+class ProposeReport(OfSubject):
+    """On whom other teams are asked for their part of your reports, and why."""
+
+    reason = ExactText(max_length=MAX_REASON)
+
+
 class SubjectReport(serializers.Serializer[Any]):
     """Everything held about one data subject."""
 
     subject = serializers.UUIDField()
     made_at = serializers.CharField()
+    outstanding = serializers.BooleanField(help_text="parts are missing: other teams hold them and have not agreed")
     logs = serializers.ListField(child=serializers.DictField())
     waiting = serializers.ListField(child=serializers.DictField(), help_text="what waits for triggers")
     stores = serializers.DictField(child=serializers.IntegerField())

@@ -202,9 +202,25 @@ class SubjectReport(APIView):
 
     @extend_schema(
         operation_id="report_subject",
-        description="Everything held about one data subject, in clear. The report is on record.",
+        description="What your teams hold about one data subject, in clear. `outstanding` says that other teams hold"
+        " parts. The report is on record.",
         request=forms.OfSubject,
         responses=answers(200, forms.SubjectReport, *WRITING, 410),
     )
     def post(self, request: Request) -> Response:
         return Response(subject_report.made(request.user, **_wanted(forms.OfSubject, request)))
+
+
+class ReportProposals(APIView):
+    """Ask other teams for their part of a report."""
+
+    @extend_schema(
+        operation_id="propose_report",
+        description="Ask the other teams that serve a data subject for their part of your reports. The part of a team"
+        " that agrees is in your reports for 30 days.",
+        request=forms.ProposeReport,
+        responses=answers(201, TeamProposal, *WRITING, 410),
+    )
+    def post(self, request: Request) -> Response:
+        row = commands.propose_report(request.user, **_wanted(forms.ProposeReport, request))
+        return Response(proposals.rendered(proposal_lines.line_of(request.user, row)), status=201)

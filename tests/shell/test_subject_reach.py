@@ -1,0 +1,231 @@
+"""Customers whom several teams serve (H6, L6): to open a session for a reference opens nothing of another team's."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+
+from agentstate.clock import now
+from agentstate.people.models import User
+from agentstate.people.permissions import Role
+from audit import erasure as audit_erasure
+from audit import holds
+from audit.erasure import State
+from audit.models import ErasureRequest, LegalHold
+from sessions import commands as sessions_commands
+from sessions import erasure as erasing
+from sessions import subject_report
+from sessions.commands import erasure as commands
+from sessions.commands import profiles as keep
+from sessions.commands import proposals
+from sessions.models import AgentSession
+from sessions.profiles import logs
+from sessions.profiles.partial import seen_from
+from sessions.proposals import carrying, subjects
+from sessions.proposals.tables import Proposal
+from sessions.queries import privacy, profiles
+from sessions.queries import proposals as queries
+from tests import cast
+from tests.shell.api_world import Api
+from tests.shell.bank_world import CUSTOMER, kinds, opened
+from tests.shell.test_erasure import at_once, entries_of_staff  # noqa: F401
+from tests.shell.test_profiles import agreed_customer, swept, transferred
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
+SECRET = "I moved to 12 Quokka Lane."
+
+
+def cora() -> User:
+    return cast.person("cora", Role.PRIVACY, cast.cards())
+
+
+def conrad() -> User:
+    return cast.person("conrad", Role.PRIVACY, cast.cards())
+
+
+def carla() -> User:
+    return cast.person("carla", Role.CALLER, cast.cards())
+
+
+@pytest.fixture
+def retails(db):
+    """The session in which the customer has spoken to retail; then cards opens an empty one for the same reference."""
+    cast.petra(), cast.paul(), cora(), conrad()
+    session = opened()
+    sessions_commands.say(cast.cleo(), session, SECRET)
+    return session
+
+
+@pytest.fixture
+def cards(retails):
+    return sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
+
+
+def told(user: User) -> str:
+    return json.dumps(subject_report.made(user, customer=CUSTOMER))
+
+
+def test_a_report_has_the_parts_of_ones_own_teams_and_says_that_others_are_outstanding(retails, cards):
+    found = subject_report.made(cora(), customer=CUSTOMER)
+    assert [log["log"] for log in found["logs"]] == [str(cards)]
+    assert (found["outstanding"], found["stores"]) == (True, {})
+    text = json.dumps(found)
+    for hidden in ("Quokka", str(retails), str(cast.retail().pk), "Retail"):
+        assert hidden not in text
+
+
+def test_a_report_by_the_only_team_that_serves_somebody_is_whole(retails):
+    found = subject_report.made(cast.petra(), customer=CUSTOMER)
+    assert (found["outstanding"], "Quokka" in json.dumps(found)) == (False, True)
+
+
+def test_what_other_teams_agree_to_is_in_the_report_for_thirty_days(retails, cards, monkeypatch):
+    proposal = commands.propose_report(cora(), "the customer asked both of us", customer=CUSTOMER)
+    assert "Quokka" not in told(cora())
+    assert proposals.answer_proposal(cast.petra(), proposal.pk, agrees=True).state == "carried_out"
+    assert "Quokka" in told(cora())
+    assert "Quokka" not in told(conrad())
+    with pytest.raises(commands.NothingOutstanding):
+        commands.propose_report(cora(), "again", customer=CUSTOMER)
+    monkeypatch.setattr(subjects, "now", lambda: now() + timedelta(days=31))
+    assert "Quokka" not in told(cora())
+
+
+def test_a_team_that_rejects_shows_nothing(retails, cards):
+    proposal = commands.propose_report(cora(), "curious", customer=CUSTOMER)
+    proposals.answer_proposal(cast.petra(), proposal.pk, agrees=False, reason="not your customer")
+    assert "Quokka" not in told(cora())
+
+
+def test_the_proposer_of_a_report_is_never_told_which_teams_are_asked(retails, cards):
+    proposal = commands.propose_report(cora(), "the customer asked", customer=CUSTOMER)
+    line = queries.proposal(cora(), proposal.pk)
+    assert (line.answers, line.others_outstanding, line.may_answer) == ((), 1, False)
+    assert queries.proposal(cast.petra(), proposal.pk).reason == "the customer asked"
+
+
+def test_an_erasure_waits_for_every_team_that_serves_the_subject(retails, cards, at_once):  # noqa: F811
+    asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
+    assert commands.rule_erasure(conrad(), asked.pk, State.APPROVED).state == State.ASKED
+    assert erasing.carry_out_due() == 0
+    assert kinds(retails)[-1] != "session.sealed"
+    (proposal,) = Proposal.objects.all()
+    with pytest.raises(audit_erasure.NotOpen):
+        commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
+    assert proposals.answer_proposal(cast.petra(), proposal.pk, agrees=True).state == "carried_out"
+    assert erasing.carry_out_due() == 1
+    assert kinds(retails)[-1] == "session.sealed"
+
+
+def test_a_team_that_rejects_an_erasure_refuses_it(retails, cards):
+    asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
+    commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
+    (proposal,) = Proposal.objects.all()
+    proposals.answer_proposal(cast.petra(), proposal.pk, agrees=False, reason="a case is open")
+    row = ErasureRequest.objects.get(pk=asked.pk)
+    assert (row.state, row.ruled_by) == (State.REFUSED, cast.petra().actor)
+
+
+def test_who_asked_for_an_erasure_cannot_agree_to_it_for_another_team(retails, cards):
+    from agentstate.people import commands as people
+
+    people.grant_role(cora(), cast.retail(), Role.PRIVACY, None)
+    asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
+    commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
+    (proposal,) = Proposal.objects.all()
+    with pytest.raises(carrying.SecondPerson):
+        proposals.answer_proposal(cora(), proposal.pk, agrees=True)
+
+
+def test_a_team_that_begins_to_serve_the_subject_is_asked_too(retails, cards):
+    asked = commands.ask_erasure(cast.petra(), customer=CUSTOMER, basis="objection", reason="a letter")
+    commands.rule_erasure(cast.paul(), asked.pk, State.APPROVED)
+    (proposal,) = Proposal.objects.all()
+    third = cast.commands.create_team(tenant=cast.tenant(), slug="loans", name="Loans", by=None)
+    caller = cast.person("luca", Role.CALLER, third)
+    sessions_commands.start(caller, customer=CUSTOMER, agent="bank", channel="phone")
+    assert proposals.answer_proposal(cora(), proposal.pk, agrees=True).state == "open"
+    assert third.pk in Proposal.objects.get(pk=proposal.pk).teams
+
+
+def test_a_legal_hold_is_set_at_once_and_lifted_with_the_other_teams(retails, cards):
+    hold = commands.set_hold(cora(), customer=CUSTOMER, reason="a case at court")
+    assert privacy.all_holds(cora())[0].in_force
+    commands.lift_hold(cora(), hold.pk)
+    assert LegalHold.objects.get().lifted_at is None
+    (proposal,) = Proposal.objects.all()
+    proposals.answer_proposal(cast.petra(), proposal.pk, agrees=True)
+    assert LegalHold.objects.get().lifted_at is not None
+
+
+def test_a_hold_on_ones_own_session_is_lifted_at_once(retails, cards):
+    hold = commands.set_hold(cora(), session=cards, whole=False, reason="a case at court")
+    commands.lift_hold(cora(), hold.pk)
+    assert LegalHold.objects.get().lifted_at is not None
+    theirs = commands.set_hold(cast.petra(), session=retails, whole=False, reason="a case at court")
+    assert str(retails) not in str(privacy.all_holds(cora()))
+    with pytest.raises(holds.UnknownHold):
+        commands.lift_hold(cora(), theirs.pk)
+
+
+def test_reasons_of_another_team_are_not_shown(retails, cards):
+    commands.set_hold(cast.petra(), customer=CUSTOMER, reason="fraud by Quokka")
+    asked = commands.ask_erasure(cast.petra(), customer=CUSTOMER, basis="objection", reason="letter of Quokka")
+    assert [hold.reason for hold in privacy.all_holds(cora())] == [""]
+    assert privacy.detail(cora(), asked.pk).erasure.reason == ""
+    assert [session for session, _ in privacy.detail(cora(), asked.pk).sessions] == [cards]
+    assert "Quokka" not in cast.browser(cora()).get(reverse("privacy")).content.decode()
+    assert "Quokka" not in cast.browser(cora()).get(reverse("erasure", args=[asked.pk])).content.decode()
+    assert [hold.reason for hold in privacy.all_holds(cast.paul())] == ["fraud by Quokka"]
+
+
+def test_the_report_page_asks_the_other_teams(retails, cards):
+    browser = cast.browser(cora())
+    sent = {"who": CUSTOMER, "form": "page"}
+    assert "Parts are outstanding" in browser.post(reverse("privacy_change", args=["report"]), sent).content.decode()
+    asked = browser.post(reverse("privacy_change", args=["propose-report"]), {"who": CUSTOMER, "reason": "a letter"})
+    (proposal,) = Proposal.objects.all()
+    assert asked["Location"] == reverse("proposal", args=[proposal.pk])
+    made = Api(conrad()).post("/subjects/report/proposals", {"customer": CUSTOMER, "reason": "a letter"})
+    assert (made.status_code, made.json()["kind"]) == (201, "report")
+
+
+def test_reports_and_erasures_are_on_record_with_their_teams(retails, cards):
+    told(cora())
+    (entry,) = entries_of_staff("subject.reported")
+    assert entry["teams"] == [str(cast.cards().pk)]
+    assert AgentSession.objects.count() == 2
+
+
+def test_a_profile_shows_what_ones_own_sessions_have_taught_and_no_more(bank):
+    _, customer = agreed_customer()
+    keep.prefer(cast.alice(), customer, "own_limit", {"minor": 90_000, "currency": "USD"})
+    session = transferred()
+    swept()
+    sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
+    found = profiles.profile(cast.charlie(), customer)
+    assert found.outstanding
+    assert [each for each in found.preferences if each.learned or each.setting or each.refused] == []
+    assert [history.records for history in found.histories if history.records] == []
+    assert [(each.by, each.note) for each in found.purposes if each.by or each.note] == []
+    assert found.adapted == ()
+    entries = profiles.profile_entries(cast.charlie(), customer)
+    assert [(entry.actor, entry.data) for entry in entries] == [("", None)] * len(entries)
+    page = cast.browser(cast.charlie()).get(reverse("customer", args=[customer])).content.decode()
+    assert "Parts are outstanding" in page
+    own = seen_from(logs.read(logs.Subject(customer, cast.tenant().pk)), {str(session)})
+    assert [record.source.session for record in own.histories["transfers"].records] == [str(session)]
+    whole = profiles.profile(cast.alice(), customer)
+    assert (whole.outstanding, whole.preferences != found.preferences) == (True, True)
+
+
+def test_a_reader_of_all_of_a_customers_sessions_sees_the_whole_profile(bank):
+    _, customer = agreed_customer()
+    transferred()
+    swept()
+    found = profiles.profile(cast.alice(), customer)
+    assert not found.outstanding
+    assert any(each.learned for each in found.preferences)
