@@ -3,7 +3,7 @@
 #
 #   make run [PORT=8000]                the product with its demo
 #   make test                           everything but the long tests, under 15 minutes
-#   make test-fast                      the pure core and the documents: no server, seconds
+#   make test-fast                      the pure core and the documents: no server, about half a minute
 #   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
 #   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | lock | clean

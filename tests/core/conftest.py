@@ -1,4 +1,6 @@
-"""Which files of this folder search long: whole laws, recorded runs, every byte. The inner loop leaves them out."""
+"""Which files of this folder take long: whole laws, recorded runs, every byte, processes of their own. The inner loop
+leaves them out.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ SLOW = {
     "test_approval_guards",
     "test_charts_forms",
     "test_charts_simulate",
+    "test_demo_callers",
     "test_engine_bounded",
     "test_engine_explorer",
     "test_engine_laws",
@@ -23,12 +26,24 @@ SLOW = {
     "test_plan_versions",
     "test_profile_doors",
     "test_profile_laws",
+    "test_proofs",
     "test_talk_fuzz",
+    "test_tlog_fields",
+    "test_tlog_proof",
     "test_tlog_small_worlds",
+    "test_tlog_subtree",
+    "test_tlog_tiles",
+    "test_tlog_tree",
     "test_verify_attacks",
+    "test_verify_bundle",
     "test_verify_bytes",
+    "test_verify_command",
+    "test_verify_forgeries",
     "test_verify_fuzz",
+    "test_verify_hostile",
     "test_verify_limits",
+    "test_verify_log",
+    "test_verify_many",
     "test_versions_laws",
 }
 

@@ -21,6 +21,7 @@ def test_with_a_base_url_the_model_is_passed_on_as_it_is() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_bare_name_is_openai_and_a_prefix_names_another_provider() -> None:
     bare = endpoint({"AGENT_MODEL": "gpt-5", "AGENT_API_KEY": KEY})
     other = endpoint({"AGENT_MODEL": "anthropic:claude-x", "AGENT_API_KEY": f" {KEY}\n"})

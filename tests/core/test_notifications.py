@@ -109,6 +109,7 @@ def test_quiet_hours_are_those_that_the_clock_on_the_wall_shows(at, hours):
 @settings(max_examples=300)
 def test_quiet_hours_end_when_nobodys_are_quiet_any_more(at, several):
     until = quiet.until(at, several)
+    assert (until is None) == all(quiet.until(at, [each]) is None for each in several)
     if until is not None:
         assert at < until
         alone = [end for each in several if (end := quiet.until(at, [each])) is not None]

@@ -271,11 +271,13 @@ def seconds(size):
     return min(taken)
 
 
+@pytest.mark.slow
 def test_plans_are_checked_in_near_linear_time():
     exponent = math.log(seconds(4_000) / seconds(500)) / math.log(8)
     assert exponent < 1.3
 
 
+@pytest.mark.slow
 def test_the_longest_plan_is_checked_in_time():
     begun = time.process_time()
     assert check(long_plan(model.MAX_CALLS), FACTS) == ()

@@ -373,6 +373,7 @@ def explored(world: World, depth: int) -> Iterator[World]:
         layer = following
 
 
+@pytest.mark.slow
 def test_in_no_interleaving_does_the_agent_speak_or_act_while_somebody_has_the_session():
     seen: set[str] = set()
     for world in explored(worlds.opened(), 6):

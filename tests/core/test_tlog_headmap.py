@@ -196,6 +196,7 @@ def test_a_proof_in_any_other_form_is_refused(document):
         headmap.parse_proof(document)
 
 
+@pytest.mark.slow
 def test_an_update_costs_what_it_touches_and_not_the_size_of_the_map():
     store, pairs = MemoryMap(), honest(100_000)
     began = time.process_time()

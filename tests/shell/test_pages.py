@@ -177,16 +177,6 @@ def test_another_team_finds_nothing(bank):
         assert f"/sessions/{session}" not in answer.content.decode()
 
 
-def test_another_team_can_post_nothing(bank):
-    session, request = paused()
-    charlie = cast.browser(cast.charlie())
-    assert charlie.post(reverse("decision", args=[request.id]), {"decision": "approve"}).status_code == 404
-    assert charlie.post(reverse("session_export", args=[session])).status_code == 404
-    assert charlie.get(reverse("session_vkey", args=[session])).status_code == 404
-    assert charlie.post(reverse("chat_say", args=[session]), {"text": "hello"}).status_code == 404
-    assert queries.request_line(cast.alice(), request.id).state == "pending"
-
-
 def test_who_may_see_but_not_read_gets_no_word_of_it(bank):
     session, request = paused()
     adam = cast.browser(cast.adam())

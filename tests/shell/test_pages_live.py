@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 from django.urls import reverse
+from msgspec.structs import replace
 
-from sessions import commands
+from agentstate.people.permissions import Role
+from sessions import commands, policies, queries
+from sessions.agents import registry
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import Node, apply, apply_to_wall, read
@@ -130,12 +133,38 @@ def told(page: Node) -> set[str]:
     return {each for each in ids if each.startswith("i-")}
 
 
-def test_the_badge_the_list_and_the_api_count_the_same(bank):
+def of_another_team() -> None:
+    """A request that waits in team Cards."""
+    caller = cast.person("calvin", Role.CALLER, cast.cards())
+    session = opened(by=caller)
+    for said in ("I want to move $1,200.00 from savings to checking.", "Yes, that is right."):
+        commands.say(caller, session, said)
+        work()
+    assert [line.session for line in queries.requests(cast.charlie())] == [session]
+
+
+def for_somebody_else(monkeypatch) -> None:
+    """A request of this team that only Bob may decide."""
+    bank = policies.named("bank")
+    rules = tuple(replace(rule, reviewers=("user:bob",) if rule.gate == "approve" else ()) for rule in bank.rules)
+    monkeypatch.setattr(registry, "policy_named", lambda _: replace(bank, rules=rules))
     paused()
+
+
+def test_the_badge_the_list_and_the_api_count_the_same(bank, monkeypatch):
+    """Three that she may decide. One of another team counts nowhere; one for somebody else is listed with who may."""
+    for _ in range(3):
+        paused()
+    of_another_team()
+    cast.bob()
+    for_somebody_else(monkeypatch)
+    assert len(queries.requests(cast.alice())) == 4
     alice = cast.browser(cast.alice())
     badge = page_of(alice, reverse("decisions")).id("badge").attrs["data-count"]
     queue = page_of(alice, reverse("decisions")).id("queue")
     listed = [node for node in queue.all("li") if node.attrs.get("id", "").startswith("q-")]
+    assert len(listed) == 4
+    listed = [node for node in listed if "Bob may." not in node.text()]
     api = alice.get("/api/v1/requests?mine=true&state=pending").json()["requests"]
-    assert int(badge) == len(listed) == len(api) == 1
-    assert page_of(alice, reverse("live")).id("figures").text().split("Need a decision ")[1].startswith("1 ")
+    assert int(badge) == len(listed) == len(api) == 3
+    assert page_of(alice, reverse("live")).id("figures").text().split("Need a decision ")[1].startswith("3 ")

@@ -1,0 +1,173 @@
+"""Every address to which a page posts a form: a person who holds every role of another team changes nothing by it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.urls import URLPattern, resolve, reverse
+
+from agentstate.clock import now
+from agentstate.people import commands as people
+from agentstate.people import delegations
+from agentstate.people.models import User
+from agentstate.people.permissions import Role
+from sessions import commands
+from sessions import urls as console
+from sessions.agents import registry
+from sessions.alerts.tables import TeamRule
+from sessions.commands import disclosures, erasure, grants
+from sessions.disclosing import What
+from sessions.exports import choosing
+from sessions.models import StandingGrant
+from sessions.proposals.tables import Proposal
+from tests import cast
+from tests.shell.bank_world import offering
+from tests.shell.notice_world import rule as notice_rule
+from tests.shell.test_alert_pages import raised
+from tests.shell.test_auditing import grant as audit_grant
+from tests.shell.test_pages import paused
+from tests.shell.test_pages_notifications import endpoint
+from tests.shell.test_profiles import agreed_customer
+from tests.shell.test_triggers import ON_ENTRY, kept
+
+pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
+# What an address may do, where it says so itself.
+ACTS = {
+    "decision_act": ("claim", "take", "keep", "release", "assign", "undo"),
+    "session_stop": ("pause", "resume", "cancel", "grant", "seal"),
+    "session_supervise": (
+        "take-over", "speak", "barge-in", "whisper", "hand-back", "pass-on", "no-person", "assign",
+    ),
+    "alert_act": ("acknowledge", "take", "close"),
+    "stuck_step_in": ("session", "happened", "not_happened", "retry", "supply", "skip"),
+    "versions_change": ("name", "rollback", "compensate", "fork", "promote", "vote", "settle"),
+    "customer_change": ("consent", "settings", "feedback", "refusals", "forget"),
+    "erasure_rule": ("approve", "refuse", "withdraw"),
+    "privacy_change": ("erasures", "holds", "lift", "report"),
+    "proposal_answer": ("agree", "reject", "withdraw"),
+    "notice_team": ("shipped", "quiet"),
+    "notice_endpoint_act": ("switch", "test", "again"),
+}  # fmt: skip
+# What is nobody's or one's own: the tools of the whole house, one's own preferences, notices, work and link.
+OF_NO_TEAM = {"tool_server_look", "tool_answer", "notice_wishes", "notices_read", "next_work"}
+# Known to the privacy role of every team, which answers for a team that is late; until then it may not.
+KNOWN_TO_ALL = {"proposal_answer"}
+# Written by reading and by being refused: who looked at what, and what a process remembers of itself.
+PASSING = {"agent_sessions_accessline", "django_session"}
+
+
+@pytest.fixture
+def olga() -> User:
+    """Everything in another team, nothing in this one."""
+    user = cast.person("olga", Role.SUPERVISOR, cast.cards())
+    for role in Role:
+        people.grant_role(user, cast.cards(), role, None)
+    return user
+
+
+@pytest.fixture
+def things(bank, monkeypatch) -> dict[str, object]:
+    """One of each of what addresses name, by the name in the address; all of them are team Retail's."""
+    monkeypatch.setattr(registry, "policy_named", lambda name: offering("customer"))
+    alice, retail = cast.alice(), cast.retail()
+    granting, wanted = paused("$1,100.00")
+    commands.decide(alice, wanted.id, "approve")
+    grants.grant_same(alice, granting, wanted.id)
+    session, request = paused("$1,300.00")
+    _, alert = raised("Can I speak to a person?")
+    assert cast.browser(alice).get(reverse("alert_rules")).status_code == 200  # the first look makes the shipped ones
+    until = now() + timedelta(days=1)
+    made = disclosures.disclose(alice, session, What.ENTRY, reason="the ombudsman", first=1, days=7)
+    cast.browser(cast.petra()).post(reverse("retention_change"), {"name": "calls", "days": "30", "channel": "phone"})
+    Proposal.objects.update(teams=[retail.pk])
+    lent = delegations.give(cast.bob(), alice, retail, permissions=["decide"], until=until, reason="on leave")
+    return {
+        "session_id": session,
+        "request_id": request.id,
+        "alert_id": alert,
+        "rule_id": TeamRule.objects.filter(team=retail)[0].pk,
+        "stop_id": commands.stop(alice, "team", "retail", reason="wrong amounts")[0].pk,
+        "delegation_id": lent.pk,
+        "disclosure_id": made.row.pk,
+        "export_id": choosing.ask(alice, choosing.Filter()).pk,
+        "grant_id": StandingGrant.objects.get().pk,
+        "trigger_id": kept("complaints", on=ON_ENTRY, do={"run": {}}).pk,
+        "endpoint_id": endpoint().pk,
+        "erasure_id": erasure.ask_erasure(cast.petra(), basis="objection", reason="a letter", session=session).pk,
+        "customer_id": agreed_customer()[1],
+        "audit_grant": audit_grant().pk,
+        "proposal_id": Proposal.objects.get().pk,
+        "notice_rule": notice_rule().pk,
+    }
+
+
+def form_addresses(things: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """The name and the address of each that may be posted to, once for each thing that it can do."""
+    for pattern in console.urlpatterns:
+        assert isinstance(pattern, URLPattern)
+        name, named = str(pattern.name), pattern.pattern.converters
+        if name in OF_NO_TEAM:
+            continue
+        arguments = {each: things.get(each, "crm") for each in named if each not in ("act", "how")}
+        if name.startswith("notice_rule") and "rule_id" in named:
+            arguments["rule_id"] = things["notice_rule"]
+        if name == "audit_grant_revoke":
+            arguments["grant_id"] = things["audit_grant"]
+        choice = next((each for each in named if each in ("act", "how")), "")
+        for act in ACTS[name] if choice else ("",):
+            yield name, reverse(name, kwargs={**arguments, **({choice: act} if choice else {})})
+
+
+def form(things: dict[str, object]) -> dict[str, str]:
+    """What all forms together send, as somebody of team Retail would fill them in."""
+    retail, session = cast.retail(), str(things["session_id"])
+    definition = {"on": {"kinds": ["session.opened"]}, "steps": [{"to": ["role:supervisor"], "by": ["in_app"]}]}
+    return {
+        "team": str(retail.pk), "decision": "approve", "reason": "Because.", "why": "Because.", "text": "Hello",
+        "sure": "yes", "what": "team:retail", "to": "alice", "of": "alice", "who": session, "basis": "objection",
+        "name": "made-by-another-team", "definition": json.dumps(definition), "seen": "0", "on": "0",
+        "digest": "x" * 64, "calls": "[]", "version": "1", "op": "add", "task": "t", "title": "t", "entry": "1",
+        "customer": "C-1001", "url": "https://hooks.example.com/x", "secret": "desk", "first": "1", "days": "7",
+        "receiver": str(cast.alice().pk), "permissions": "decide", "until": (now() + timedelta(days=2)).isoformat(),
+        "tokens": "1000", "call": "call-1", "by": "topic", "value": "transfer", "skill": "cards", "rule": "",
+        "item": "1", "purpose": "service", "hold": str(uuid.uuid4()), "kind": "message", "amount": "1",
+    }  # fmt: skip
+
+
+def stored() -> dict[str, str]:
+    """A digest of every table's rows."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        names = sorted({name for (name,) in cursor.fetchall()} - PASSING)
+        found = {}
+        for name in names:
+            cursor.execute(f"SELECT md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM \"{name}\" t")
+            found[name] = cursor.fetchone()[0]
+        return found
+
+
+def test_a_person_of_another_team_posts_every_form_and_changes_nothing(things, olga):
+    client, sent, faults, posted = cast.browser(olga), form(things), [], set()
+    assert client.get(reverse("alert_rules")).status_code == 200  # the first look makes her own team's shipped ones
+    before = stored()
+    for name, address in form_addresses(things):
+        answer = client.post(address, sent)
+        if answer.status_code == 405:
+            continue
+        posted.add(name)
+        names_a_thing = resolve(address).kwargs.keys() - {"act", "how"}
+        refused = answer.status_code in (403 if name in KNOWN_TO_ALL else 404, 404)
+        if not refused if names_a_thing else answer.status_code < 400:
+            faults.append(f"{address}: {answer.status_code}")
+        after = stored()
+        changed = sorted(each for each in after if after[each] != before.get(each))
+        if changed:
+            faults.append(f"{address}: {answer.status_code}, changed {changed}")
+        before = after
+    assert faults == []
+    assert len(posted) >= 40
