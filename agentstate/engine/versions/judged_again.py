@@ -15,7 +15,7 @@ from agentstate.engine.decide import plans
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.policy import GATES, Gate, Verdict
+from agentstate.engine.policy import Gate, Requirements, Terms, Verdict, asks_more, required
 from agentstate.engine.state import Call, SessionState, evolve
 from agentstate.engine.state.rounds import PLAN
 
@@ -23,13 +23,14 @@ MOVES = ("stopped", "let through", "stricter", "laxer", "same")
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What policy said when the call was gated, as the record has it."""
+    """What policy said when the call was gated, as the record has it. `terms`: what its request asked of people."""
 
     gate: Gate
     tier: int
     rule: str
     policy: str
     quorum: int = 1
+    terms: Terms = Terms(gate="allow")
 
 
 class JudgedAgain(msgspec.Struct, frozen=True):
@@ -47,11 +48,19 @@ class JudgedAgain(msgspec.Struct, frozen=True):
         """One of MOVES, or "unknown"."""
         if self.would is None:
             return "unknown"
-        was, would = GATES.index(self.was.gate), GATES.index(self.would.gate)
-        if (was > 0) != (would > 0):
-            return "stopped" if would else "let through"
-        before, after = (was, self.was.tier, self.was.quorum), (would, self.would.tier, self.would.quorum)
-        return "same" if before == after else "stricter" if after > before else "laxer"
+        if (self.was.gate == "allow") != (self.would.gate == "allow"):
+            return "stopped" if self.was.gate == "allow" else "let through"
+        if self.would.gate == "allow":
+            was, would = self.was.tier, self.would.tier
+            return "same" if was == would else "stricter" if would > was else "laxer"
+        before = _required(self.was.terms, self.was.tier, self.was.quorum)
+        after = _required(self.would.terms, self.would.tier, self.would.quorum)
+        return "stricter" if asks_more(after, before) else "laxer" if asks_more(before, after) else "same"
+
+
+def _required(terms: Terms, tier: int, quorum: int) -> Requirements:
+    """What is required of people; a delay ends without any of them."""
+    return required(terms, tier, 0 if terms.gate == "hold" else quorum)
 
 
 def judged_again(
@@ -75,8 +84,8 @@ def _said(state: SessionState, event: ev.AnyEvent) -> tuple[Call, Said] | None:
         case ev.CallAllowed() if (call := state.calls.get(event.call)) is not None:
             return call, Said("allow", event.tier, event.rule, event.policy)
         case ev.ApprovalRequested() if (call := state.calls.get(event.call)) is not None:
-            gate: Gate = event.terms.gate if event.terms is not None else "approve"
-            return call, Said(gate, event.tier, event.rule, event.policy, event.quorum)
+            terms = event.terms or Terms()
+            return call, Said(terms.gate, event.tier, event.rule, event.policy, event.quorum, terms)
         case ev.ToolIntended() if event.call not in state.calls:  # of a plan: it begins as it is let through
             call = Call(event.call, event.tool, event.arguments, None, CallStatus.PROPOSED, activity=event.activity)
             return call, Said("allow", event.tier, event.rule, event.policy)
