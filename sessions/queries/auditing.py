@@ -25,7 +25,8 @@ from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
 from audit.models import Gap
 from audit.proofs.drawn import Found, look
-from sessions import access
+from audit.retention import Schedule
+from sessions import access, reach
 from sessions.access import Kind, Seen
 from sessions.models import AccessLine, AgentSession
 from sessions.queries.session_lines import PAGE, Person
@@ -256,8 +257,9 @@ def _of_teams(auditor: User) -> list[Seen]:
 
 
 def staff_entries(user: Person, day: date, *, before: int | None = None, limit: int = PAGE) -> list[StaffLine]:
-    """What staff and accounts did on a day (UTC), newest first, as far as it is about the teams that `user` audits,
-    or people of theirs; whoever audits all teams sees all. It needs `audit` on whole teams. Raises PermissionDenied.
+    """Returns what staff and accounts did on a day (UTC), newest first, as far as it concerns the teams that `user`
+    audits, or people of theirs. Entries that concern the whole organization, and the names of other teams, are for a
+    reader who audits all teams. It needs `audit` on whole teams. Raises PermissionDenied.
     """
     auditor = _must_audit(user)
     teams = teams_with(auditor, Permission.AUDIT)
@@ -265,12 +267,37 @@ def staff_entries(user: Person, day: date, *, before: int | None = None, limit: 
     lines = _staff_lines(name) if teams else []
     if Team.objects.filter(tenant=auditor.tenant_id).exclude(pk__in=teams).exists():
         members = Membership.objects.filter(team__in=teams).values_list("user_id", flat=True)
-        theirs = {f"user:{each}" for each in members}
-        own = {str(team) for team in teams}
-        lines = [each for each in lines if {each.actor, each.subject} & theirs or (each.facts or {}).get("team") in own]
+        theirs = frozenset(f"user:{each}" for each in members)
+        lines = [seen for each in lines if (seen := _seen_by(each, frozenset(teams), theirs)) is not None]
     access.note(auditor, "staff log", _of_teams(auditor), day=str(day))
     newest = [line for line in reversed(lines) if before is None or line.seq < before]
     return newest[:limit]
+
+
+def _seen_by(line: StaffLine, own: frozenset[UUID], people: frozenset[str]) -> StaffLine | None:
+    """Returns an entry as auditors of these teams see it; None where it concerns none of their teams and people."""
+    if line.subject in people:
+        return line
+    concerned = _teams_concerned(line.facts or {})
+    if not concerned & own:
+        return None
+    facts = dict(line.facts or {})
+    if "teams" in facts:
+        facts["teams"] = sorted(str(team) for team in concerned & own)
+    if "schedule" in facts:
+        facts["schedule"] = msgspec.to_builtins(msgspec.convert(facts["schedule"], Schedule).seen_by(own))
+    return msgspec.structs.replace(line, facts=facts)
+
+
+def _teams_concerned(facts: Mapping[str, Any]) -> frozenset[UUID]:
+    """Returns the teams that an entry names: by id, by a session, or by a data subject."""
+    found = {UUID(str(team)) for team in (facts.get("team"), *facts.get("teams", ())) if team}
+    sessions = [UUID(str(facts[name])) for name in ("session", "log") if facts.get(name)]
+    if sessions:
+        found |= set(AgentSession.objects.filter(pk__in=sessions).values_list("team_id", flat=True))
+    elif facts.get("subject_key") and not found:
+        found |= reach.of_subject(UUID(str(facts["subject_key"])))
+    return frozenset(found)
 
 
 def _staff_lines(name: UUID) -> list[StaffLine]:

@@ -12,11 +12,12 @@ from agentstate.clock import now
 from agentstate.engine.schemas import HIDDEN
 from agentstate.people import commands as people
 from agentstate.people import grants
-from agentstate.people.models import AccessGrant
+from agentstate.people.models import AccessGrant, Team
 from agentstate.people.permissions import GRANTABLE, PermissionDenied, Role
-from audit import globallog, ledger, sampling, sequencer
+from audit import globallog, ledger, retention, sampling, sequencer, staff
 from audit.models import Gap
 from audit.proofs.drawn import Standing, look
+from audit.retention import Class, Rule, Schedule
 from sessions import commands, queries
 from sessions.models import AccessLine, AgentSession
 from sessions.queries import auditing
@@ -250,6 +251,32 @@ def test_an_admin_gives_and_takes_back_a_grant_by_the_page():
     assert "Runs" in adam.get(reverse("audit_grants")).content.decode()
     adam.post(reverse("audit_grant_revoke", args=[made.pk]))
     assert "Taken back" in adam.get(reverse("audit_grants")).content.decode()
+
+
+def test_entries_of_the_whole_organization_are_for_who_audits_all_teams():
+    """L2: an act by somebody of this team is not by that a matter of this team."""
+    both = cast.person("bea", Role.ADMIN, cast.retail())
+    people.grant_role(both, cast.cards(), Role.ADMIN, None)
+    retention.put(
+        cast.tenant().pk,
+        Schedule((Class("a", 40), Class("b", 50)), (Rule("a", team=str(cast.cards().pk)), Rule("b"))),
+        both.actor,
+        [cast.retail().pk, cast.cards().pk],
+    )
+    staff.record(cast.tenant().pk, now(), "tool.accepted", both.actor, "", {"tool": "crm"})
+    staff.record(cast.tenant().pk, now(), "stop.set", both.actor, "", {"teams": [str(cast.cards().pk)]})
+    anna = cast.let_in(cast.anna(), "see", "audit")
+    found = {line.kind: line for line in auditing.staff_entries(anna, now().date(), limit=500)}
+    assert set(found) & {"tool.accepted", "stop.set"} == set()
+    facts = found["retention.set"].facts
+    assert facts["teams"] == [str(cast.retail().pk)]
+    assert str(cast.cards().pk) not in str(facts)
+    assert list(facts["schedule"]["classes"]) == [{"name": "b", "days": 50}]
+    for team in Team.objects.all():
+        people.grant_role(both, team, Role.ADMIN, None)
+    assert {"tool.accepted", "stop.set"} <= {
+        line.kind for line in auditing.staff_entries(both, now().date(), limit=500)
+    }
 
 
 def test_what_staff_did_is_read_by_day_and_only_of_ones_own_teams():
