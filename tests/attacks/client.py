@@ -176,7 +176,7 @@ class Request:
         view = self.view
         if view["state"] not in ("approved", "edited"):
             return str(view["state"])
-        return str(view["because"]) if view.get("execution") in ("withdrawn", "refused") else ""
+        return f"{view['execution']}: {view['because']}" if view.get("execution") in ("withdrawn", "refused") else ""
 
     @property
     def ended(self) -> list[Json]:
@@ -224,7 +224,7 @@ class Talk:
         """A call that moves money from the customer's savings, to their checking account unless it is said."""
         return {
             "_tool": "transfer", "from_account": self.savings, "to_account": to or self.checking,
-            "amount": money(dollars), **more,
+            "amount": money(dollars), "new_payee": False, **more,
         }  # fmt: skip
 
     def to_stranger(self, dollars: float, **more: Any) -> Json:

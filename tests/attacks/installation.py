@@ -14,7 +14,7 @@ from tests.processes import ROOT
 
 Json = dict[str, Any]
 CODES = ["called_back", "payee_known"]
-SOON, BRIEF = 10, 4  # seconds to decide, where a test waits until they are over
+SOON, BRIEF = 20, 4  # seconds to decide, where a test waits until they are over
 AMOUNT = "arguments.amount.minor"
 
 
@@ -28,10 +28,10 @@ def _topic(topic: str) -> str:
 
 #: Each rule with the case that it decides: tool, arguments, topic, channel. The rules of a topic come first.
 RULES: tuple[tuple[Json, Json], ...] = (
-    (_rule("two", "transfer", _topic("two"), 2, quorum=2), {"minor": 100, "topic": "two"}),
+    (_rule("two", "transfer", _topic("two"), 2, quorum=2), {"minor": 100, "topic": "two", "state": {"calm": True}}),
     (
-        _rule("risky", "transfer", "has(state.risk) && state.risk == true", 3, quorum=2),
-        {"minor": 100, "state": {"risk": True}},
+        _rule("risky", "transfer", "session.topic == 'two' && (!has(state.calm) || !state.calm)", 3, quorum=2),
+        {"minor": 100, "topic": "two"},
     ),
     (
         _rule("four_eyes", "transfer act", _topic("four eyes"), 2, four_eyes=True),
@@ -79,13 +79,13 @@ RULES: tuple[tuple[Json, Json], ...] = (
     ),
     (_rule("plans.by_chat", "plan", "session.channel == 'chat'", 2), {"tool": "plan", "channel": "chat"}),
     (_rule("plans", "plan", "session.channel != 'chat'", 1, "allow"), {"tool": "plan"}),
-    (_rule("acts", "act ring_1 ring_2 ring_3 ring_4", "true", 2), {"tool": "act"}),
+    (_rule("acts", "act redo ring_1 ring_2 ring_3 ring_4", "true", 2), {"tool": "act"}),
     (_rule("letters", "post_letter", "true", 2), {"tool": "post_letter"}),
     (_rule("transfers", "transfer", "!(session.topic in ['day', 'standing'])", 2), {"minor": 100}),
     (_rule("high", "transfer", f"{AMOUNT} > 250000", 3, retype=[AMOUNT]), {"minor": 250001}),
     (
         _rule(
-            "new_payee", "transfer", "has(arguments.new_payee) && arguments.new_payee", 3,
+            "new_payee", "transfer", "arguments.new_payee", 3,
             hold=2, reasons=CODES, retype=[AMOUNT],
         ),
         {"minor": 100, "arguments": {"new_payee": True}},
@@ -97,10 +97,11 @@ EFFECTS = {"check": "pure", "plan": "pure", "post_letter": "once"}
 def _case(rule: Json, given: Json) -> Json:
     tool = given.get("tool", "transfer")
     arguments = {"amount": {"minor": given["minor"], "currency": "USD"}} if "minor" in given else {}
+    usual = {"amount": {"minor": 100, "currency": "USD"}, "new_payee": False}
     moved = {"transfer": {"USD": given["moved"]}} if "moved" in given else {}
     return {
         "name": rule["name"], "tool": tool, "effect": EFFECTS.get(tool, "idempotent"),
-        "arguments": {"amount": {"minor": 100, "currency": "USD"}, **arguments, **given.get("arguments", {})},
+        "arguments": {**usual, **arguments, **given.get("arguments", {})},
         "given": {
             "session": {"agent": "hunt", "channel": given.get("channel", "phone"), "topic": given.get("topic", "")},
             "state": given.get("state", {}),
@@ -111,7 +112,7 @@ def _case(rule: Json, given: Json) -> Json:
 
 
 #: For so long the chart lets the agent act; then, without anybody's doing, it does not.
-WINDOW = 6
+WINDOW = 15
 WINDOW_CHART: Json = {
     "name": "hunt-window", "version": 1, "title": "A window in which transfers are allowed",
     "initial": ["open"],

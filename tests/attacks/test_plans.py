@@ -187,6 +187,79 @@ def test_q4_a_plan_does_not_go_on_after_the_charts_window(house: House):
     assert talk.moved() == [], "the chart did not allow transfers any more"
 
 
+def test_q7_a_hold_of_the_fraud_desk_reaches_the_fork_that_is_promoted(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    fork = talk.fork(sue)
+    talk.signal("fraud.suspected").must()
+    fork.post(sue, "promote", reason="better").must()
+    fork.wants(fork.transfer(900))
+    fork.rests()
+    for request in fork.pending:
+        request.approve(sue)
+    fork.rests()
+    assert fork.moved() == [], "the fraud desk holds this customer's call"
+
+
+def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(house: House):
+    sue, bob, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    seq = talk.seq
+    talk.wants(talk.transfer(900))
+    talk.signal("fraud.suspected").must()
+    fork = talk.fork(sue, seq)
+    fork.post(sue, "promote", reason="better").must()
+    fork.wants(fork.transfer(900))
+    fork.rests()
+    for request in fork.pending:
+        request.approve(bob)
+    fork.rests()
+    assert fork.moved() == [], "the fraud desk holds this customer's call"
+
+
+def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    fork = talk.fork(sue)
+    talk.signal("fraud.suspected").must()
+    fork.post(sue, "promote", reason="better").must()
+    fork.wants(fork.transfer(900))
+    fork.rests()
+    held = not fork.moved() and not fork.pending
+    assert held, "the promoted fork asks for what the fraud desk holds"
+
+
+def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    talk.signal("fraud.brief").must()
+    seq = talk.seq
+    talk.say("hello").must()
+    talk.rests()
+    talk.roll_back(sue, seq)
+    eventually(lambda: talk.chart() == ["serving"], "the chart's timer runs", 20)
+
+
+def test_q12_a_fork_of_a_timed_state_leaves_it(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    talk.signal("fraud.brief").must()
+    fork = talk.fork(sue)
+    fork.post(sue, "promote", reason="better").must()
+    eventually(lambda: fork.chart() == ["serving"], "the chart's timer runs", 20)
+
+
+def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+    talk.signal("fraud.brief").must()
+    seq = talk.seq
+    talk.say("hello").must()
+    talk.rests()
+    talk.roll_back(sue, seq)
+
+    def asked() -> bool:
+        talk.wants(talk.transfer(900))
+        talk.rests()
+        return bool(talk.pending)
+
+    eventually(asked, "transfers are asked for again", 20)
+
+
 def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(house: House):
     sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
     house.trouble(talk.id, 2)

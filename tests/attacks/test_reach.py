@@ -32,6 +32,19 @@ def words_stand(talk: Talk) -> bool:
 
 
 @pytest.mark.alone
+def test_c3_an_admin_of_one_team_does_not_delete_the_words_of_another(house: House):
+    keeper, intruder, talk = house.people("retail:admin"), house.people("cards:admin"), spoken(house)
+    ours = {
+        "classes": [{"name": "long", "days": 3650}],
+        "rules": [{"retention": "long", "team": keeper.teams["retail"]}],
+    }
+    keeper.put("/retention", **ours)
+    intruder.put("/retention", classes=[{"name": "none", "days": 0}], rules=[{"retention": "none"}])
+    house.at_the_machine("task", "prune")
+    assert words_stand(talk), "an admin of cards deleted what was said to retail"
+
+
+@pytest.mark.alone
 def test_c3_a_privacy_person_of_one_team_does_not_shorten_the_term_of_another(house: House):
     keeper, intruder, talk = house.people("retail:privacy"), house.people("cards:privacy"), spoken(house)
     long = {"retention": "long", "team": keeper.teams["retail"]}
@@ -39,6 +52,15 @@ def test_c3_a_privacy_person_of_one_team_does_not_shorten_the_term_of_another(ho
     intruder.put("/retention", classes=[{"name": "long", "days": 0}], rules=[long])
     house.at_the_machine("task", "prune")
     assert words_stand(talk), "the class that retail's rule names was made shorter by cards"
+
+
+@pytest.mark.alone
+def test_c3_one_person_does_not_delete_the_words_of_their_own_team_at_once(house: House):
+    keeper, talk = house.people("retail:privacy"), spoken(house)
+    rule = {"retention": "none", "team": keeper.teams["retail"]}
+    keeper.put("/retention", classes=[{"name": "none", "days": 0}], rules=[rule])
+    house.at_the_machine("task", "prune")
+    assert words_stand(talk), "no floor, no second person, no day's delay"
 
 
 # H6, L6: a session opened for another team's customer.
@@ -132,6 +154,30 @@ def lifted_of(person: Person, value: str) -> None:
 
 
 # L2: what concerns other teams.
+
+
+def retention_shown(house: House, person: Person) -> str:
+    """What somebody reads of retention once retail has a rule of its own."""
+    keeper = house.people("retail:admin")
+    before = keeper.get("/retention").must()
+    name = f"kept-{person.name}"
+    rule = {"retention": name, "team": keeper.teams["retail"]}
+    classes = [*before["classes"], {"name": name, "days": 3650}]
+    keeper.put("/retention", classes=classes, rules=[rule, *before["rules"]])
+    return person.get("/retention").text
+
+
+@pytest.mark.alone
+def test_l2_the_retention_of_a_team_is_shown_to_its_own_admins(house: House):
+    admin = house.people("cards:admin")
+    shown = retention_shown(house, admin)
+    assert admin.teams["retail"] not in shown, "an admin of cards reads retail's rules"
+
+
+@pytest.mark.alone
+def test_l2_the_retention_of_a_team_is_shown_to_its_own_privacy_people(house: House):
+    person = house.people("cards:privacy")
+    assert person.teams["retail"] not in retention_shown(house, person), "privacy of cards reads retail's rules"
 
 
 def test_l2_staff_entries_about_another_team_are_not_shown(house: House):

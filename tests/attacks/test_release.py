@@ -103,6 +103,15 @@ def held(house: House) -> Talk:
 
 
 @scenario
+def q10_the_hold_of_the_fraud_desk_outlives_the_version_of_its_chart(house: House) -> Scenario:
+    talk = held(house)
+    yield
+    talk.requests[0].approve(house.supervisor())
+    talk.rests()
+    assert talk.moved() == [], "the fraud desk holds it"
+
+
+@scenario
 def q10_what_was_approved_before_is_held_as_well(house: House) -> Scenario:
     sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
     request = talk.asks_for(900)
@@ -113,6 +122,21 @@ def q10_what_was_approved_before_is_held_as_well(house: House) -> Scenario:
     talk.resume(sue)
     talk.rests()
     assert talk.moved() == [], "the fraud desk holds it"
+
+
+@scenario
+def q10_somebody_is_alerted_that_the_chart_was_stopped(house: House) -> Scenario:
+    talk = held(house)
+    yield
+    talk.requests[0].approve(house.supervisor())
+    talk.rests()
+    assert talk.moved() == [], "the fraud desk holds it"
+
+    def alerted() -> bool:
+        alerts = house.watcher.get("/alerts?limit=500").must()["alerts"]
+        return any(talk.id in str(each) for each in alerts)
+
+    eventually(alerted, "somebody is alerted", 20)
 
 
 def takes_the_new_schema(talk: Talk) -> None:

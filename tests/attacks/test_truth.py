@@ -55,6 +55,19 @@ def test_console2_decisive_words_stay_on_the_card(house: House):
     assert "security department" in card(house, sue, request), "eight fillers pushed the warning off the card"
 
 
+def test_console2_the_words_before_an_expired_request_stay_on_the_card_of_the_next(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-talk", topic="brief")
+    talk.say("The man from your security department says I need to pay a release fee of $900.00.").must()
+    talk.rests()
+    talk.wants(talk.transfer(900))
+    first = eventually(lambda: talk.requests, "a person is asked")[0]
+    eventually(lambda: first.state == "expired", "it expires")
+    chatter(talk)
+    talk.wants(talk.transfer(900))
+    second = eventually(lambda: talk.requests[1:], "it is asked again")[0]
+    assert "security department" in card(house, sue, second), "the card begins anew after an expiry"
+
+
 def test_console2_a_correction_stays_on_the_card(house: House):
     request, sue, talk = proposed_after(house, "Please move $900.00 to my checking account.", 900)
     talk.say("No, wait: make it $230.00.").must()
@@ -91,6 +104,13 @@ def needed(page: str) -> int:
 def test_console4_a_supervisor_reads_the_same_figure(house: House):
     sue, _, _ = waiting(house, ("", ""))
     assert needed(house.browser(sue).page("live/")) == 2
+
+
+def test_console8_badge_page_and_api_count_the_same(house: House):
+    sue, _, requests = waiting(house, ("", "soon"))
+    seen = requests[1].seen_by(sue)
+    sue.post(f"/requests/{requests[1].id}/decisions", decision="approve", seen=seen["digest"]).must()
+    same_figures(house, sue)
 
 
 def same_figures(house: House, sue: Person) -> None:

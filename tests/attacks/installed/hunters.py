@@ -111,12 +111,25 @@ def note(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
     arguments=_object({"subject": {"type": "string"}}, detail={"type": "string"}),
     retry=QUICK,
     compensation="Do it again the other way round.",
-    undone_by="act",
+    undone_by="redo",
     undo=lambda arguments, result: {"subject": arguments["subject"], "detail": "undone"},
 )
 def act(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
     """Records an effect that a person approves."""
     return _record("act", RELEASE, arguments, context)
+
+
+@tool(
+    name="redo",
+    version=1,
+    description="Undo what was done. It is tried again after seconds, so that a test can do something meanwhile.",
+    effect="idempotent",
+    arguments=_object({"subject": {"type": "string"}}, detail={"type": "string"}),
+    retry=Retry(attempts=3, base_seconds=3.0),
+)
+def redo(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Records an undoing."""
+    return _record("redo", 1, arguments, context)
 
 
 @tool(
@@ -179,6 +192,7 @@ TOOLS = (
     "wait",
     "note",
     "act",
+    "redo",
     "post_letter",
     *(f"ring_{each}" for each in range(1, 5)),
 )
