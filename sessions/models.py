@@ -21,6 +21,10 @@ from sessions.proposals import tables as proposal_tables  # noqa: F401  (the row
 from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
 from sessions.triggers import tables as trigger_tables  # noqa: F401  (the rows of triggers stand beside their code)
 
+URGENT = models.Q(ended_at__isnull=True) & (  # sessions in which nothing may go on until a person acts
+    models.Q(open_requests__gt=0) | models.Q(status=SessionStatus.FAILED.value) | models.Q(wanted_at__isnull=False)
+)
+
 
 class AgentSession(models.Model):
     """One session as lists show it and workers find it."""
@@ -70,6 +74,7 @@ class AgentSession(models.Model):
             models.Index(fields=["team"], name="session_stuck", condition=models.Q(stuck__gt=0)),
             models.Index(fields=["team", "opened_at"], name="session_team_opened"),
             models.Index(fields=["team"], name="session_live", condition=models.Q(ended_at__isnull=True)),
+            models.Index(fields=["team", "-tier", "opened_at"], name="session_urgent", condition=URGENT),
             models.Index(fields=["kid"], name="session_customer"),
             models.Index(
                 fields=["team", "wanted_at"], name="session_wanted", condition=models.Q(wanted_at__isnull=False)

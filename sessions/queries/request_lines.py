@@ -73,14 +73,19 @@ def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
     return ApprovalRequest.objects.filter(access.within(user, Permission.READ, "session__")).select_related("session")
 
 
+def waiting(rows: QuerySet[ApprovalRequest]) -> QuerySet[ApprovalRequest]:
+    """Those of `rows` that wait for a decision now: not held, and in time by the database's clock."""
+    return rows.filter(state="pending", held_until=None, expires_at__gt=Now())
+
+
 def decidable(user: Person) -> QuerySet[ApprovalRequest]:
-    """The pending requests that this person may decide now: the badge, the list and the API are all this query."""
-    return _open_to(user).filter(held_until=None, expires_at__gt=Now()).order_by("-tier", "expires_at")
+    """The requests that this person may decide now: the badge, the list and the API are all this query."""
+    return waiting(_open_to(user)).order_by("-tier", "expires_at")
 
 
 def _open_to(user: Person) -> QuerySet[ApprovalRequest]:
     """The pending requests that are for this person, held ones included."""
-    return visible_requests(user).filter(Entitled(user).theirs(), state="pending")
+    return visible_requests(user).filter(Entitled(user).theirs())
 
 
 def requests(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
-from django.db.models import Case, CharField, Func, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
@@ -20,7 +20,7 @@ from audit import keys
 from sessions import access, projections, states
 from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.models import URGENT, AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Person = access.Person
 PAGE = 100
+MAX_LIVE = 5 * PAGE  # sessions on the live board
 ERASED_NAME = "Erased"
 Deadline = tuple[datetime, datetime]  # asked at, expires at
 _HEX = re.compile(r"[0-9a-f]{4,32}")
@@ -86,18 +87,39 @@ class SessionLine(msgspec.Struct, frozen=True):
         return self.id.hex[-6:].upper()
 
 
+def waits_for_person() -> Q:
+    """The sessions whose customer waits for a person, or that one has left, and nobody has."""
+    nobody = Q(taken_by="") | Q(taken_by=QUEUE)
+    return nobody & Q(wanted_at__isnull=False, ended_at__isnull=True)
+
+
+def needs_person() -> Q:
+    """The sessions in which nothing goes on until a person acts: as `SessionLine.needs_person`."""
+    return Q(open_requests__gt=0) | Q(status=SessionStatus.FAILED) | waits_for_person()
+
+
+_PENDING = ApprovalRequest.objects.filter(session=OuterRef("pk"), state="pending")
+_NEAREST = Subquery(_PENDING.order_by("expires_at").values("expires_at")[:1])
+
+
 def visible_sessions(user: Person) -> QuerySet[AgentSession]:
     """The sessions that `user` may see: of their teams, and what a grant opens to them."""
     return AgentSession.objects.filter(access.within(user, Permission.SEE))
 
 
 def live_sessions(user: Person, only: Sequence[UUID] | None = None) -> list[SessionLine]:
-    """The sessions that have neither ended nor expired: first what needs a person, then by tier and deadline."""
+    """The most urgent of the sessions that have neither ended nor expired, at most MAX_LIVE: first what needs a person,
+    then by tier and deadline.
+    """
     rows = visible_sessions(user).filter(ended_at__isnull=True, fork_of__isnull=True)
     rows = rows.exclude(status=SessionStatus.EXPIRED)
     if only is not None:
         rows = rows.filter(pk__in=only)
-    lines = _lines(user, rows.order_by("-tier", "opened_at")[: 5 * PAGE], "wall")
+    urgent = rows.filter(URGENT).filter(needs_person()).annotate(due=_NEAREST)
+    lines = _lines(user, urgent.order_by("-tier", F("due").asc(nulls_last=True), "opened_at")[:MAX_LIVE], "wall")
+    if len(lines) < MAX_LIVE:
+        calm = rows.exclude(pk__in=urgent.values("pk")).order_by("opened_at")
+        lines += _lines(user, calm[: MAX_LIVE - len(lines)], "wall")
     clocks = _clocks([line.id for line in lines])
     return sorted((msgspec.structs.replace(line, **clocks.get(line.id, {})) for line in lines), key=worst_first)
 

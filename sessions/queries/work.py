@@ -17,12 +17,11 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agentstate.clock import now
-from agentstate.engine.state.desk import QUEUE
 from agentstate.people.models import Membership, User
 from agentstate.people.permissions import Permission, roles_with, teams_with
 from sessions.models import AgentSession, ApprovalRequest, Skill, SkillWanted
 from sessions.queries.request_lines import decidable
-from sessions.queries.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions
+from sessions.queries.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions, waits_for_person
 
 PATIENCE = timedelta(minutes=2)  # that a customer who asks for a person is supposed to have
 PERSON_TIER = 2
@@ -60,18 +59,13 @@ def wanted_sessions(user: Person) -> list[SessionLine]:
     """The sessions whose customer waits for a person, or that a colleague has left to whoever takes them: who has
     waited longest first.
     """
-    rows = visible_sessions(user).filter(_waits_for_a_person()).order_by("wanted_at")[:PAGE]
+    rows = visible_sessions(user).filter(waits_for_person()).order_by("wanted_at")[:PAGE]
     return lines_of(user, rows, "wall")
 
 
 def wanted_count(user: Person) -> int:
     """How many these are."""
-    return visible_sessions(user).filter(_waits_for_a_person()).count()
-
-
-def _waits_for_a_person() -> Q:
-    nobody = Q(taken_by="") | Q(taken_by=QUEUE)
-    return nobody & Q(wanted_at__isnull=False, ended_at__isnull=True)
+    return visible_sessions(user).filter(waits_for_person()).count()
 
 
 def in_hand(actor: str, teams: list[UUID]) -> InHand:
@@ -116,7 +110,7 @@ def _candidates(user: User, mine: frozenset[str]) -> Iterator[Work]:
         told = (*_mine(row.assigned_to), *(reasons or ()), f"tier {row.tier}", _due(row.expires_at, at))
         yield Work(row.session_id, row.pk, row.tier, row.expires_at, row.assigned_to, told)
     teams = teams_with(user, Permission.TAKE_OVER)
-    sessions = AgentSession.objects.filter(_waits_for_a_person(), team__in=teams, assigned_to__in=theirs)
+    sessions = AgentSession.objects.filter(waits_for_person(), team__in=teams, assigned_to__in=theirs)
     for session in sessions.order_by("wanted_at")[:PAGE]:
         reasons = wanted.reasons(session.team_id, {"agent": session.agent, "channel": session.channel}, mine)
         if reasons is None and session.assigned_to != user.actor:

@@ -227,7 +227,7 @@ def _queue(request: HttpRequest, view: str) -> dict[str, Any]:
     groups: dict[str, list[queries.RequestLine]] = {}
     for line in lines:
         groups.setdefault(_group(line, view), []).append(line)
-    mine = sum(line.may_decide for line in lines)
+    mine = queries.decidable(request.user).count() if view == "open" else 0
     return {"here": "decisions", "view": view, "groups": groups, "names": names, "mine": mine}
 
 

@@ -48,8 +48,7 @@ function edited() {
 const SETTLE = 400; // ms without a key
 let typing = null, asked = 0;
 
-const touched = () => [...document.querySelectorAll("#fields :is(input, textarea, select), #again input")].some((each) =>
-  each.tagName === "SELECT" ? ![...each.options].find((option) => option.selected)?.defaultSelected : each.value !== each.defaultValue);
+const touched = () => !!document.querySelector("#fields tr.edited") || [...document.querySelectorAll("#again input")].some((each) => each.value);
 
 async function check() {
   const form = $("decide"), mine = ++asked;

@@ -7,6 +7,7 @@ import * as writing from "./writing.js";
 
 const EVERY = 250; // ms between two fetches
 const GRACE = 2000; // ms
+const BOUND = 11_000; // ms: two beats of the server. What is older than this decides nothing
 const body = document.body, here = body.dataset;
 const $ = (id) => document.getElementById(id);
 const title = document.title.replace(/^\([^)]*\) /, "");
@@ -97,15 +98,25 @@ function show() {
   conn.classList.toggle("stale", old);
   conn.textContent = !old ? (page.paused ? "Paused" : `Live · ${age(feed.age)}`)
     : feed.state === "new" ? `Connecting, data ${age(feed.age)} old` : `Reconnecting, data ${age(feed.age)} old`;
-  const lost = feed.state === "lost";
-  $("main").classList.toggle("stale-data", lost);
-  const note = $("lost");
+  decidable(!old && feed.age <= BOUND);
+}
+
+// Nobody decides on what may be old: also while it connects for the first time, and when frames come late.
+function decidable(on) {
+  $("main").classList.toggle("stale-data", !on);
+  const note = $("lost"), since = new Date(Date.now() - feed.age).toISOString().slice(11, 19);
   if (note) {
-    note.hidden = !lost;
-    const words = $("lost-words"), since = new Date(Date.now() - feed.age).toISOString().slice(11, 19);
-    if (lost && words.textContent.indexOf(since.slice(0, 7)) < 0) words.textContent = `What you see is from ${since} UTC. Trying again by itself.`;
+    const words = $("lost-words");
+    note.hidden = on;
+    $("lost-state").textContent = feed.state === "new" ? "Not connected yet." : feed.state === "lost" ? "Connection lost." : "Updates are late.";
+    if (!on && words.textContent.indexOf(since.slice(0, 7)) < 0) words.textContent = `What you see is from ${since} UTC. Trying again by itself.`;
   }
-  for (const button of document.querySelectorAll("#acts button[name=decision]")) button.disabled = lost;
+  const off = $("off");
+  if (off && off.hidden !== on) {
+    off.hidden = on;
+    if (!on) $("urgent").textContent = "Deciding is off: what you see may be old.";
+  }
+  for (const button of document.querySelectorAll("#acts button[name=decision]")) button.disabled = !on;
 }
 
 let feed;
