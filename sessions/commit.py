@@ -122,7 +122,7 @@ def _passed(state: SessionState, call_id: str) -> str:
     """The request that a call rests on, its own or that of its plan; empty: none."""
     call, plan = state.calls.get(call_id), state.plans.approved
     if call is not None:
-        return call.request if call.approved else ""
+        return call.request
     return plan.request if plan is not None and place_of(state.plans, call_id) else ""
 
 

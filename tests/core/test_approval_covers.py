@@ -66,7 +66,7 @@ def for_x(to: str) -> tuple[InstanceGiven, ...]:
 
 def test_a_plan_that_is_only_proposed_changes_nothing_of_one_that_is_under_way():
     world = approved(PAY, instances=for_x("own account"))
-    other = world.after(ProposePlan((PAY,), "user:eve", instances=for_x("a stranger")))
+    other = world.after(ProposePlan((PAY,), "user:eve", instances=for_x("a stranger"), replace=True))
     assert other.state.plans.instances["x"].inputs == {"to": "own account"}
     then = begun(other, "transfer@x")
     assert then.events(ev.ToolIntended)[-1].arguments["to"] == "own account"
@@ -343,6 +343,28 @@ def test_a_tool_of_another_version_than_was_approved_is_asked_about():
     assert asked(begun(replace(checked(), tools=newer), "transfer")).startswith("The tool has another version")
 
 
+def failed_for_a_while() -> World:
+    """The covered transfer began, and failed for a while."""
+    world = begun(checked(), "transfer")
+    return world.after(core.Fail(key(world, "transfer"), 1, "busy", True))
+
+
+def test_a_covered_call_that_is_tried_again_is_covered_still():
+    again = begun(failed_for_a_while(), "transfer", standing=standing(worlds.SENIOR))
+    assert [event.request for event in again.events(ev.ToolIntended)[-2:]] == [again.state.plans.approved.request] * 2
+
+
+def test_each_try_of_a_covered_call_is_judged_anew():
+    world = failed_for_a_while()
+    for then, why in (
+        (begun(world, "transfer", standing=standing(frozenset())), "Who approved the plan"),
+        (begun(world.with_rules(FREE, WHOLE, msgspec.structs.replace(MONEY, tier=3, quorum=2)), "transfer"), "Policy"),
+        (begun(with_tool(world, "transfer", "idempotent", 2), "transfer"), "The tool has another version"),
+    ):
+        assert then.request.asked.why.startswith(why)
+        assert (then.request.asked.tool, then.request.asked.supersedes) == ("transfer", "")
+
+
 # --- results that are lost ----------------------------------------------------------------------------------------
 
 
@@ -377,6 +399,15 @@ def test_a_lost_result_whose_tool_has_another_version_is_not_begun_again_unasked
     assert reads.after(core.Begin(reads.call("post_letter").id)).events(ev.ToolIntended)[-1].attempt == 2
 
 
+def test_a_delegate_whose_result_is_lost_goes_on_whatever_the_version_of_the_tool():
+    rules = (FREE, WHOLE, MONEY)
+    world = approved(
+        step("transfer", "state.receipt", amount={"minor": 5}, _delegate="anonymous", _scopes=["input"]), rules=rules
+    )
+    world = with_tool(begun(world, "transfer"), "transfer", "idempotent", 2)
+    assert begun(world, "transfer").events(ev.ToolIntended)[-1].attempt == 2
+
+
 # --- a plan that was not let through ---------------------------------------------------------------------------------
 
 
@@ -394,6 +425,7 @@ def test_a_plan_that_was_not_let_through_waits_no_more(how):
 
 def test_the_fold_of_what_happened_is_the_state_with_plans_that_wait_and_plans_that_were_shaken():
     members = (InstanceGiven("x", {"to": "own"}), InstanceGiven("y", {"to": "other"}, "C-9", "k-9"))
-    world = approved(PAY, instances=members).after(ProposePlan((PAY,), "user:eve", instances=for_x("a stranger")))
+    world = approved(PAY, instances=members)
+    world = world.after(ProposePlan((PAY,), "user:eve", instances=for_x("a stranger"), replace=True))
     stored = [(ev.decode(ev.encode(event)), at) for event, at in world.history]
     assert fold(stored, SessionState()) == world.state

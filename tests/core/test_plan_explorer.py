@@ -108,7 +108,7 @@ def beside(world: World) -> World:
 
 
 def proposes(*calls: dict[str, Any], **more: Any) -> Move:
-    return lambda world: world.after(ProposePlan(calls, "user:eve", **more))
+    return lambda world: world.after(ProposePlan(calls, "user:eve", replace=True, **more))
 
 
 def newer(world: World) -> World:

@@ -68,11 +68,19 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
         return refused
     if call.status is CallStatus.READY and (broken := unreadable(state, verdict.evidence, given)):
         return [ev.CallRefused(call.id, "breaks_schema", broken)]
+    if (
+        call.status is CallStatus.READY
+        and call.round
+        and call.request
+        and not call.approved
+        and verdict.gate != "allow"
+    ):
+        asked = approval_request(state, call, facts, verdict, given)  # tried again: judged as at first
+        return [_under_the_plan(call, state, facts, asked, command.standing)]
     if call.status is CallStatus.READY:
         changed = changed_since(state, call, facts, verdict, command.standing)
         if changed:
-            older = call.request if call.approved else ""
-            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=older)]
+            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
         if (shaken := plans.shaken(state, call)) is not None:
             again = approval_request(state, call, facts, verdict, given, because=shaken.why, supersedes=call.request)
             return [replace(again, changed=shaken.changed)]
@@ -97,10 +105,18 @@ def _begun_of_plan(call: Call, state: SessionState, given: Given, standing: Stan
         return [_intent(state, call, given.tools[call.tool], gated, "", "")]
     if not isinstance(gated, ev.ApprovalRequested):
         return [plans.readied(call), gated]
-    passed = _passed_with_plan(call, state, given.tools[call.tool], gated, standing)
+    found = _under_the_plan(call, state, given.tools[call.tool], gated, standing)
+    return [found] if isinstance(found, ev.ToolIntended) else [plans.readied(call), found]
+
+
+def _under_the_plan(
+    call: Call, state: SessionState, facts: ToolFacts, gated: ev.ApprovalRequested, standing: Standing | None
+) -> ev.ToolIntended | ev.ApprovalRequested:
+    """The intent of a call that its plan's approval covers; else the question to a person, with why it does not."""
+    passed = _passed_with_plan(call, state, facts, gated, standing)
     if passed.request:
-        return [_intent(state, call, given.tools[call.tool], gated, passed.request, "")]
-    return [plans.readied(call), replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)]
+        return _intent(state, call, facts, gated, passed.request, "")
+    return replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)
 
 
 def _passed_with_plan(
@@ -166,7 +182,8 @@ def _not_again(state: SessionState, call: Call, facts: ToolFacts) -> ev.AnyEvent
     if call.attempt >= facts.attempts + LOST_RESULTS:
         return ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")
     misplaced = not_in_this_state(state, call)
-    is_other = call.tool_version != facts.version and (effect != "pure" or bool(call.request))
+    asked = effect == "idempotent" or bool(call.request)  # a free read and a delegate are of no version
+    is_other = call.tool_version != facts.version and effect != "delegate" and asked
     if misplaced is None and not is_other:
         return None
     why = f"{LOST}, and {misplaced.reason if misplaced else OTHER_VERSION}"
