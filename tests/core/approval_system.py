@@ -315,10 +315,14 @@ HANDED = step("task", "look", _outputPath="state.task || state.problem", _delega
 SAVED = (step("act", "transfer", amount=money(LARGE), to=OWN),)  # what the delegate does
 
 
-def plan(by: str, *calls: dict[str, Any], source: ev.PlanSource = "person", payee: str = "") -> Move:
+def plan(
+    by: str, *calls: dict[str, Any], source: ev.PlanSource = "person", payee: str = "", replaces: bool = False
+) -> Move:
     """Somebody hands over a plan; with `payee` for one instance that is given whom to pay."""
     instances = (InstanceGiven("x", {"to": payee}),) if payee else ()
-    return to("main", lambda system, _: ProposePlan(tuple(calls), by, instances=instances, source=source))
+    return to(
+        "main", lambda system, _: ProposePlan(tuple(calls), by, instances=instances, source=source, replace=replaces)
+    )
 
 
 def begins(slot: str, again: bool = False) -> Move:
@@ -328,7 +332,8 @@ def begins(slot: str, again: bool = False) -> Move:
         name = named(system, slot)
         held = system.state(name)
         flying = frozenset() if again else frozenset(call.id for call in calls_in(held, CallStatus.RUNNING))
-        ready = left(next_actions(held, system.at, flying, 8), held, system.halt, flying)
+        stopped = system.halt.held_calls(held)
+        ready = left(next_actions(held, system.at, flying, 8, stopped), system.halt, flying)
         for action in ready:
             if isinstance(action, RunCall) and action.again == again:
                 begun = handing_over(system.after(name, core.Begin(action.call, standing=system.standing())), name)
@@ -507,7 +512,9 @@ MOVES: dict[str, Move] = {
     "zoe proposes a transfer": plan("user:zoe", PAY_LARGE),
     "sue proposes check, then pay": plan("user:sue", CHECK, PAY),
     "sue proposes it for x, own account": plan("user:sue", CHECK, FOR_EACH, payee=OWN),
-    "sue proposes it for x, another account": plan("user:sue", CHECK, FOR_EACH, payee=SAVINGS),
+    "sue proposes it for x, another account, instead": plan("user:sue", CHECK, FOR_EACH, payee=SAVINGS, replaces=True),
+    "ann hands over another plan instead": plan("user:ann", CHECK, replaces=True),
+    "ann withdraws what waits or is ready": lambda system: _withdraws(system),
     "sue proposes it for x, a stranger": plan("user:sue", CHECK, FOR_EACH, payee=STRANGER),
     "the agent hands a task over": plan("agent:bank", HANDED, source="model"),
     "ann approves": decides("approve", "user:ann"),
@@ -556,6 +563,13 @@ MOVES: dict[str, Move] = {
     "a newer letter may run twice": newer("post_letter", effect="idempotent"),
     "ten minutes pass": waits(600),
 }
+
+
+def _withdraws(system: System) -> System:
+    for name, held in system.sessions.items():
+        for call in calls_in(held.state, CallStatus.READY, CallStatus.WAITING):
+            return system.after(name, core.Withdraw("user:ann", "not wanted any more", call=call.id))
+    raise Nowhere("nothing waits")
 
 
 def _responds(system: System) -> System:

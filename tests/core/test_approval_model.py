@@ -19,6 +19,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import state as folding
 from agentstate.engine.decide import forks, plans, tasks, withdrawals
 from agentstate.engine.decide.plans import calls as plan_calls
+from agentstate.engine.decide.plans import force
 from agentstate.engine.state import Call, SessionState, put_back
 from agentstate.engine.state import forks as folded_forks
 from agentstate.engine.state import plans as plan_events
@@ -64,6 +65,10 @@ MISSED: dict[str, System] = {
     "a failed transfer was tried again": path(
         "the agent proposes a small transfer", "the worker begins", "a call fails", "the worker begins", "a call fails",
         "ann retries", "the worker begins", "a call returns",
+    ),
+    "a call of a plan is approved by itself": path(
+        "sue proposes check, then pay", "zoe approves", "the worker begins", "a call returns",
+        "sue changes what the plan reads", "the worker begins", "zoe approves", "transfers are stopped, or not any more",
     ),
     "a delegate's plan is approved": path(
         "the agent hands a task over", "ann approves", "the worker begins", "ann approves"
@@ -155,6 +160,11 @@ def _whatever_it_reads(state: SessionState, call: Call, *_: object) -> plan_call
     return plan_calls.Covering(approval.request if approval and place and place[0] in approval.calls else "")
 
 
+def _ended_without_a_word(state: SessionState, because: str = "another plan took its place") -> list[ev.AnyEvent]:
+    """As it was once: another plan ends the round, and says nothing of what was approved in it."""
+    return [withdrawals.end_of(state, because)] if state.plans.is_open else []
+
+
 @dataclass(frozen=True)
 class Mend:
     """How a mend is taken out: where, which name, what stands there instead; the start, and the moves that show it.
@@ -174,12 +184,19 @@ TAKEN_OUT = {
     "H7": Mend(
         withdrawals, "calls_withdrawn", lambda *_, **__: [], "a large transfer is approved", ("the customer hangs up",)
     ),
+    "API 1": Mend(
+        force,
+        "closed",
+        _ended_without_a_word,
+        "a call of a plan is approved by itself",
+        ("ann hands over another plan instead", "ann approves", "the worker begins"),
+    ),
     "P1": Mend(
         folding._CHANGES,
         ev.InstanceProposed,
         _in_force_at_once,
         "a plan for an instance is approved",
-        ("sue proposes it for x, another account", "the worker begins"),
+        ("sue proposes it for x, another account, instead", "the worker begins"),
         (plans, "covering", _whatever_it_reads),
     ),
     "P2": Mend(
