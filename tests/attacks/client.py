@@ -372,9 +372,11 @@ class Talk:
 
         return dict(eventually(view, lambda: f"{self.id} rests: {self.view}"))
 
-    def ready(self, person: Person) -> None:
-        """The plan in force is over: nothing in it can happen any more."""
-        eventually(lambda: not self.plan(person)["is_open"], lambda: f"{self.id}: its plan ends")
+    def is_over(self) -> None:
+        """Every delay is over, and nothing goes on."""
+        self.rests()
+        eventually(lambda: not any(each.view["held_until"] for each in self.pending), f"{self.id}: no delay runs")
+        self.rests()
 
     def plan(self, person: Person | None = None) -> Json:
         """The plan as it stands."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.attacks.client import Person, Request, Talk, eventually
 from tests.attacks.house import House
+from tests.attacks.installation import SOON
 
 
 def approved_and_paused(talk: Talk, sue: Person, dollars: int = 900) -> Request:
@@ -63,6 +66,34 @@ def test_h7_a_delay_that_the_customer_does_not_wait_for_ends_by_name(house: Hous
 # API 1, API 2: proposals stand side by side.
 
 
+def test_api1_another_plan_does_not_drop_an_approved_call(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk()
+    talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
+    request = talk.one_pending("transfer")
+    talk.pause(sue)
+    request.approve(sue).must()
+    talk.propose(ann, {"_id": "second", **talk.transfer(100)})
+    talk.resume(sue)
+    eventually(
+        lambda: (talk.checking, 900) in talk.moved() or request.says_not_done(), f"done or named: {request.view}", 15
+    )
+    assert (talk.checking, 900) in talk.moved(), "a plan that leaves it out does not withdraw it"
+
+
+@pytest.mark.alone
+def test_api1_another_plan_while_no_worker_is_free_does_not_drop_an_approved_call(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk()
+    talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
+    request = talk.one_pending("transfer")
+    with house.frozen_workers():
+        request.approve(sue).must()
+        talk.propose(ann, {"_id": "second", **talk.transfer(100)})
+    eventually(
+        lambda: (talk.checking, 900) in talk.moved() or request.says_not_done(), f"done or named: {request.view}", 15
+    )
+    assert (talk.checking, 900) in talk.moved(), "a plan that leaves it out does not withdraw it"
+
+
 def test_api1_the_agents_next_proposal_does_not_drop_an_approved_call(house: House):
     sue, talk = house.supervisor(), house.talk()
     request = approved_and_paused(talk, sue)
@@ -85,6 +116,23 @@ def test_api1_two_plans_of_which_the_first_was_approved_by_chat_end_by_name(hous
     )
 
 
+def side_by_side(talk: Talk, first: Person, second: Person) -> None:
+    """Two calls proposed at once: each waits for a person, or the second was refused by name."""
+    talk.propose(first, {"_id": "first", **talk.transfer(900)}).must()
+    answer = talk.propose(second, {"_id": "second", **talk.transfer(100)})
+    talk.rests()
+    amounts = sorted(each.view["arguments"]["amount"]["minor"] for each in talk.pending)
+    if answer.ok:
+        assert amounts == [10_000, 90_000], "201 to both, and one was dropped"
+    else:
+        assert amounts == [90_000]
+        assert answer.code, answer
+
+
+def test_api2_two_programs_propose_at_once_and_neither_is_dropped(house: House):
+    side_by_side(house.talk(), house.supervisor(), house.supervisor())
+
+
 def test_api2_two_calls_of_one_program_are_not_dropped_silently(house: House):
     ann, talk = house.supervisor(), house.talk()
     talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
@@ -105,6 +153,16 @@ def test_api2_a_person_proposes_while_the_agents_call_waits(house: House):
 # M7, M8: trouble that passes, and what is stuck.
 
 
+def test_m7_an_approved_transfer_outlives_half_a_minute_without_the_bank(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    request = talk.asks_for(900)
+    began = time.monotonic()
+    with house.locked(talk.savings):
+        request.approve(sue).must()
+        eventually(lambda: time.monotonic() - began > 36, "half a minute is over", 60)
+    talk.has_moved(900)
+
+
 def failed_for_good(house: House, tool: str = "act") -> tuple[Talk, Person]:
     """An approved call that failed and is left to a person; the agent has said that it is sorry."""
     sue, talk = house.supervisor(), house.talk()
@@ -117,9 +175,21 @@ def failed_for_good(house: House, tool: str = "act") -> tuple[Talk, Person]:
     return talk, sue
 
 
+def test_m8_what_a_person_must_settle_is_listed_as_stuck(house: House):
+    talk, sue = failed_for_good(house)
+    assert talk.id in stuck(sue), "the session offers a retry, and the list of what is stuck is silent"
+
+
 def stuck(person: Person) -> list[str]:
     """The sessions that the API lists as stuck."""
     return [each["id"] for each in person.get("/stuck").must()["sessions"]]
+
+
+def test_m8_it_stays_listed_when_the_agent_has_spoken_of_something_else(house: House):
+    talk, sue = failed_for_good(house)
+    talk.say("and what is my balance?").must()
+    talk.rests()
+    assert bool(talk.get_stuck()) == (talk.id in stuck(sue)), "two answers to one question"
 
 
 def test_m8_it_is_listed_no_more_when_a_person_has_settled_it(house: House):
@@ -364,6 +434,15 @@ def test_q3_a_failed_call_is_tried_again_after_a_rollback_and_a_fork(house: Hous
     goes_on(fork, sue)
 
 
+def test_q3_a_failed_call_is_tried_again_after_three_rollbacks(house: House):
+    talk, sue = failed_for_good(house)
+    after = talk.seq
+    talk.roll_back(sue, 1)
+    talk.roll_back(sue, after)
+    talk.roll_back(sue, after)
+    goes_on(talk, sue)
+
+
 def test_q6_a_promoted_fork_remembers_what_its_parent_moved_today(house: House):
     sue, talk = house.supervisor(), house.talk(topic="day")
     fork = talk.fork(sue)
@@ -439,6 +518,12 @@ def test_q15_what_was_rejected_is_not_asked_again_after_a_rollback(house: House)
 # P14, P15, Q5, Q14, Q16.
 
 
+def a_moment() -> None:
+    """So much time that a worker has looked, and not so much that it looks again."""
+    began = time.monotonic()
+    eventually(lambda: time.monotonic() - began > 0.4, "a moment is over")
+
+
 def within(seconds: float, talk: Talk, dollars: int) -> None:
     """The money moves so soon."""
     eventually(lambda: (talk.checking, dollars) in talk.moved(), lambda: f"due at once: {talk.view}", seconds)
@@ -455,6 +540,28 @@ def stopped(sue: Person, scope: str, value: str) -> str:
     )
 
 
+def test_p14_what_was_approved_under_a_stop_is_due_when_it_is_lifted(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-1")
+    request = talk.asks_for(900)
+    stop = stopped(sue, "agent", "hunt-1")
+    request.approve(sue).must()
+    a_moment()
+    sue.post(f"/stops/{stop}/lift", why="over").must()
+    within(8, talk, 900)
+
+
+def test_p14_it_is_due_when_the_second_of_two_stops_is_lifted(house: House):
+    sue, talk = house.supervisor(), house.talk(agent="hunt-2")
+    request = talk.asks_for(900)
+    for _ in range(2):
+        stop = stopped(sue, "agent", "hunt-2")
+        if request.state == "pending":
+            request.approve(sue).must()
+        a_moment()
+        sue.post(f"/stops/{stop}/lift", why="over").must()
+    within(8, talk, 900)
+
+
 def test_p14_what_was_approved_is_due_when_the_session_is_handed_back(house: House):
     sue, bob, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-3")
     request = talk.asks_for(900)
@@ -466,11 +573,123 @@ def test_p14_what_was_approved_is_due_when_the_session_is_handed_back(house: Hou
     within(8, talk, 900)
 
 
+def two_undoings(house: House, agent: str) -> Talk:
+    """Two acts were done and rolled back; both undoings are ordered and approved, and the first fails at first."""
+    sue, zoe, talk = house.supervisor(), house.supervisor(), house.talk(agent=agent)
+    start = talk.seq
+    for name in ("one", "two"):
+        talk.wants({"_tool": "act", "subject": f"{talk.id} {name}"})
+        talk.one_pending().approve(sue).must()
+        eventually(
+            lambda name=name: any(name in each["arguments"]["subject"] for each in talk.effects()), f"act {name}"
+        )
+        talk.rests()
+    talk.roll_back(sue, start)
+    house.trouble(f"{talk.id} two", 1)
+    found = house.watcher.get(f"/sessions/{talk.id}/compensation").must()
+    stop = stopped(sue, "agent", agent)
+    talk.post(zoe, "compensation", rollback=found["rollback"], reason="wrong").must()
+    eventually(lambda: len(talk.pending) == 2, "both wait for a person")
+    for request in talk.pending:
+        request.approve(sue).must()
+    sue.post(f"/stops/{stop}/lift", why="over").must()
+    eventually(lambda: talk.entries("tool.failed"), "the first try has failed")
+    return talk
+
+
 def undone(talk: Talk) -> bool:
     """Whether both undoings were done."""
     for request in talk.pending:
         request.approve(talk.house.supervisor())
     return len([each for each in talk.effects() if each["arguments"].get("detail") == "undone"]) == 2
+
+
+def test_p15_an_undoing_that_is_tried_again_is_woken_while_a_colleague_has_the_session(house: House):
+    talk, bob = two_undoings(house, "hunt-8"), house.supervisor()
+    talk.post(bob, "takeover", reason="I speak to them").must()
+
+    def first_is_done() -> bool:
+        return any(each["arguments"].get("detail") == "undone" for each in talk.effects())
+
+    eventually(first_is_done, lambda: f"what had begun goes on: {talk.view}", 30)
+
+
+def test_p15_both_undoings_are_done_after_the_hand_back(house: House):
+    talk, bob = two_undoings(house, "hunt-9"), house.supervisor()
+    talk.post(bob, "takeover", reason="I speak to them").must()
+    talk.post(bob, "handback", summary="They agree.").must()
+    eventually(lambda: undone(talk), lambda: f"both are done: {talk.view}", 30)
+
+
+def test_p15_both_undoings_are_done_in_a_session_that_nobody_takes(house: House):
+    talk = two_undoings(house, "hunt-7")
+    eventually(lambda: undone(talk), lambda: f"both are done: {talk.view}", 30)
+
+
+def bell_under_a_stop(house: House, number: int) -> Talk:
+    """An approved call of a stopped tool."""
+    sue, talk = house.supervisor(), house.talk(agent=f"hunt-{3 + number}")
+    talk.wants({"_tool": f"ring_{number}", "subject": talk.id})
+    request = talk.one_pending()
+    stopped(sue, "tool", f"ring_{number}")
+    request.approve(sue).must()
+    return talk
+
+
+def test_q5_a_stop_of_one_tool_does_not_mute_the_agent(house: House):
+    talk = bell_under_a_stop(house, 1)
+    talk.say("What is my balance?").must()
+    eventually(lambda: talk.view["last_role"] == "agent", lambda: f"the customer is answered: {talk.view}", 10)
+
+
+def test_q5_a_stop_of_one_tool_does_not_keep_others_from_running(house: House):
+    talk = bell_under_a_stop(house, 2)
+    talk.wants({"_tool": "note", "subject": talk.id})
+    eventually(lambda: talk.effects("note"), lambda: f"the note is written: {talk.view}", 10)
+
+
+def test_q5_a_stop_of_one_tool_does_not_keep_a_person_from_asking_for_another(house: House):
+    talk = bell_under_a_stop(house, 3)
+    talk.wants(talk.transfer(900))
+    eventually(lambda: any(each.view["tool"] == "transfer" for each in talk.pending), "a person is asked", 10)
+    assert talk.effects("ring") == [], "the stop holds the bell"
+
+
+def undone_after_the_deadline(house: House) -> Request:
+    """An approval taken back when the time to decide was over, during its delay."""
+    sue, talk = house.supervisor(), house.talk(topic="soon")
+    request = talk.asks_for(900)
+    request.approve(sue).must()
+    asked = request.view["asked_at"]
+    ends = datetime.fromisoformat(asked).timestamp() + SOON + 0.5
+    eventually(lambda: time.time() > ends, "the time to decide is over")
+    sue.post(f"/requests/{request.id}/undo", reason="wait").must()
+    return request
+
+
+def test_q14_an_approval_taken_back_after_the_deadline_can_be_decided(house: House):
+    request = undone_after_the_deadline(house)
+    bob = house.supervisor()
+    answer = request.decide(bob, "reject")
+    assert answer.ok, f"nobody can decide it: {answer}"
+
+
+def test_q14_an_approval_taken_back_after_the_deadline_does_not_expire_at_once(house: House):
+    request = undone_after_the_deadline(house)
+    view = request.view
+    left = datetime.fromisoformat(view["expires_at"]) - datetime.now(UTC)
+    assert view["state"] == "pending", view
+    assert left.total_seconds() > 0, f"it waits for a decision and has expired {-left} ago"
+
+
+def test_q14_an_approval_taken_back_does_not_move_money(house: House):
+    request = undone_after_the_deadline(house)
+    request.talk.rests()
+    assert request.talk.moved() == []
+
+
+def test_q16_an_approved_call_of_an_erased_subject_ends_by_name(house: House):
+    erased(house, "act")
 
 
 def erased(house: House, tool: str) -> None:
@@ -492,3 +711,11 @@ def erased(house: House, tool: str) -> None:
     talk.resume(ann)
     talk.rests()
     assert talk.effects() == []
+
+
+def test_q16_an_approved_letter_of_an_erased_subject_ends_by_name(house: House):
+    erased(house, "post_letter")
+
+
+def test_q16_an_approved_bell_of_an_erased_subject_ends_by_name(house: House):
+    erased(house, "ring_4")

@@ -71,6 +71,30 @@ def opened_by_cards(house: House, talk: Talk) -> Talk:
     return house.talk(agent=talk.view["agent"], customer=talk.customer, caller=house.people("cards:caller"))
 
 
+def test_h6_a_report_holds_nothing_of_a_team_that_was_not_asked(house: House):
+    talk = spoken(house)
+    opened_by_cards(house, talk)
+    report = house.people("cards:privacy").post("/subjects/report", customer=talk.customer["id"])
+    assert SECRET not in report.text, "cards reads what was said to retail"
+
+
+def test_h6_an_erasure_by_one_team_leaves_what_another_team_keeps(house: House):
+    talk = spoken(house)
+    opened_by_cards(house, talk).end()
+    first, second = house.people("cards:privacy"), house.people("cards:privacy")
+    asked = first.post("/erasures", customer=talk.customer["id"], basis="consent_withdrawn", reason="letter")
+    if asked.ok:
+        second.post(f"/erasures/{asked.body['id']}", state="approved")
+        eventually(lambda: _ruled(second, asked.body["id"]) or not words_stand(talk), "it is ruled")
+        still_stands(talk)
+
+
+def _ruled(person: Person, erasure: str) -> bool:
+    """Whether the erasure has gone as far as it goes without another team."""
+    body = person.get(f"/erasures/{erasure}").body
+    return bool(body) and body["erasure"]["state"] not in ("approved", "running")
+
+
 def still_stands(talk: Talk) -> None:
     """Retail's words stand; looked at until a task of erasure would have run."""
     began = time.monotonic()
@@ -87,6 +111,29 @@ def test_h6_an_erasure_by_a_session_of_the_other_team_leaves_it_too(house: House
     if asked.ok:
         second.post(f"/erasures/{asked.body['id']}", state="approved")
         still_stands(talk)
+
+
+def test_l6_a_reference_opens_no_profile_of_another_team(house: House):
+    talk, keeper = spoken(house, "bank"), house.supervisor()
+    profile = talk.view["customer"]
+    keeper.post(f"/customers/{profile}/profile/consent", purpose="personalisation", agreed=True).must()
+    theirs = opened_by_cards(house, talk)
+    intruder = house.people("cards:supervisor")
+    seen = intruder.get(f"/sessions/{theirs.id}").must()["customer"]
+    read = [
+        intruder.get(f"/customers/{each}/profile{part}").text for each in (profile, seen) for part in ("", "/entries")
+    ]
+    assert talk.id not in "".join(read), "the profile names sessions of retail"
+
+
+def test_l6_a_reference_opens_no_consent_of_another_team(house: House):
+    talk, keeper = spoken(house, "bank"), house.supervisor()
+    keeper.post(f"/customers/{talk.view['customer']}/profile/consent", purpose="personalisation", agreed=True).must()
+    theirs = opened_by_cards(house, talk)
+    intruder = house.people("cards:supervisor")
+    seen = intruder.get(f"/sessions/{theirs.id}").must()["customer"]
+    entries = intruder.get(f"/customers/{seen}/profile/entries")
+    assert keeper.id not in entries.text, "cards reads who of retail recorded what"
 
 
 def test_l6_a_reference_lets_nobody_change_what_another_team_knows(house: House):

@@ -11,7 +11,7 @@ CHECK = {"_id": "check", "_tool": "check", "_outputPath": "state.check"}
 def refused_or_not_counted(talk: Talk, request: Request, person: Person, **more: object) -> None:
     """Whatever is answered, that approval alone sets nothing going."""
     request.approve(person, **more)
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], f"{person.name} alone approved what executed"
 
 
@@ -21,14 +21,14 @@ def refused_or_not_counted(talk: Talk, request: Request, person: Person, **more:
 def test_c2_an_edit_to_a_stranger_is_judged_by_the_rule_of_the_stranger(house: House):
     sue, talk = house.supervisor(), house.talk()
     talk.asks_for(900).edit(sue, to_account=talk.customer["stranger"], new_payee=True)
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "the money went to a stranger without retyping, reason code or delay"
 
 
 def test_c2_an_edit_above_the_limit_needs_what_the_limit_asks(house: House):
     sue, talk = house.supervisor(), house.talk()
     talk.asks_for(900).edit(sue, amount=money(9_000))
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "$9,000 moved by an edit, which nobody has typed again"
 
 
@@ -43,7 +43,7 @@ def test_p5_a_plan_that_reads_its_amount_does_not_escape_retyping(house: House):
     check = {**CHECK, "amount": money(3_000)}
     talk.propose(ann, check, {"_id": "move", **talk.transfer(0), "amount": "†state.check.amount"}).must()
     talk.one_pending("plan").decide(sue, "approve")
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "$3,000 moved and nobody typed the amount"
 
 
@@ -52,7 +52,7 @@ def test_p5_a_plan_that_is_given_its_amount_does_not_escape_retyping(house: Hous
     call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
     talk.propose(ann, call, inputs={"amount": money(3_000)}).must()
     talk.one_pending("plan").decide(sue, "approve")
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "$3,000 moved and nobody typed the amount"
 
 
@@ -62,7 +62,7 @@ def test_p5_a_plan_that_reads_its_payee_does_not_escape_reason_and_delay(house: 
     move = {"_id": "move", **talk.to_stranger(100), "to_account": "†state.check.to", "amount": "†state.check.amount"}
     talk.propose(ann, check, move).must()
     talk.one_pending("plan").decide(sue, "approve")
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "money went to a stranger without a reason code"
 
 
@@ -106,7 +106,7 @@ def test_p11_two_borrowers_of_one_lender_are_one(house: House):
         bob = house.people("retail:viewer")
         talk.lend(sue, bob)
         request.approve(bob)
-    talk.rests()
+    talk.is_over()
     assert talk.moved() == [], "sue stands behind it twice"
 
 
