@@ -21,8 +21,10 @@ LIMIT = {"minor": 20_000, "currency": "USD"}
 
 def transfer(minor: object, new_payee: bool = False, currency: str = "USD") -> dict[str, object]:
     """What policy reads of a call that was authorized."""
-    arguments = {"amount": {"minor": minor, "currency": currency}, "new_payee": new_payee}
-    return {"arguments": arguments, "state": {"authorization": {"allowed": True}}, "history": {"refusals": 0}}
+    to_account = "9999999999" if new_payee else "1000000002"
+    arguments = {"amount": {"minor": minor, "currency": currency}, "new_payee": new_payee, "to_account": to_account}
+    state = {"authorization": {"allowed": True}, "customer": {"accounts": [{"id": "1000000002"}]}}
+    return {"arguments": arguments, "state": state, "history": {"refusals": 0}}
 
 
 def judged(customer: Customer, values: dict[str, object]) -> policy.Verdict:
@@ -84,6 +86,11 @@ def test_a_careful_customer_has_two_colleagues_look_at_a_new_payee():
     verdict = judged(customer, transfer(1_000, new_payee=True))
     assert (verdict.tier, verdict.quorum, verdict.adapted) == (3, 2, ("payees.careful",))
     assert judged(customer, transfer(1_000)).adapted == ()
+    unmarked = {
+        name: value for name, value in transfer(1_000, new_payee=True)["arguments"].items() if name != "new_payee"
+    }
+    for less in ({"arguments": unmarked}, {"state": {"authorization": {"allowed": True}}}):
+        assert judged(customer, {**transfer(1_000), **less}).adapted == ("payees.careful",)
     customer.does(ask.Prefer("careful_with_payees", False, "customer"))
     assert customer.adapted().tightenings == ()
 
@@ -140,6 +147,7 @@ def mapping(**parts: object) -> bytes:
     return changed(mappings=[{"name": "one", "preference": "answers", **parts}])
 
 
+OPEN = "has(arguments.new_payee) && arguments.new_payee"
 WORDS = {"name": "nickname", "words": "", "value": {"is": "words"}, "purpose": "service"}
 
 
@@ -158,6 +166,7 @@ WORDS = {"name": "nickname", "words": "", "value": {"is": "words"}, "purpose": "
         (mapping(threshold={"tools": ["transfer"], "why": "w", "path": "arguments.amount"}), "number"),
         (mapping(threshold={"tools": ["transfer"], "why": "w", "gate": "allow"}), "gate"),
         (mapping(threshold={"tools": ["transfer"], "why": "w", "when": "import os"}), "does not compile"),
+        (mapping(threshold={"tools": ["transfer"], "why": "w", "when": OPEN}), "turns the rule off"),
         (
             changed(preferences=[WORDS], learning=[], mappings=[
                 {"name": "one", "preference": "nickname", "instructions": "Call them {value}."}

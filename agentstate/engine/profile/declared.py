@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from agentstate.engine import guards
-from agentstate.engine.policy import HIGHEST_TIER
+from agentstate.engine.policy import HIGHEST_TIER, missing
 from agentstate.engine.profile.values import Amount, AnyKind, Flag, Number, Whole, Words, check
 from agentstate.errors import Invalid
 
@@ -113,7 +113,7 @@ class Threshold(_Declared, frozen=True):
     """A person must decide calls of `tools` when the whole number at `path` is above the preference's value.
 
     Without a path: always, when the preference says yes. `when` is CEL over what policy reads, and narrows it to some
-    calls. It is added to what policy says and weakens nothing of it.
+    calls; no missing value may turn it off. It is added to what policy says and weakens nothing of it.
     """
 
     tools: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=MOST)]
@@ -264,6 +264,8 @@ def _check_mapping(declared: Declaration, mapping: Mapping) -> None:
 
 def _check_threshold(name: str, kind: PreferenceKind, threshold: Threshold) -> None:
     _check_question(name, threshold.when)
+    for fault in missing.faults(threshold.when, guards.NAMES, "approve", HIGHEST_TIER):
+        raise BadDeclaration(f"mapping {name!r}: {fault}")
     if threshold.path is None:
         if not isinstance(kind.value, Flag):
             raise BadDeclaration(f"mapping {name!r}: a threshold without a path needs a preference that is yes or no")
