@@ -77,7 +77,14 @@ TELL: dict[str, Tell] = {
     "alert.closed": _closed,
 }
 
-_ROLES = {"supervisor": "supervisors", "admin": "admins", "viewer": "viewers", "privacy": "privacy staff"}
+_ROLES = {
+    "supervisor": "supervisors",
+    "admin": "admins",
+    "viewer": "viewers",
+    "privacy": "privacy staff",
+    "privacy_officer": "privacy officers",
+    "incident_manager": "incident managers",
+}
 
 
 def whom(names: list[str]) -> str:

@@ -48,7 +48,7 @@ ACTS = {
     "versions_change": ("name", "rollback", "compensate", "fork", "promote", "vote", "settle"),
     "customer_change": ("consent", "settings", "feedback", "refusals", "forget"),
     "erasure_rule": ("approve", "refuse", "withdraw"),
-    "privacy_change": ("erasures", "holds", "lift", "report"),
+    "privacy_change": ("erasures", "holds", "lift", "report", "propose-report"),
     "proposal_answer": ("agree", "reject", "withdraw"),
     "notice_team": ("shipped", "quiet"),
     "notice_endpoint_act": ("switch", "test", "again"),
