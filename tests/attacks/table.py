@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent.parent / "docs" / "attacks.md"
-ATTACK = re.compile(r"(?:test_)?((?:[a-z]|api|console)[0-9]+)_(.+)")
+ATTACK = re.compile(r"(?:test_)?((?:[a-z]|api|console)[0-9]+|races)_(.+)")
 HEAD = """\
 # Attacks
 
@@ -208,6 +208,10 @@ PROMISES: dict[str, tuple[str, str]] = {
     "console8": (
         "Badge, page and API count the same.",
         "A request is held, another has expired, and a third waits for others.",
+    ),
+    "races": (
+        "Whatever wins a race, the bank's rows agree with what the request says.",
+        "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",
     ),
 }
 
