@@ -122,7 +122,10 @@ SHOWN: Mapping[str, Forms] = {
     "call.intervened": _words("how", "by") | _ids("call") | _money("result"),
     "compensation.ordered": _words("by") | _numbers("rollback"),
     "session.retried": _words("by"),
-    "tool.failed": _words("code") | _ids("call") | _numbers("attempt") | {"/transient": BOOLEAN, "/retry_at": TIME},
+    "tool.failed": _words("code")
+    | _ids("call")
+    | _numbers("attempt")
+    | {"/transient": BOOLEAN, "/retry_at": TIME, "/retry_until": TIME},
     "item.pinned": _words("how", "by") | _numbers("seq"),
     "item.unpinned": _words("by") | _numbers("seq"),
     "item.rated": _words("by") | _numbers("seq", "rating"),

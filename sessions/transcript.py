@@ -147,8 +147,9 @@ def _failed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     item = reading.calls.get(data["call"])
     if item is not None:
         again = bool(data.get("retry_at"))
+        until = f" until {data['retry_until'][11:19]}" if data.get("retry_until") else ""
         item.state = "retrying" if again else "failed"
-        item.result = f"{data['reason']}, will be tried again" if again else data["reason"]
+        item.result = f"{data['reason']}, will be tried again{until}" if again else data["reason"]
 
 
 def _doubted(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:

@@ -203,6 +203,7 @@ def _facts(name: str, agent: Agent) -> ToolFacts:
         effect=tool.effect,
         attempts=tool.retry.attempts,
         base_seconds=tool.retry.base_seconds,
+        retry_seconds=tool.retry.seconds,
         check=tool.check,
         preview=tool.preview,
         schema=tool.arguments,

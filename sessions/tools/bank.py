@@ -246,6 +246,7 @@ def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
     undone_by="transfer",
     undo=_moved_back,
     payees=("to_account",),
+    retry=Retry(seconds=120.0),  # a person approved it: an outage of the bank's database is waited for
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """{receipt, from_account, to_account, amount, from_balance, to_balance}, as the bank booked it."""

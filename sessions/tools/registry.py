@@ -50,10 +50,13 @@ Result = dict[str, Any] | Chosen
 
 
 class Retry(msgspec.Struct, frozen=True):
-    """How often a transient failure is tried again, and the base of the exponential pause in seconds."""
+    """How often a transient failure is tried again, and the base of the exponential pause in seconds. With `seconds`
+    the tries go on for so long after the first failure, however many there are.
+    """
 
     attempts: int = 4
     base_seconds: float = 1.0
+    seconds: float = 0.0
 
 
 USUAL_RETRY = Retry()

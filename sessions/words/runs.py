@@ -7,7 +7,8 @@ from sessions.words.values import plain, value
 
 
 def _failed_tool(data: Data, tool: str) -> Sentence:
-    again = ", will be tried again" if data.get("retry_at") else ""
+    until = f" until {data['retry_until'][11:19]}" if data.get("retry_until") else ""
+    again = f", will be tried again{until}" if data.get("retry_at") else ""
     return Sentence(f"{tool} failed", f"{data['reason']}{again}", "" if again else "r")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from agentstate.engine import decide as core
@@ -278,3 +279,22 @@ def test_a_stop_of_one_tool_holds_its_calls_alone():
     assert action(begun.after(core.Say("customer", "Hello?", "customer"))) == AskModel(again=False)
     plan = handed_over(READ, PAY, rules=(FREE, LARGE, SEEN))
     assert {key.partition(".")[2] for key in halt.held_calls(plan.state)} == {"transfer"}
+
+
+def test_an_approved_call_is_tried_again_for_the_time_that_its_tool_declares_and_each_try_is_judged_anew():
+    patient = msgspec.structs.replace(worlds.TOOLS["transfer"], retry_seconds=120.0)
+    world = replace(approved(), tools={**worlds.TOOLS, "transfer": patient})
+    call, start = world.call("transfer").id, world.seconds
+    for attempt, pause in enumerate((1.0, 2.0, 4.0, 8.0, 16.0), 1):  # an outage of 32 seconds
+        world = world.after(core.Begin(call), core.Fail(call, attempt, "no connection", transient=True, pause=pause))
+        assert world.call("transfer").status is CallStatus.READY
+        world = replace(world, seconds=world.seconds + int(pause))
+    until = {event.retry_until for event in world.events(ev.ToolFailed)}
+    assert len(until) == 1
+    assert world.seconds - start > 32
+    asked = world.with_rules(*worlds.gated_by(2)).after(core.Begin(call))
+    assert asked.request.asked.call == call
+    late = replace(world, seconds=world.seconds + 120).after(core.Begin(call))
+    (*_, last) = late.after(core.Fail(call, 6, "no connection", transient=True, pause=1.0)).events(ev.ToolFailed)
+    assert (last.retry_at, last.retry_until) == ("", "")
+    assert world.ran(world.call("transfer"), {"receipt": "r"}).call("transfer").status is CallStatus.DONE

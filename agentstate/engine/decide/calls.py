@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -214,13 +215,20 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
     effect = call.effect if facts is None else plans.effect_of(state.plans, call, facts)
     if command.code == NO_ANSWER and effect == "once":
         return [interventions.doubted(call, command.reason)]
-    again = command.transient and not state.ended and effect != "once" and _may_try_again(call, facts)
-    retry_at = stamp(given.at + timedelta(seconds=command.pause)) if again else ""
-    return [ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, retry_at, command.code)]
+    failure = ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, code=command.code)
+    if not command.transient or state.ended or effect == "once" or facts is None:
+        return [failure]
+    retry_at, until = stamp(given.at + timedelta(seconds=command.pause)), _retry_until(call, facts, given)
+    if call.attempt >= facts.attempts and retry_at > until:
+        return [failure]
+    return [msgspec.structs.replace(failure, retry_at=retry_at, retry_until=until)]
 
 
-def _may_try_again(call: Call, facts: ToolFacts | None) -> bool:
-    return facts is not None and call.attempt < facts.attempts
+def _retry_until(call: Call, facts: ToolFacts, given: Given) -> str:
+    """Until when a call is tried again: the tool's total time, from its first failure; empty: by attempts alone."""
+    if call.retry_until or not facts.retry_seconds:
+        return call.retry_until
+    return stamp(given.at + timedelta(seconds=facts.retry_seconds))
 
 
 def _call(state: SessionState, call_id: str) -> Call:

@@ -38,6 +38,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     answered: bool = False  # it has no function of its own: the model answers a call that names no activity
     compensation: str = ""  # what can be done about its effect afterwards: a tool's name, or words
     risk: Callable[[dict[str, Any], dict[str, Any]], int] | None = None  # the tier at least
+    retry_seconds: float = 0.0  # from its first failure on a call is tried again for so long; 0: by attempts alone
 
 
 class Given(msgspec.Struct, frozen=True):

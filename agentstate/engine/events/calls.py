@@ -94,7 +94,9 @@ class ToolReturned(Event, frozen=True, tag="tool.returned"):
 
 
 class ToolFailed(Event, frozen=True, tag="tool.failed"):
-    """The tool did not do it. With `retry_at` the same call is tried again then; without, the call has failed."""
+    """The tool did not do it. With `retry_at` the same call is tried again then, and goes on being tried until
+    `retry_until` where the tool declares a total time; without `retry_at` the call has failed.
+    """
 
     call: str
     attempt: int
@@ -103,4 +105,5 @@ class ToolFailed(Event, frozen=True, tag="tool.failed"):
     retry_at: str = ""
     code: str = ""  # why the result was not taken, where the tool itself did run
     result: Any = None  # what it gave then: nothing of the session rests on it
+    retry_until: str = ""
     v: int = 1

@@ -122,7 +122,7 @@ def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionSt
     if event.call in state.versions.late:
         return late_result(state, event)
     if event.retry_at:
-        return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at)
+        return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at, retry_until=event.retry_until)
     stuck = "failed" if event.transient or event.code in BROKEN else ""
     state = moved(state, event.call, CallMove.FAIL, stuck=stuck)
     named = {"code": event.code} if event.code else {}

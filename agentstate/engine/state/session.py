@@ -45,6 +45,7 @@ class Call(msgspec.Struct, frozen=True):
     attempt: int = 0
     intent: int = -1  # seq of the latest tool.intended
     retry_at: str = ""
+    retry_until: str = ""  # until when it is tried again, where its tool declares a total time
     instance: str = ""  # of the round that it is carried out for
     round: str = ""  # the round of the plan that it belongs to
     delegate: str = ""  # the session that does it
