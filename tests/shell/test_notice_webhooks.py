@@ -16,8 +16,10 @@ from sessions.notifications import endpoints
 from sessions.notifications.endpoints import BadEndpoint
 from sessions.notifications.keeping import UnknownEndpoint
 from sessions.notifications.tables import NoticeAttempt, NoticeDelivery, NoticeEndpoint
+from sessions.outside import door
 from sessions.queries import notifications as told
 from tests import cast
+from tests.processes import eventually
 from tests.shell.bank_world import opened
 from tests.shell.hostile_http import Hostile
 from tests.shell.notice_world import OTHER, SECRET, Receiver, due, later, rule, send, since, tell
@@ -288,25 +290,33 @@ def test_no_private_address_is_reached_whatever_its_name(bank, receiver, setting
 
 
 def test_a_name_that_changes_its_mind_reaches_nothing_inside(bank, receiver, settings, monkeypatch):
-    """DNS rebinding: asked once, and what it says must be allowed."""
+    """DNS rebinding: asked once a try, what it says must be allowed, and that address is called and no other."""
     port = int(receiver.url.split(":")[2].split("/")[0])
     answers = iter(["93.184.216.34", "127.0.0.1", "127.0.0.1"])
     settings.OUTSIDE_NETWORKS = []
-    real = socket.getaddrinfo
+    real, connect, called = socket.getaddrinfo, door.connected, []
 
     def asked(host, *rest, **named):
         return real(next(answers) if host == "rebinding.example" else host, *rest, **named)
 
+    def connected(address, port, *rest):
+        """Only what lies outside is not there: whoever asked for the name again would reach the receiver."""
+        called.append((address, port))
+        if address == "93.184.216.34":
+            raise OSError("no")
+        return connect(address, port, *rest)
+
     monkeypatch.setattr(socket, "getaddrinfo", asked)
-    monkeypatch.setattr(socket, "create_connection", lambda *_args, **_named: (_ for _ in ()).throw(OSError("no")))
+    monkeypatch.setattr(door, "connected", connected)
     leads_to(f"http://rebinding.example:{port}/hook")
     rule(steps=OUT)
     opened()
     tell()
     send()
     due()
-    send()
+    eventually(send, 5, "it is tried again")
     assert receiver.requests == []
+    assert called == [("93.184.216.34", port)]
     tries = NoticeAttempt.objects.order_by("at").values_list("why", flat=True)
     assert list(tries) == ["no_connection", "address_refused"]
 

@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from agentstate.people import commands as people
 from agentstate.people.permissions import Role
-from sessions.notifications import endpoints, wishes
+from sessions.notifications import endpoints, pacing, wishes
 from sessions.notifications.tables import NoticeDelivery, NoticeEndpoint, NoticeRule
 from sessions.queries import notifications as told
 from tests import cast
 from tests.shell.bank_world import opened, say, work
-from tests.shell.notice_world import SUPERVISORS, rule, send, tell
+from tests.shell.notice_world import SECRET, SUPERVISORS, Receiver, due, rule, send, tell
 from tests.shell.pages import read
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -131,24 +131,42 @@ def test_the_history_of_a_rule_says_what_became_of_each_and_why(bank):
     assert "its condition was not true" in page
 
 
-def test_the_page_of_an_endpoint_shows_each_try_and_sends_again(bank):
-    """Nobody answers at that address: the host is none."""
-    row = endpoint("https://hooks.invalid/desk")
+def test_the_page_of_an_endpoint_shows_each_try_and_sends_again(bank, settings, monkeypatch):
+    settings.OUTSIDE_NETWORKS, settings.OUTSIDE_SECRETS = ["127.0.0.1"], "environment"
+    monkeypatch.setenv("TOOL_SECRET_DESK", SECRET)
+    receiver = Receiver()
+    row = endpoint(receiver.url)
     rule(steps=[{"by": ["webhook:desk"]}])
     opened()
     tell()
+    receiver.status, receiver.body = 500, b"out of paper"
+    for _ in pacing.WEBHOOK:
+        due()
+        send()
+    due()
     send()
     browser = cast.browser(cast.adam())
-    page = text(browser.get(reverse("notice_endpoint", args=[row.pk])))
-    assert "its secret is not there" in page
-    NoticeDelivery.objects.update(state="failed")
+
+    def page() -> str:
+        return text(browser.get(reverse("notice_endpoint", args=[row.pk])))
+
+    tries = len(receiver.requests)
+    assert tries == len(pacing.WEBHOOK) + 1
+    assert (page().count("status 500"), page().count("Answered: out of paper")) == (tries, tries)
+    receiver.status, receiver.body = 200, b"ok"
     browser.post(reverse("notice_endpoint_act", args=[row.pk, "again"]))
-    assert NoticeDelivery.objects.get().state == "due"
+    send()
+    assert (NoticeDelivery.objects.get().state, len(receiver.requests)) == ("sent", tries + 1)
+    assert len({headers["webhook-id"] for headers, _ in receiver.requests}) == 1
+    assert page().count("status 200") == 1
     browser.post(reverse("notice_endpoint_act", args=[row.pk, "test"]))
-    assert NoticeDelivery.objects.count() == 2
+    send()
+    assert receiver.genuine()["type"] != "session.opened"
+    assert page().count("status 200") == 2
     browser.post(reverse("notice_endpoint_act", args=[row.pk, "switch"]), {"on": "0"})
-    assert "It is off: by hand." in text(browser.get(reverse("notice_endpoint", args=[row.pk])))
+    assert "It is off: by hand." in page()
     assert "desk" in text(browser.get(reverse("notice_endpoints")))
+    receiver.stop()
 
 
 @pytest.mark.parametrize("person", [cast.alice, cast.vera, cast.cleo, cast.anna, cast.charlie])

@@ -14,9 +14,12 @@ from django.db import connection
 from django.urls import reverse
 
 from agentstate.engine.decide import TakenByAnother
+from agentstate.engine.handing_back import OPENING
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, queries, subject_report
 from sessions.agents import context, registry
+from sessions.agents.scripted import ScriptedModel
+from sessions.agents.scripted.lines import LINES
 from sessions.commands import work as working
 from sessions.models import AgentSession, ApprovalRequest
 from sessions.queries import supervision as proposals
@@ -101,7 +104,7 @@ def test_what_the_worker_had_committed_before_was_said_and_comes_before_in_the_l
     assert "model.dropped" not in order
 
 
-def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet_again(bank):
+def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet_again(bank, monkeypatch):
     session = opened()
     work()
     commands.take_over(cast.alice(), session)
@@ -112,11 +115,20 @@ def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet
         "Customer: Are you still there?",
         "Colleague: Yes. I have noted your new address.",
     ]
-    greetings = len(said_by(session, "agent"))
+    greetings, asked = len(said_by(session, "agent")), []
+    answer = ScriptedModel.answer
+
+    def heard(self, request, **more):
+        asked.append(request)
+        return answer(self, request, **more)
+
+    monkeypatch.setattr(ScriptedModel, "answer", heard)
     commands.hand_back(cast.alice(), session)
     work()
+    assert OPENING in str(asked[0]), "any model is told not to greet again"
+    assert proposal.splitlines()[1] in str(asked[0])
     assert events(session, "session.handed_back")[0]["summary"] == proposal
-    assert not [text for text in said_by(session, "agent")[greetings:] if text.startswith("Hello")]
+    assert not set(LINES["greet"]) & set(said_by(session, "agent")[greetings:])
     say(session, "What is my balance?")
     assert len(said_by(session, "agent")) > greetings
     assert (state(session).taken_by, AgentSession.objects.get(pk=session).taken_by) == ("", "")
