@@ -6,6 +6,7 @@
 #   make test-fast                      the pure core and the documents: no server, about half a minute
 #   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
+#   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
 #   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | lock | clean
 
 SHELL := /bin/sh
@@ -16,10 +17,11 @@ PY := .venv/bin/python
 PINS := $(shell cat requirements.txt requirements/*.txt | cksum | tr ' ' '-')
 CORE := .venv/installed/core-$(PINS)
 TEST := .venv/installed/test-$(PINS)
+MUTATE := .venv/installed/mutate-$(PINS)
 LOAD := .venv/installed/load-$(PINS)
 PEER := .venv-peers/installed-$(PINS)
 
-.PHONY: run test test-fast test-all attacks chaos lint schema screenshots bench bench-data lock clean
+.PHONY: run test test-fast test-all attacks mutate chaos lint schema screenshots bench bench-data lock clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
@@ -31,11 +33,14 @@ test: $(TEST)
 test-fast: $(TEST)
 	$(PY) -m pytest -q -n $(JOBS) -m "not long and not slow" tests/core tests/docs
 
-test-all: $(if $(SHORT),,test attacks) $(TEST)
+test-all: $(if $(SHORT),,test attacks mutate) $(TEST)
 	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m "long$(if $(SHORT),, or more)"
 
 attacks: $(TEST)
 	ATTACKS_SHARE=$(or $(SHARE),100) $(PY) -m pytest tests/attacks
+
+mutate: $(MUTATE)
+	$(PY) -m tests.mutation --jobs $(JOBS) --share $(or $(SHARE),100) --seed "$$(git rev-parse HEAD)"
 
 chaos: $(TEST)
 	FULL=1 $(PY) -m pytest -rP tests/chaos
@@ -61,21 +66,23 @@ lock: $(TEST)
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
 	sed -n '/^#/p' requirements/constraints.txt > .venv/lock-head && : > requirements/constraints.txt
 	uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 \
-	  requirements/test.txt requirements/browser.txt requirements/load.txt requirements/tokenizers.txt -o .venv/lock
+	  requirements/test.txt requirements/browser.txt requirements/load.txt requirements/mutate.txt \
+	  requirements/tokenizers.txt -o .venv/lock
 	cat .venv/lock-head .venv/lock > requirements/constraints.txt
 
 # The state directory holds the ledger and its keys: only its owner removes it, by hand.
 clean:
-	rm -rf .venv .venv-peers .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	rm -rf .venv .venv-peers .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
 
 $(CORE): NEEDS := -r requirements.txt
 $(TEST): NEEDS := -r requirements/test.txt -r requirements/browser.txt
+$(MUTATE): NEEDS := -r requirements/mutate.txt
 $(LOAD): NEEDS := -r requirements.txt -r requirements/load.txt
 
 # A .venv that was moved or whose Python has gone is made anew.
-$(CORE) $(TEST) $(LOAD):
+$(CORE) $(TEST) $(MUTATE) $(LOAD):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and python3 is not one" >&2; exit 1; }
 	@$(PY) -c '' 2>/dev/null || rm -rf .venv
 	@if command -v uv >/dev/null; then \

@@ -94,6 +94,16 @@ def test_an_unsound_rule_is_refused_in_these_words(changes: dict[str, Any], text
     assert refusal(**changes) == text
 
 
+def test_a_rule_that_a_missing_value_turns_off_is_refused_by_its_name_and_question() -> None:
+    question = "has(state.user)"
+    texts = [
+        refusal(gate="allow", when=f"{question} && arguments.n > 5"),
+        refusal(sticky={**STICKY, "limit": f"{question} && arguments.n > 5"}),
+    ]
+    for text in texts:
+        assert text.startswith(f"rule 'r': {question} turns the rule off where the value is missing: ")
+
+
 @pytest.mark.parametrize("changes", SOUND, ids=range(len(SOUND)))
 def test_what_is_just_within_its_bounds_is_taken(changes: dict[str, Any]) -> None:
     assert pol.load(document({**RULE, **changes})).rules[0].name == "r"
@@ -336,6 +346,7 @@ def test_a_day_counts_every_call_and_sum_up_to_its_bounds() -> None:
     tally = counted(Tally(), "t", {"a": money(5), "b": money(7), "c": money(1, "EUR")}, DAY)
     tally = counted(tally, "t", {}, DAY)
     assert tally == Tally("2026-11-21", {"t": 2}, {"t": {"USD": 12, "EUR": 1}})
+    assert counted(tally, "t", {"a": money(3)}, DAY).moved == {"t": {"USD": 15, "EUR": 1}}
     for number in range(1, MAX_TOOLS + 2):
         tally = counted(tally, f"t{number}", {}, DAY)
     assert (len(tally.calls), tally.calls["*"], tally.calls["t"]) == (MAX_TOOLS + 1, 2, 2)

@@ -11,10 +11,11 @@ from msgspec.structs import replace as changed
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.refusals import HasChanged, TakenByAnother
+from agentstate.engine.decide.refusals import HasChanged, NotConsistent, TakenByAnother
 from agentstate.engine.decide.supervision import MOST_REASONS, dropped
-from agentstate.engine.handing_back import LONGEST
+from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
+from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.state.desk import QUEUE
 from agentstate.errors import Invalid
 from tests.core import worlds
@@ -87,6 +88,19 @@ def test_a_summary_may_be_as_long_as_said_and_no_longer() -> None:
         f"got {LONGEST + 1} characters, at most {LONGEST}",
         "summary",
     )
+
+
+def test_a_hand_back_records_by_whom_with_which_words_and_whether_the_agent_speaks() -> None:
+    for speaks in (True, False):
+        event = last(TAKEN, core.HandBack(" She waits. ", SUE, speaks))
+        assert event == ev.SessionHandedBack(SUE, "She waits.", OPENING, speaks)
+
+
+def test_all_that_keeps_a_session_from_going_back_is_named() -> None:
+    both = {each: Conflict(each, 1, "", f"state.{each}", "vote", 2, "", (), (), ()) for each in ("a", "b")}
+    contested = replace(TAKEN, state=changed(TAKEN.state, changes=Changes(conflicts=both)))
+    text = "state.a: contested, to be settled first; state.b: contested, to be settled first"
+    assert refused(NotConsistent, contested, core.HandBack("", SUE)).detail == text
 
 
 def test_a_wish_for_a_person_records_how_by_whom_and_why_and_its_end_too() -> None:
