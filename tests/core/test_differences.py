@@ -86,6 +86,10 @@ def test_a_payee_is_named_by_its_number_or_the_end_of_it(said: str) -> None:
     assert compared(call(5800, STRANGER), f"$5,800 {said}") == {}
 
 
+def test_three_digits_name_no_account() -> None:
+    assert compared(call(5800, STRANGER), "$5,800 to the one ending 730") == {"arguments.to_account": ("not_said", [])}
+
+
 def test_an_own_account_is_named_by_its_kind_where_there_is_one_of_it() -> None:
     assert compared(call(5800), "5,800 to checking") == {}
     two = [*OWN, Account("8841415555", "checking", "5555")]
