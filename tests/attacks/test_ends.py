@@ -163,6 +163,24 @@ def test_m7_an_approved_transfer_outlives_half_a_minute_without_the_bank(house: 
     talk.has_moved(900)
 
 
+def test_m7_an_approved_act_outlives_more_failures_than_four(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    house.trouble(talk.id, 5)
+    talk.wants({"_tool": "act", "subject": talk.id})
+    talk.one_pending().approve(sue).must()
+    eventually(talk.effects, "it was done in the end")
+
+
+def test_m7_what_is_tried_again_says_so_to_the_supervisor(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    house.trouble(talk.id, 99)
+    talk.wants({"_tool": "act", "subject": talk.id})
+    talk.one_pending().approve(sue).must()
+    eventually(lambda: len(talk.entries("tool.failed")) > 1 or talk.get_stuck(), "it was tried")
+    failed = talk.entries("tool.failed")[0]["data"]
+    assert failed.get("retry_until"), f"nobody reads for how long it is tried: {failed}"
+
+
 def failed_for_good(house: House, tool: str = "act") -> tuple[Talk, Person]:
     """An approved call that failed and is left to a person; the agent has said that it is sorry."""
     sue, talk = house.supervisor(), house.talk()

@@ -262,7 +262,7 @@ def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(house: 
 
 def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(house: House):
     sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
-    house.trouble(talk.id, 2)
+    house.trouble(talk.id, 5)
     talk.wants({"_tool": "act", "subject": talk.id})
     talk.one_pending().approve(sue).must()
     eventually(lambda: talk.entries("tool.failed"), "its first try has failed")

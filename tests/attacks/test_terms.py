@@ -81,6 +81,26 @@ def test_p9_a_fork_remembers_who_proposed(house: House):
     assert fork.moved() == []
 
 
+def ordered_back(talk: Talk, sue: Person, zoe: Person, dollars: int = 900) -> None:
+    """A transfer that was done, a rollback to before it, and zoe's order to undo it."""
+    start = talk.seq
+    talk.asks_for(dollars).approve(sue).must()
+    talk.has_moved(dollars)
+    talk.roll_back(sue, start)
+    found = talk.house.watcher.get(f"/sessions/{talk.id}/compensation").must()
+    talk.post(zoe, "compensation", rollback=found["rollback"], reason="wrong account").must()
+
+
+def test_p10_who_orders_an_undoing_does_not_approve_it_by_a_lent_right(house: House):
+    sue, zoe, talk = house.supervisor(), house.supervisor(), house.talk(topic="four eyes")
+    bob = house.people("retail:viewer")
+    ordered_back(talk, sue, zoe)
+    talk.lend(zoe, bob)
+    talk.one_pending("transfer").approve(bob)
+    talk.is_over()
+    assert talk.moved() == [(talk.checking, 900)], "the lender's own order was approved with the lent right"
+
+
 # P11, P12, P13: quorum and what is lent.
 
 

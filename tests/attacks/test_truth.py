@@ -101,6 +101,11 @@ def needed(page: str) -> int:
     return int(found[1])
 
 
+def test_console4_a_viewer_reads_how_many_need_a_decision(house: House):
+    _, vera, _ = waiting(house, ("", ""))
+    assert needed(house.browser(vera).page("live/")) == 2, "rows that need a decision under a figure of 0"
+
+
 def test_console4_a_supervisor_reads_the_same_figure(house: House):
     sue, _, _ = waiting(house, ("", ""))
     assert needed(house.browser(sue).page("live/")) == 2

@@ -27,6 +27,7 @@ DO = "do "  # a customer who says `do [{"_tool": ...}]` has the agent propose th
 SLOW = "slow "  # what is done for such a subject takes long enough to die in it
 RELEASE = int(os.environ.get("ATTACKS_RELEASE", "1"))  # 2: the installation after its next deployment
 QUICK = Retry(attempts=3, base_seconds=0.2)
+PATIENT = Retry(base_seconds=0.2, seconds=12)
 MONEY = {"type": "object", "required": ["minor", "currency"]}
 HERE = Path(os.environ["ATTACKS_FOLDER"])
 
@@ -109,7 +110,7 @@ def note(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
     description="Do something that a person approves.",
     effect="idempotent",
     arguments=_object({"subject": {"type": "string"}}, detail={"type": "string"}),
-    retry=QUICK,
+    retry=PATIENT,
     compensation="Do it again the other way round.",
     undone_by="redo",
     undo=lambda arguments, result: {"subject": arguments["subject"], "detail": "undone"},
