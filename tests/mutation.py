@@ -41,7 +41,6 @@ TESTS = (
     "tests/core/test_handing_back.py",
     "tests/core/test_halting.py",
     "tests/core/test_supervision_parts.py",
-    "tests/core/test_policy_laws.py",
     "tests/core/test_engine_policy.py",
     "tests/core/test_taking_over.py",
     "tests/core/test_grants.py",

@@ -12,11 +12,12 @@ from msgspec.structs import replace as changed
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide.refusals import HasChanged, NotConsistent, TakenByAnother
-from agentstate.engine.decide.supervision import MOST_REASONS, dropped
+from agentstate.engine.decide.supervision import MOST_REASONS, dropped, heard
 from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.wanted import ASK_FOR_PERSON
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.worlds import World
@@ -107,6 +108,32 @@ def test_a_wish_for_a_person_records_how_by_whom_and_why_and_its_end_too() -> No
     wished = OPENED.after(core.AskForPerson("api", "customer", "They are upset."))
     assert wished.history[-1][0] == ev.HumanRequested("api", "customer", "They are upset.")
     assert last(wished, core.NoPersonNeeded("it was settled", SUE)) == ev.HumanWithdrawn(SUE, "it was settled")
+
+
+def wish(event: ev.AnyEvent, world: World = OPENED, **given: Any) -> list[ev.AnyEvent]:
+    """What is heard of a wish for a person in this event."""
+    return heard([event], world.state, changed(world.given, **given))
+
+
+def test_a_wish_in_the_customers_words_is_one_of_the_phrases_in_force() -> None:
+    said = ev.MessageAdded("customer", "Fetch the boss, please.", "user:cleo")
+    assert wish(said) == []
+    assert wish(said, person=("fetch the boss",)) == [ev.HumanRequested("phrase", "user:cleo", "fetch the boss")]
+    assert wish(ev.MessageAdded("agent", "Fetch the boss, please.", "x"), person=("fetch the boss",)) == []
+
+
+def test_a_wish_through_the_agents_tool_is_its_reason_cut_to_200_characters() -> None:
+    (call,) = OPENED.asked(worlds.AUTHORIZE).state.calls.values()
+    asks = {
+        "asks": changed(call, id="asks", tool=ASK_FOR_PERSON, arguments={"why": "x" * 201}),
+        "silent": changed(call, id="silent", tool=ASK_FOR_PERSON, arguments={}),
+        "other": call,
+    }
+    world = replace(OPENED, state=changed(OPENED.state, calls=asks))
+    for name, why in (("asks", "x" * 200), ("silent", "")):
+        assert wish(ev.ToolReturned(name, 1, None), world) == [ev.HumanRequested("tool", "agent", why)]
+    for name in ("other", "unknown"):
+        assert wish(ev.ToolReturned(name, 1, None), world) == []
 
 
 def test_assigning_records_whose_it_was_and_is_refused_when_it_is_anothers() -> None:
