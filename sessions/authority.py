@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -11,7 +11,7 @@ from django.db.models import Q
 from agentstate.engine.decide import Authority
 from agentstate.people import delegations
 from agentstate.people.models import User
-from agentstate.people.permissions import DELEGABLE, names_from, names_in, roles_with
+from agentstate.people.permissions import A_PROGRAM, DELEGABLE, names_from, names_in, roles_with
 from audit import ledger
 
 Person = User | AnonymousUser
@@ -23,19 +23,25 @@ def own(user: Person, team: UUID) -> Authority:
 
 
 def _of(names: frozenset[str]) -> Authority:
+    """What somebody with these names may decide: a program nothing, whatever roles it has beside."""
+    if A_PROGRAM in names:
+        return Authority(frozenset(), names)
     held = [each for each in DELEGABLE if any(f"role:{role}" in names for role in roles_with(each))]
     return Authority(frozenset(each.value for each in held), names)
 
 
 def lent(user: Person, team: UUID) -> tuple[Authority, ...]:
-    """What others have lent to `user`: never more than the giver may themselves now."""
+    """What others have lent to `user`: never more than the giver may themselves now, and nothing to a program."""
     if not isinstance(user, User):
         return ()
-    return tuple(
-        _worth(own(each.giver, team), each.permissions, each.giver.actor)
-        for each in delegations.lent_to(user)
-        if each.team_id == team
-    )
+    loans = [each for each in delegations.lent_to(user) if each.team_id == team]
+    if loans and _is_program(names_in(user)):
+        return ()
+    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor) for each in loans)
+
+
+def _is_program(names: Mapping[UUID, frozenset[str]]) -> bool:
+    return any(A_PROGRAM in each for each in names.values())
 
 
 def _worth(held: Authority, permissions: Iterable[str], giver: str) -> Authority:
@@ -61,9 +67,15 @@ def standing(actors: Iterable[str], team: UUID) -> dict[str, tuple[Authority, ..
     """
     ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
     found: dict[str, tuple[Authority, ...]] = {}
+    programs: set[UUID] = set()
     for receiver, giver, permissions, login, teams, slugs, roles in ledger.run(_STANDING, {"ids": ids, "team": team}):
         memberships = zip(teams or (), slugs or (), roles or (), strict=True)
-        held = _of(names_from((*each, login) for each in memberships).get(team, frozenset()))
+        names = names_from((*each, login) for each in memberships)
+        held = _of(names.get(team, frozenset()))
+        if permissions is None and _is_program(names):
+            programs.add(receiver)
+        if receiver in programs:  # its own line comes first
+            continue
         authority = held if permissions is None else _worth(held, permissions, f"user:{giver}")
         found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
     return found

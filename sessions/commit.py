@@ -17,10 +17,11 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide import Authority, Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.grants import counted
 from agentstate.engine.instants import stamp
+from agentstate.engine.policy.granted import Grant
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.rounds import place_of
 from agentstate.engine.state.subjects import kid_of
@@ -320,6 +321,12 @@ def _answered_before(loaded: Loaded, command: Command, author: Author) -> Commit
     return Committed(loaded.place, receipt.command, receipt.first, receipt.size, loaded.state, repeated=True)
 
 
+def _givers(loaded: Loaded, approvals: Mapping[str, Grant]) -> dict[str, tuple[Authority, ...]]:
+    """What those who gave a standing approval for this session may decide now. Without one nobody looks."""
+    actors = {grant.by for grant in (*loaded.state.grants.values(), *approvals.values())}
+    return standing(actors, loaded.place.team) if actors else {}
+
+
 def _append(
     loaded: Loaded,
     steps: Sequence[Step],
@@ -332,8 +339,13 @@ def _append(
     also: Sequence[ledger.Fragment] = (),
 ) -> Committed | None:
     given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
-    standing = granted.standing_for(loaded.place, loaded.state, given.policy)
-    given = msgspec.structs.replace(given, halt=stops.halt_for(loaded.place, loaded.state), grants=standing)
+    approvals = granted.standing_for(loaded.place, loaded.state, given.policy)
+    given = msgspec.structs.replace(
+        given,
+        halt=stops.halt_for(loaded.place, loaded.state),
+        grants=approvals,
+        givers=_givers(loaded, approvals),
+    )
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
@@ -349,10 +361,12 @@ def _append(
         epoch=state.epoch,
         key=key,
         digest=digest,
-        guard=granted.in_time(stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, standing),
+        guard=granted.in_time(
+            stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, approvals
+        ),
         also=(
             *projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
-            *granted.fragments(loaded.place, loaded.state, events, standing, at),
+            *granted.fragments(loaded.place, loaded.state, events, approvals, at),
             *([states.snapshot(loaded.place, state)] if kept else []),
             *also,
         ),

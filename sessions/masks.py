@@ -96,7 +96,7 @@ SHOWN: Mapping[str, Forms] = {
     | _ids("request", "call", "supersedes")
     | _numbers("tool_version", "tier", "quorum")
     | _money("arguments")
-    | {"/allowed": WORDS, "/expires_at": TIME},
+    | {"/allowed": WORDS, "/proposed_by": WORDS, "/expires_at": TIME},
     "decision.made": _words("decision", "by", "under", "code", "shown/data/surface", "shown/data/rule")
     | _ids("request")
     | _numbers("tier", "shown/data/asked", "shown/data/tier")

@@ -54,6 +54,8 @@ class RequestCard(msgspec.Struct, frozen=True):
     digest: str = ""  # what an approval would be bound to as the request stands
     terms: Terms = Terms()  # what is asked of those who decide
     because: str = ""  # why it ended without a decision, or why what was approved is not done
+    proposed_by: tuple[str, ...] = ()  # actors: people, or the agent
+    left_out: dict[str, str] = {}  # who may not approve it, by actor, with what they did
 
 
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
@@ -147,10 +149,16 @@ def _escalates_at(request: Request) -> str | None:
 
 
 def _excluded(request: Request, state: SessionState) -> list[str]:
-    """Who may not approve it: who stands behind it already, and whom four eyes leave out."""
+    """Who may not approve it: who approved it already, and who is left out by what they did."""
     if request.status is not RequestStatus.PENDING:
         return []
-    return sorted({*request.approvals, *request.behalf, *left_out(state, request)} - {""})
+    return sorted({*request.approvals, *request.behalf, *_left_out(request, state)} - {""})
+
+
+def _left_out(request: Request, state: SessionState) -> dict[str, str]:
+    if request.status is not RequestStatus.PENDING:
+        return {}
+    return left_out(state, request, request.asked.tier)
 
 
 def kid_of_request(request: str) -> UUID | None:
@@ -171,6 +179,8 @@ def request_card(request: Request, state: SessionState) -> RequestCard:
         digest=digest_of(state, request),
         terms=asked.terms or Terms(),
         because=request.because,
+        proposed_by=asked.proposed_by,
+        left_out=_left_out(request, state),
     )
 
 
@@ -196,8 +206,16 @@ _OF_REQUESTS = (
 )
 
 
-# What changes whose session it is, and with it whom four eyes leave out.
-_OF_PEOPLE = (ev.SessionTakenOver, ev.SessionPassedOn, ev.SessionHandedBack, ev.WorkAssigned)
+# What changes whose session it is or who took part in it, and with it who may not approve.
+_OF_PEOPLE = (
+    ev.SessionTakenOver,
+    ev.SessionPassedOn,
+    ev.SessionHandedBack,
+    ev.WorkAssigned,
+    ev.GuidanceGiven,
+    ev.MessageAdded,
+    ev.PlanCommitted,
+)
 
 
 def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
@@ -205,7 +223,7 @@ def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Req
     touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
     if any(isinstance(event, _OF_PEOPLE) for event in events):
         touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
-        touched |= {each.asked.request: None for each in pending(state) if each.terms.four_eyes}
+        touched |= {each.asked.request: None for each in pending(state)}
     ended = (event.call for event in events if isinstance(event, ev.CallWithdrawn | ev.CallRefused))
     touched |= dict.fromkeys(state.calls[call].request for call in ended if call in state.calls)
     return [state.requests[request] for request in touched if request in state.requests]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +158,7 @@ def _decided(entry: ReportEntry, entries: list[ReportEntry]) -> Decided:
     evidence = asked.get("basis")
     facts = [
         ("Asked for", f"entry {entry.ref}" if entry.ref >= 0 else ""),
+        ("Proposed", words.proposed(_proposers(asked), {})),
         ("Rule", _rule(asked) if asked else ""),
         ("Because", asked["why"] if asked else ""),
         ("Arguments", _pretty(asked.get("arguments"))),
@@ -169,6 +170,11 @@ def _decided(entry: ReportEntry, entries: list[ReportEntry]) -> Decided:
     ]
     told = tuple((name, str(value)) for name, value in facts if value and asked | event)
     return Decided(entry, str(event["decision"]).capitalize(), str(asked["preview"]) if asked else "", told)
+
+
+def _proposers(asked: Mapping[str, Any]) -> tuple[str, ...]:
+    found = asked.get("proposed_by")
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def _saw(shown: Any, entries: list[ReportEntry]) -> str:

@@ -51,12 +51,19 @@ class Retyped:
         return f"You typed {self.symbol}{self.text.strip()}, the call sends another. Correct it here, or edit the call."
 
     @property
+    def is_absent(self) -> bool:
+        """Whether the call has no such value: the field stays empty."""
+        return self.sample is None
+
+    @property
     def symbol(self) -> str:
         """The currency's sign, where it is money."""
         return money.symbol(self.currency) if self.currency else ""
 
     def value(self) -> Any:
         """What was typed, as a value of its type. Raises NotTyped, money.NotAnAmount."""
+        if self.is_absent:
+            return self.text.strip() or None
         if self.currency:
             amount = money.parse(self.text, self.currency)
             return amount if self.whole else amount["minor"]
@@ -75,20 +82,23 @@ def _number(text: str, sample: int | Decimal) -> int | Decimal:
 
 
 def retyped(paths: tuple[str, ...], arguments: Mapping[str, Any], typed: Mapping[str, str]) -> list[Retyped]:
-    """The fields for `paths`, with what was typed into them. A call without such an argument has none."""
-    return [made for path in paths if (made := _field(path, arguments, typed)) is not None]
+    """The fields for `paths`, with what was typed into them. Of a value that the call does not have, the field stays
+    empty.
+    """
+    return [_field(path, arguments, typed) for path in paths]
 
 
-def _field(path: str, arguments: Mapping[str, Any], typed: Mapping[str, str]) -> Retyped | None:
+def _field(path: str, arguments: Mapping[str, Any], typed: Mapping[str, str]) -> Retyped:
+    text = typed.get(f"{PREFIX}{path}", "")
     try:
         value = argument_at(arguments, path)
         above = argument_at(arguments, path.rpartition(".")[0]) if path.count(".") > 1 else None
-    except LookupError:
-        return None
+    except (LookupError, ValueError):
+        return Retyped(path, "", False, None, text)
     whole = money.is_money(value)
     amount = value if whole else above if path.endswith(".minor") and money.is_money(above) else None
     currency = amount["currency"] if isinstance(amount, dict) else ""
-    return Retyped(path, currency, whole, value, typed.get(f"{PREFIX}{path}", ""))
+    return Retyped(path, currency, whole, value, text)
 
 
 def read(fields: list[Retyped]) -> dict[str, Any] | None:

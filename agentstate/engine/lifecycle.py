@@ -126,6 +126,7 @@ CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
     (_C.WAITING, _CM.EXPIRE): _C.EXPIRED,
     (_C.WAITING, _CM.WITHDRAW): _C.WITHDRAWN,
     (_C.READY, _CM.GATE): _C.WAITING,
+    (_C.WAITING, _CM.GATE): _C.WAITING,
     (_C.READY, _CM.WITHDRAW): _C.WITHDRAWN,
     (_C.READY, _CM.REFUSE): _C.REFUSED,
     (_C.READY, _CM.INTEND): _C.RUNNING,

@@ -64,6 +64,7 @@ class Role(StrEnum):
     PRIVACY_OFFICER = "privacy_officer"  # the organization's: answers proposals for teams that have not answered
     CALLER = "caller"  # an API client on the customer's side
     INCIDENT_MANAGER = "incident_manager"  # stops every team in an emergency; its power is the organization's
+    PROGRAM = "program"  # an API client of the team: reads, reports and proposes; decides nothing
 
 
 P = Permission
@@ -95,9 +96,11 @@ ROLES: dict[Role, frozenset[Permission]] = {
     Role.CALLER: frozenset({P.SEE, P.READ, P.OPEN_SESSION, P.SPEAK_AS_CUSTOMER}),
     # A role of its own: every team has admins, and no admin's power reaches beyond the teams of that admin.
     Role.INCIDENT_MANAGER: frozenset({P.SEE, P.STOP, P.STOP_EVERYWHERE}),
+    Role.PROGRAM: frozenset({P.SEE, P.READ, P.CHANGE_STATE}),
 }
 
 
+A_PROGRAM = f"role:{Role.PROGRAM}"  # among the names of an account: it decides nothing, whatever else it is given
 DELEGABLE = (P.DECIDE, P.DECIDE_TIER3)  # what a person may lend another for a while
 GRANTABLE = (P.SEE, P.READ, P.UNMASK, P.EXPORT, P.AUDIT)  # what a grant may open to an auditor: nothing that changes
 
@@ -164,6 +167,7 @@ def names_from(memberships: Iterable[tuple[UUID, str, str, str]]) -> dict[UUID, 
     """The same from one person's memberships: (team, its slug, role, the person's login) of each."""
     rows = list(memberships)
     everywhere = {f"team:{slug}" for _, slug, _, _ in rows} | {f"user:{login}" for _, _, _, login in rows}
+    everywhere |= {A_PROGRAM for _, _, role, _ in rows if role == Role.PROGRAM}  # in one team: no person in any
     roles: dict[UUID, set[str]] = {}
     for team, _, role, _ in rows:
         roles.setdefault(team, set()).add(f"role:{role}")

@@ -1,5 +1,5 @@
-"""An approver grants the same for what follows; whoever may decide takes it back. Both on their own authority, never on
-what was lent to them.
+"""An approver gives a standing approval, on their own authority or on one that was lent to them; whoever may decide
+takes it back, on their own.
 """
 
 from __future__ import annotations
@@ -34,9 +34,14 @@ def grant_same(
     Raises UnknownSession, UnknownRequest, NoGrantOffered, DecisionNotAllowed, Invalid.
     """
     team = _team(user, session)
-    may, author = authority.own(user, team).may, author_of(user, key)
-    command = GrantSame(str(request), author.actor, may, seconds, uses, reason)
-    return person_command(session, command, author, still=_still(user, team, may))
+    mine, others, author = authority.own(user, team), authority.lent(user, team), author_of(user, key)
+    command = GrantSame(str(request), author.actor, mine.may, seconds, uses, reason, mine.names, others)
+
+    def still() -> None:
+        if (authority.own(user, team), authority.lent(user, team)) != (mine, others):
+            raise core.DecisionNotAllowed("your permissions have just changed")
+
+    return person_command(session, command, author, still=still)
 
 
 def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:

@@ -6,6 +6,7 @@ the transaction that appends it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -21,8 +22,7 @@ from sessions.authority import Person
 from sessions.models import ApprovalRequest
 
 MOST_NAMED = 5  # people of whom a row says that they may decide it
-APPROVED_BEFORE = "You stand behind it already; another person must approve it."
-LEFT_OUT = "Four eyes: you asked for it, or have the session."
+APPROVED_BEFORE = "You have approved it already. Another person must approve it."
 
 
 class Entitled:
@@ -42,8 +42,10 @@ class Entitled:
                 mine |= _opened_by(each, team, self._actor)
         return mine
 
-    def why_not(self, row: ApprovalRequest) -> str:
-        """Why they may not decide a request that is open, in a sentence; empty where they may."""
+    def why_not(self, row: ApprovalRequest, left_out: Mapping[str, str]) -> str:
+        """Why they may not decide a request that is open, in a sentence; empty where they may. `left_out`: who may not
+        approve it, with what they did.
+        """
         held = [each for each in self._authority(row.team_id) if needed(row.tier) in each.may]
         if not held:
             return f"Tier {row.tier} needs the permission {needed(row.tier)}."
@@ -51,8 +53,20 @@ class Entitled:
         if not among:
             return f"It is for {words.groups_of_people(row.reviewers)}."
         if all(_is_left_out(each, self._actor, row) for each in among):
-            return APPROVED_BEFORE if row.approvals else LEFT_OUT
+            return self._what_they_did(among[0], left_out)
         return ""
+
+    def may_reject(self, row: ApprovalRequest) -> bool:
+        """Whether they may reject a request that is open: who may not approve it may do that all the same."""
+        held = (each for each in self._authority(row.team_id) if needed(row.tier) in each.may)
+        return any(may_review(_groups(row), each.names) for each in held)
+
+    def _what_they_did(self, authority: Authority, left_out: Mapping[str, str]) -> str:
+        if self._actor in left_out:
+            return f"You {left_out[self._actor]}. Another person must approve it."
+        if authority.of in left_out:
+            return f"Who lent you this authority {left_out[authority.of]}. Another person must approve it."
+        return APPROVED_BEFORE
 
     def who_may(self, row: ApprovalRequest) -> list[str]:
         """The names of those who may decide it now; behind MOST_NAMED, how many more."""

@@ -62,10 +62,13 @@ class RequestLine(msgspec.Struct, frozen=True):
     reviewers: list[list[str]] = []  # one of each group decides; none: whoever has the permission
     terms: Terms = Terms()  # what is asked of those who decide
     assigned_to: str = ""  # who is to see to it, by actor; or a team, as `team:<slug>`
+    may_reject: bool = False  # while they may not approve it
     why_not: str = ""  # while it waits and is not this person's to decide: why not
     who_may: list[str] = []  # and whose it is, by name
     because: str = ""  # why it ended without a decision, or why what was approved is not done
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
+    proposed_by: list[str] = []  # actors: people, or the agent
+    left_out: dict[str, str] = {}  # who may not approve it, by actor, with what they did
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
@@ -137,7 +140,10 @@ def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **f
 
 def _for_others(line: RequestLine, row: ApprovalRequest, entitled: Entitled) -> RequestLine:
     """The line of a request that waits for others, with why, and for whom."""
-    return msgspec.structs.replace(line, why_not=entitled.why_not(row), who_may=entitled.who_may(row))
+    may_reject = entitled.may_reject(row) and row.held_until is None
+    return msgspec.structs.replace(
+        line, may_reject=may_reject, why_not=entitled.why_not(row, line.left_out), who_may=entitled.who_may(row)
+    )
 
 
 _IN_TIME = Q(expires_at__gt=Now()) | Q(held_until__gt=Now())
@@ -187,6 +193,8 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         terms=card.terms,
         because=card.because,
         digest=card.digest,
+        proposed_by=list(card.proposed_by),
+        left_out=card.left_out,
     )
 
 

@@ -18,6 +18,7 @@ from agentstate.engine.advance import is_task_done
 from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
 from agentstate.engine.decide.commands.plans import Delegated, Deliver, ProposePlan, TakeTask
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.facts import ANONYMOUS
@@ -115,15 +116,16 @@ def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed
     agent = f"agent:{state.opened.agent if state.opened else ''}"
     views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
     view = scopes.narrowed(views, allowed)
+    authors = authors_of(state, call)
     if delegate == ANONYMOUS:
         asked = {"task": call.tool, "arguments": call.arguments, "given": view}
-        return TakeTask(str(session), call.id, agent, _json.encode(asked).decode())
+        return TakeTask(str(session), call.id, agent, _json.encode(asked).decode(), authors=authors)
     saved = plans.saved_plan(states.load(session).place.team, delegate)
     inputs = {**view.get("input", {}), **({"state": view["state"]} if "state" in view else {}), **call.arguments}
     inputs = {name: value for name, value in inputs.items() if name in saved.inputs.get("properties", {})}
     library.instantiate(saved, inputs, plans.facts_of(session, model.read(list(saved.calls))))
     proposal = ProposePlan(saved.calls, agent, True, inputs, saved=saved.reference, source="delegate")
-    return TakeTask(str(session), call.id, agent, plan=proposal)
+    return TakeTask(str(session), call.id, agent, plan=proposal, authors=authors)
 
 
 def finish(lease: Lease) -> None:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from agentstate.engine.decide import AlreadyDecided, ClaimedByOther, NotYours, Outdated
 from agentstate.engine.state import Request
+from agentstate.engine.state.involvement import people
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
@@ -77,6 +78,11 @@ class Card:
         return self.line.state == "pending" and not (self.line.held_until and self.held.terms.gate != "hold")
 
     @property
+    def rejectable(self) -> bool:
+        """Whether this person may reject it and not approve it."""
+        return self.waits and not self.line.may_decide and self.line.may_reject
+
+    @property
     def stoppable(self) -> bool:
         """Whether this person may object before it is done by itself."""
         return bool(self.line.held_until) and self.line.state == "pending" and self.line.may_object
@@ -116,7 +122,7 @@ class Card:
         named = {each.id: f"{each.kind} ··{each.last4}" for each in own_accounts(self.held.asked.basis)}
         self.shown["differences"] = as_data(found)
         self.differences = [(words.difference(each, named), each) for each in self.shown["differences"]]
-        self.view = showing.signed(self.me, self.line.id, self.shown) if self.line.may_decide else ""
+        self.view = showing.signed(self.me, self.line.id, self.shown) if self.open or self.rejectable else ""
 
     @property
     def call(self) -> str:
@@ -126,7 +132,9 @@ class Card:
     @property
     def editor(self) -> str:
         """Who edited what is asked for now: with an edit the count of those who stand behind it begins anew."""
-        return self.held.approvals[0] if self.held.approved_arguments is not None else ""
+        if self.held.approved_arguments is None:
+            return ""
+        return self.held.approvals[0] if self.held.approvals else self.held.decided_by
 
     @property
     def short(self) -> str:
@@ -160,6 +168,16 @@ class Card:
     def focus(self) -> str:
         """The id of the field that the page goes to."""
         return self.errors[0][0] if self.errors else ""
+
+    @property
+    def proposed(self) -> str:
+        """Who proposed the call, in a sentence."""
+        return words.proposed(self.held.asked.proposed_by, self.names)
+
+    @property
+    def is_by_people(self) -> bool:
+        """Whether a person proposed the call or an argument of it."""
+        return bool(people(self.held.asked.proposed_by))
 
     @property
     def decided(self) -> bool:
@@ -259,7 +277,15 @@ def _card(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None =
         masked=masked,
     )
     me = getattr(request.user, "actor", "")
-    others = {held.decided_by, *held.approvals, *held.behalf, line.claimed_by, held.claimed_from, line.assigned_to}
+    others = {
+        held.decided_by,
+        *held.asked.proposed_by,
+        *held.approvals,
+        *held.behalf,
+        line.claimed_by,
+        held.claimed_from,
+        line.assigned_to,
+    }
     others |= {each.by for each in asked.changed}
     names = display_names({entry["actor"] for entry in story} | others)
     card = Card(
@@ -358,7 +384,7 @@ def _given(request: HttpRequest, card: Card, chosen: str) -> bool:
         raise Invalid(f"got {len(note)} characters, at most {MAX_NOTE}", field="reason")
     if chosen not in OFFERED:
         raise Invalid("choose Approve, Reject or Ask again", field="decision")
-    if card.open and not (request.POST.get("seen") and request.POST.get("view")):
+    if (card.open or card.rejectable) and not (request.POST.get("seen") and request.POST.get("view")):
         raise Outdated("the page did not say what it showed: look at it again")
     sent: dict[str, Any] = {name: request.POST.get(name, "") for name in ("key", "seen", "view")}
     if chosen == "respond":
@@ -436,6 +462,8 @@ def _onward(request: HttpRequest, card: Card) -> HttpResponse:
     elif request.POST.get("decision") == "escalate":
         counted = "Passed on"
     word = counted if line.state == "pending" else words.OUTCOMES[line.state][1]
+    if line.state == "superseded":
+        word = "Your edit waits for another person"
     text = f"{word}: {words.plain(line.tool)}"  # kept in clear until it is shown, so without the call's own words
     messages.success(request, text, extra_tags=reverse("decision", args=[line.id]))
     following = [other.id for other in queries.requests(request.user, mine=True, limit=2) if other.id != line.id]

@@ -19,7 +19,7 @@ from sessions.words import (
     triggers,
     versions,
 )
-from sessions.words.approvals import groups_of_people
+from sessions.words.approvals import groups_of_people, proposed
 from sessions.words.differences import difference
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
@@ -59,6 +59,7 @@ __all__ = [
     "groups_of_people",
     "happening",
     "plain",
+    "proposed",
     "result",
     "rows",
     "speaker",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.standing import OUTCOMES
@@ -13,6 +13,17 @@ def groups_of_people(groups: Iterable[Iterable[str]]) -> str:
     """`supervisor or user maya, and team retail` of groups of reviewers as rules name them."""
     told = (" or ".join(name.replace(":", " ").removeprefix("role ") for name in one) for one in groups)
     return ", and ".join(told)
+
+
+def proposed(by: Iterable[str], names: Mapping[str, str]) -> str:
+    """Who proposed a call, as a sentence: `Proposed by Maya Okafor, not by the agent.` A person without a name among
+    `names` is named by their actor. Empty for entries that do not say.
+    """
+    actors = list(by)
+    people = [names.get(actor, actor) for actor in actors if not actor.startswith("agent:")]
+    if not people:
+        return "Proposed by the agent." if actors else ""
+    return f"Proposed by {' and '.join(people)}, not by the agent."
 
 
 def _requested(data: Data, tool: str) -> Sentence:
@@ -37,6 +48,8 @@ def _decided(data: Data, tool: str) -> Sentence:
         data.get("reason") or data.get("response", ""),
     ]
     under = "under a delegation" if data.get("under") else ""
+    if decision == "edit" and not data.get("digest"):
+        return Sentence("Edited, another person decides", "; ".join(part for part in (under, *told) if part), "p")
     return Sentence(_DECIDED.get(decision, decision), "; ".join(part for part in (under, *told) if part), "p")
 
 

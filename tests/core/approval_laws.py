@@ -29,6 +29,13 @@ class TermsReader(Reader):
     def _terms(self, request: str) -> Terms:
         return self.asked[request].terms or Terms()
 
+    voices: set[str] = field(default_factory=set)  # who spoke as the customer, or to the customer for the agent
+
+    def _message_added(self, event: ev.MessageAdded) -> None:
+        super()._message_added(event)
+        if event.role in ("customer", "staff"):
+            self.voices.add(event.by)
+
     def _session_taken_over(self, event: ev.SessionTakenOver) -> None:
         self.owner = event.by
 
@@ -54,8 +61,27 @@ class TermsReader(Reader):
         if event.decision in ("approve", "edit", "reject"):
             require(not terms.reasons or event.code in terms.reasons, "a reason is chosen where some are named")
         self._whole(event)
-        if event.decision in APPROVES:
+        if event.decision in APPROVES and event.digest:
             self._approved(event, terms)
+        if event.decision == "edit":
+            self._edits(event, terms)
+
+    authors: dict[str, set[str]] = field(default_factory=dict)  # call -> people who proposed it
+    asked_by: str = ""  # who edited what must now be asked about anew
+
+    def _edits(self, event: ev.DecisionMade, terms: Terms) -> None:
+        """An edit that counts lowers what the rule names and nothing else; every other one leads to a new request."""
+        asked = self.asked[event.request]
+        before = [made.arguments for made in self.decided[event.request][:-1] if made.arguments is not None]
+        old, new = (before or [asked.arguments])[-1], event.arguments or {}
+        lowered = new.get("amount", {}).get("minor", 0) < old["amount"]["minor"]
+        only_that = {**new, "amount": {**new["amount"], "minor": old["amount"]["minor"]}} == old
+        if event.digest:
+            require(bool(terms.edits) and lowered and only_that, "an edit counts where the rule names what it changes")
+            require(not terms.four_eyes, "under four eyes no edit counts")
+        else:
+            self.asked_by = event.by
+        self.authors.setdefault(asked.call, set()).add(event.by)
 
     def _whole(self, event: ev.DecisionMade) -> None:
         asked, edits = self.asked[event.request], [one.arguments for one in self.decided[event.request][:-1]]
@@ -77,10 +103,12 @@ class TermsReader(Reader):
         before = [made for made in self.decided[event.request][:-1] if made.digest == event.digest]
         used = {who for made in before if made.decision in APPROVES for who in (made.by, made.under) if who}
         require(not used & {event.by, event.under}, "nobody stands behind it twice, nor does whom they stand for")
+        proposers = self.authors.get(self.asked[event.request].call, set())
+        require(not proposers & {event.by, event.under}, "nobody approves what they proposed, nor do their lenders")
+        require(not self.owner or self.owner not in (event.by, event.under), "whose session it is does not approve")
+        require(not self.voices & {event.by, event.under}, "nobody approves who spoke as the customer or for the agent")
         if event.arguments is not None:
             require(event.arguments["amount"]["minor"] > 0, "an edit is what the tool takes")
-        if terms.four_eyes:
-            require(not self.owner or self.owner not in (event.by, event.under), "whose session it is does not approve")
         if event.decision == "edit":
             self.edited.add(event.request)
             self.held.discard(event.request)
@@ -120,16 +148,18 @@ class TermsReader(Reader):
 
     def _approval_requested(self, event: ev.ApprovalRequested) -> None:
         super()._approval_requested(event)
+        if self.asked_by:
+            require(event.proposed_by[-1:] == (self.asked_by,), "an edited call is proposed by its editor")
+            self.asked_by = ""
         require(
             ev.digest(event.tool, event.arguments) not in self.answered, "nobody is asked twice about the same call"
         )
 
     def _enough(self, request: str) -> bool:
-        decisions = [made for made in self.decided.get(request, ()) if made.decision in APPROVES]
+        decisions = [made for made in self.decided.get(request, ()) if made.decision in APPROVES and made.digest]
         last = decisions[-1].digest if decisions else ""
         behind = {made.by for made in decisions if made.digest == last}
-        four = 2 if self._terms(request).four_eyes and request in self.edited else 1
-        return bool(decisions) and len(behind) >= max(self.asked[request].quorum, four)
+        return bool(decisions) and len(behind) >= self.asked[request].quorum
 
     def _request_claimed(self, event: ev.RequestClaimed) -> None:
         require(event.request not in self.outcome, "nobody is on what has ended")

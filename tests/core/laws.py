@@ -46,6 +46,7 @@ class Reader:
     epoch: int = 0
     late: dict[str, int] = field(default_factory=dict)  # call -> attempt that ran when its epoch ended
     allowed: set[str] = field(default_factory=set)
+    superseded: set[str] = field(default_factory=set)
 
     def read(self, event: ev.AnyEvent) -> None:
         """Judge one event. Raises Unlawful."""
@@ -56,6 +57,9 @@ class Reader:
     def _approval_requested(self, event: ev.ApprovalRequested) -> None:
         require(not self.ended, "nothing is asked after the end")
         require(event.call not in self.dead, "a call that has ended is not asked for again")
+        before = self.latest.get(event.call)
+        require(before is None or before in self.outcome, "of one call, one request waits")
+        require(event.supersedes == (before or ""), "a request names the one that it takes the place of")
         self.asked[event.request], self.latest[event.call] = event, event.request
 
     def _decision_made(self, event: ev.DecisionMade) -> None:
@@ -68,6 +72,8 @@ class Reader:
     def _request_ended(self, event: ev.RequestEnded) -> None:
         require(event.request not in self.outcome, "a request ends once")
         self.outcome[event.request] = event.outcome
+        if event.outcome == "superseded":
+            self.superseded.add(event.request)
         if event.outcome in NEVER_AGAIN:
             self.dead.add(self.asked[event.request].call)
 
@@ -108,6 +114,7 @@ class Reader:
         permit = permit_digest(asked.call, self.epoch, event.tool, event.tool_version, event.arguments, asked.basis)
         require(event.digest == permit, "the permit is of this call, tool, version, arguments and basis")
         behind = {made.by for made in decisions if made.digest == permit and made.decision in ("approve", "edit")}
+        require(asked.request not in self.superseded, "what was superseded lets nothing run")
         require(len(behind) >= asked.quorum, "a quorum of different people approved exactly this")
         if not again:
             now = {item.path: scratchpad.read(self.pad, item.path) for item in asked.basis}

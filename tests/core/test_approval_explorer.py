@@ -44,6 +44,7 @@ Move = Callable[[World], World]
 def rule(**terms: Any) -> pol.Rule:
     """Every transfer needs people, on these terms."""
     fields = {"tier": 2, "gate": "approve", "why": "Money.", "evidence": ("state.authorization",), **terms}
+    fields = {"edits": worlds.DOWN, **fields}
     return pol.Rule(name="transfer.any", tools=("transfer",), when="true", **fields)
 
 
@@ -52,6 +53,7 @@ CHAIN = (Step(60, ("role:senior",)), Step(120, ("user:zoe",)))
 STARTS: dict[str, tuple[pol.Rule, ...]] = {
     "reviewers and a chain": (rule(reviewers=("role:senior",), chain=CHAIN, expires_in=300), ALLOW),
     "four eyes": (rule(four_eyes=True, quorum=2), ALLOW),
+    "two people": (rule(quorum=2), ALLOW),
     "reasons and typing": (rule(reasons=("asked", "urgent"), retype=(AMOUNT,)), ALLOW),
     "approved, then held": (rule(hold=10), ALLOW),
     "held by policy": (rule(gate="hold", hold=10), ALLOW),
@@ -69,12 +71,12 @@ def latest(world: World) -> Request:
     return next(reversed(world.state.requests.values()))
 
 
-def decides(kind: str, by: str, **more: Any) -> Move:
+def decides(kind: str, by: str, to: int = 90_000, **more: Any) -> Move:
     """`by` decides the latest request on what it shows, with the first reason and the figure as it stands."""
 
     def move(world: World) -> World:
         request = latest(world)
-        arguments = {"amount": {"minor": 90_000, "currency": "USD"}} if kind == "edit" else None
+        arguments = {"amount": {"minor": to, "currency": "USD"}} if kind == "edit" else None
         minor = (arguments or request.arguments)["amount"]["minor"]
         fields: dict[str, Any] = {
             "reason": "because",
@@ -139,7 +141,8 @@ MOVES: dict[str, Move] = {
     "bob approves": decides("approve", "bob"),
     "sue approves": decides("approve", "sue"),
     "zoe approves": decides("approve", "zoe"),
-    "zoe edits": decides("edit", "zoe"),
+    "zoe lowers it": decides("edit", "zoe"),
+    "zoe raises it": decides("edit", "zoe", to=110_000),
     "ann rejects": decides("reject", "ann"),
     "zoe lets it be": decides("ignore", "zoe"),
     "sue passes it on": decides("escalate", "sue"),
@@ -191,6 +194,9 @@ STRICTER: dict[str, Move] = {
     "policy asks for four eyes": under(5, four_eyes=True),
     "policy asks at a higher tier": under(6, tier=3),
     "policy asks for approval": under(7),
+    "policy asks for a reason": under(8, reasons=("asked",)),
+    "policy asks to type it": under(9, retype=(AMOUNT,)),
+    "policy asks for a delay": under(10, hold=60),
 }
 NEVER = {"without typing": "retype", "typing another figure": "retype", "what was seen before the edit": ""}
 
@@ -245,6 +251,12 @@ def _fits_policy(name: str, here: World, then: World) -> None:
         require(
             not asks.reviewers or passed.step or all(NAMES[one] & set(asks.reviewers) for one in people), "by those"
         )
+        require(set(asks.retype) <= set(passed.terms.retype), "every value that policy names now was typed")
+        require(
+            not asks.reasons or set(passed.codes) <= set(asks.reasons), "a reason that policy offers now was chosen"
+        )
+        late = asks.hold if asks.gate == "approve" else 0
+        require(late <= passed.terms.hold, "it was delayed for as long as policy asks now")
         owner = here.state.taken_by
         newly = asks.four_eyes and not passed.terms.four_eyes
         require(not newly or owner not in (*passed.approvals, *people), "four eyes, as policy asks now")

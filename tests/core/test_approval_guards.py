@@ -26,6 +26,8 @@ from agentstate.errors import Broken, Invalid, Refused
 from tests.core import test_approval_explorer as explorer
 from tests.core import test_asks_approvals as asks
 from tests.core import test_charts_session, test_engine_approval, worlds
+from tests.core import test_edits as edits
+from tests.core import test_proposers as proposers
 from tests.core.worlds import MAY, transfer, waiting
 
 MODULES = (approvals, claims, gates, holds, permits, reviewing)
@@ -199,9 +201,20 @@ ROWS: dict[str, Probe] = {
     "approvals.must_have_retyped: path not in command.retyped": what_was_not_typed_is_named,
     "approvals.must_have_retyped: ev.digest(command.retyped[path]) != ev.digest(wanted)": REASONS,
     "approvals.as_seen: command.shown is not None and command.shown.data.get('digest') != shown": EYES,
-    "approvals.as_seen: command.seen != shown and (command.seen or request.approved_arguments is not N...": EYES,
+    "approvals.as_seen: command.seen != shown and (command.seen or request.approved_arguments is not N...":
+    explored("two people"),
     "approvals._approve: request.held_until and request.terms.gate != 'hold'": HELD,
-    "approvals._approve: len(request.approvals) + 1 < behind(request, edited, verdict.quorum)": EYES,
+    "approvals._approve: command.decision == 'edit'": edits.test_a_lowered_amount_counts_as_the_editors_approval,
+    "approvals._let_through: len(request.approvals) + 1 < quorum": EYES,
+    "approvals._edit: own is None": edits.test_an_edit_by_somebody_who_is_left_out_is_a_proposal,
+    "approvals._approving_edit: not edit_approves(request, arguments, verdict, command.code)":
+    edits.test_a_rule_of_the_new_arguments_that_names_nothing_is_asked,
+    "approvals.edit_approves: verdict.four_eyes or terms.four_eyes or not_editable(named, request.argum...":
+    edits.test_under_four_eyes_no_edit_counts,
+    "approvals._must_not_be_settled: mark in state.refused or any((each.mark == mark for each in state.settle...":
+    edits.test_what_was_edited_and_rejected_is_refused_in_both_forms,
+    "gates.by_people: verdict.gate == 'approve'":
+    edits.test_an_edit_to_a_stranger_is_asked_about_on_the_terms_of_its_own_verdict,
     "approvals._edited: command.arguments is None": EYES,
     "approvals._edited: command.arguments == shown": EYES,
     "approvals.escalated: request.held_until or command.step != request.step + 1 or command.step > len...": REVIEWED,
@@ -234,10 +247,15 @@ ROWS: dict[str, Probe] = {
     "claims.released: request.claimed_by != command.by": EYES,
     "reviewing.open_request: request is None": a_request_that_never_was,
     "reviewing.open_request: request.status is not RequestStatus.PENDING": EYES,
-    "reviewing.must_be_entitled: needed(tier) not in own.may": what_is_missing_is_named,
-    "reviewing.must_be_entitled: needed(tier) in authority.may and may_review(request.review...": who_may_approves,
-    "reviewing.must_be_another: {command.by, authority.of} & {*request.approvals, *request.behalf} - {''}": EYES,
-    "reviewing.must_be_another: {command.by, authority.of} & set(left_out(state, request))": EYES,
+    "reviewing.entitling: found": who_may_approves,
+    "reviewing.entitling: needed(tier) not in own.may": what_is_missing_is_named,
+    "reviewing.approving: not why": who_may_approves,
+    "reviewing.why_not: {by, authority.of} & {*request.approvals, *request.behalf} - {''}": EYES,
+    "reviewing.why_not: by in left": EYES,
+    "reviewing.why_not: authority.of in left":
+    proposers.test_who_lends_a_right_and_who_uses_it_count_as_one_person,
+    "reviewing.left_out: terms.proposer_may_approve and tier < HIGHEST_TIER and (not terms.four_eyes)":
+    proposers.test_a_policy_may_let_proposers_approve_below_the_highest_tier_on_record,
 }  # fmt: skip
 
 
@@ -301,8 +319,8 @@ def test_without_any_one_guard_something_fails(guard, monkeypatch):
 # Those that are no `if`: an expression, or a rule of several lines. A name, what it is replaced by, where it shows.
 WHOLE: dict[str, tuple[Callable[..., Any], Probe]] = {
     "must_be_entitled": (lambda command, *_: Authority(command.may, command.names), REVIEWED),
-    "left_out": (lambda *_: (), EYES),
-    "behind": (lambda *_: 1, EYES),
+    "left_out": (lambda *_: {}, EYES),
+    "authors_of": (lambda *_: (), edits.test_an_edit_by_somebody_who_is_left_out_is_a_proposal),
     "held": (lambda *_: None, HELD),
     "lost_right": (lambda *_: False, REASONS),
     "may_review": (lambda *_: True, REVIEWED),

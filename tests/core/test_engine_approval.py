@@ -64,7 +64,7 @@ def test_the_model_is_told_of_an_edit_that_was_superseded_and_approved_again():
     world = waiting()
     world = world.after(edit(world, "ann", 90_000))
     world = begun(replace(world, tools={**world.tools, "transfer": worlds.facts("transfer", "once", version=2)}))
-    world = begun(world.after(decision(world, "approve", "ann")))
+    world = begun(world.after(decision(world, "approve", "bob")))
     world = world.after(core.Return(world.call("transfer").id, 1, {}))
     assert msgspec.json.decode(world.state.items[-1].text)["status"] == "edited"
 
@@ -72,6 +72,7 @@ def test_the_model_is_told_of_an_edit_that_was_superseded_and_approved_again():
 def test_an_edit_to_no_arguments_at_all_is_an_edit():
     world = worlds.opened().asked(proposed("post_letter", text="Dear customer"))
     world = world.after(decision(world, "edit", "ann", arguments={}))
+    world = world.after(decision(world, "approve", "bob"))
     world = world.after(core.Begin(world.call("post_letter").id))
     assert world.events(ev.ToolIntended)[-1].arguments == {}
 
@@ -121,11 +122,13 @@ def test_tier_three_is_for_those_with_the_permission():
     begun(world.after(decision(world, "approve", "sue")))
 
 
-def test_an_edit_that_raises_the_amount_to_tier_three_needs_the_permission():
+def test_an_edit_that_raises_the_amount_to_tier_three_is_decided_by_another_with_the_permission():
     world = waiting()
+    world = world.after(edit(world, "ann", 300_000))
+    assert world.request.asked.tier == 3
     with pytest.raises(core.DecisionNotAllowed, match="decide_tier3"):
-        world.after(edit(world, "ann", 300_000))
-    world = begun(world.after(edit(world, "sue", 300_000)))
+        world.after(decision(world, "approve", "bob"))
+    world = begun(world.after(decision(world, "approve", "sue")))
     assert world.call("transfer").status is CallStatus.RUNNING
 
 
@@ -203,11 +206,16 @@ def test_who_has_not_seen_the_edit_cannot_approve_it():
 
 
 def test_an_edit_that_needs_more_people_waits_for_them():
-    rule = pol_rule("large", "arguments.amount.minor > 500", quorum=2)
-    world = worlds.opened().with_rules(pol_rule("any", "true"), rule).asked(transfer(100))
-    world = world.after(edit(world, "ann", 600))
+    rule = pol_rule("small", "arguments.amount.minor < 500", quorum=2, edits=worlds.DOWN)
+    world = worlds.opened().with_rules(pol_rule("any", "true", edits=worlds.DOWN), rule).asked(transfer(1000))
+    world = world.after(edit(world, "ann", 400))
+    assert world.request.asked.quorum == 2
+    assert world.request.approvals == ()
+    with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+        world.after(decision(world, "approve", "ann"))
+    world = world.after(decision(world, "approve", "bob"))
     assert world.call("transfer").status is CallStatus.WAITING
-    world = begun(world.after(decision(world, "approve", "bob")))
+    world = begun(world.after(decision(world, "approve", "sue")))
     assert world.call("transfer").status is CallStatus.RUNNING
 
 

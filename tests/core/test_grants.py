@@ -12,7 +12,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import GrantSame, RevokeGrant
+from agentstate.engine.decide.commands import Authority, GrantSame, RevokeGrant
 from agentstate.engine.decide.grants import GrantOver, NoGrantOffered, UnknownGrant
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.instants import stamp
@@ -144,6 +144,59 @@ def test_a_grant_of_an_older_form_covers_no_more_than_it_says_it_met():
     for changes in ({"hold": 5}, {"reasons": ("asked",)}, {"tier": 3}):
         stricter = world.with_rules(msgspec.structs.replace(ASKS, **changes), FREE)
         assert status(again(stricter)) is CallStatus.WAITING
+
+
+def test_only_somebody_with_the_right_of_the_rules_reviewers_gives_a_standing_approval():
+    """Bob approves on what sue lent him; on his own authority he may give nothing."""
+    senior = msgspec.structs.replace(ASKS, reviewers=("role:senior",))
+    names = {"bob": frozenset({"role:supervisor"}), "sue": frozenset({"role:senior"})}
+    lent = (Authority(MAY["sue"], names["sue"], "sue"),)
+    world = worlds.opened().with_rules(senior, FREE).asked(transfer(900))
+    world = world.after(decision(world, "approve", "bob", names=names["bob"], lent=lent))
+    world = world.ran(world.call("transfer"), {"receipt": 1})
+    with pytest.raises(core.DecisionNotAllowed, match="role:senior"):
+        world.after(grant(world, by="bob", names=names["bob"]))
+    world = world.after(grant(world, by="bob", names=names["bob"], lent=lent))
+    (given,) = world.events(ev.GrantGiven)
+    assert (given.by, given.under) == ("bob", "sue")
+    (held,) = world.state.grants.values()
+    assert held.under == "sue"
+
+    def standing(**givers: tuple[Authority, ...]) -> CallStatus:
+        given = msgspec.structs.replace(world.given, givers=givers)
+        state = evolve_all(core.decide(core.Ask("s", "m", 0, 0, (), "d"), world.state, given), world.state)
+        for event in core.decide(core.Answer("s", "m", "", (transfer(900),)), state, given):
+            state = evolve(state, event, stamp(given.at))
+        return list(state.calls.values())[-1].status
+
+    assert standing(bob=(Authority(MAY["bob"], names["bob"]), *lent)) is CallStatus.READY
+    assert standing(bob=(Authority(MAY["bob"], names["bob"]),)) is CallStatus.WAITING  # the lending has ended
+    assert standing() is CallStatus.WAITING
+    lost = Authority(frozenset(), names["sue"], "sue")
+    assert standing(bob=(lost,)) is CallStatus.WAITING
+    junior = Authority(MAY["sue"], names["bob"], "sue")
+    assert standing(bob=(junior,)) is CallStatus.WAITING
+
+
+def evolve_all(events, state):
+    for event in events:
+        state = evolve(state, event, stamp(worlds.START))
+    return state
+
+
+def test_a_standing_approval_covers_nothing_in_which_its_giver_had_a_part():
+    world = granted()
+    barged = world.after(core.BargeIn("One moment.", "sue"))
+    assert status(again(barged)) is CallStatus.WAITING
+    spoke = world.after(core.Say("customer", "Again.", "sue"))
+    assert status(again(spoke)) is CallStatus.WAITING
+    assert status(again(world.after(core.BargeIn("One moment.", "ann")))) is CallStatus.READY
+
+
+def test_who_had_a_part_since_gives_no_standing_approval():
+    world = approved().after(core.BargeIn("One moment.", "sue"))
+    with pytest.raises(core.DecisionNotAllowed, match="had a part"):
+        world.after(grant(world))
 
 
 def test_a_rule_beside_it_that_offers_none_asks():

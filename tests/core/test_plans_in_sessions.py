@@ -14,7 +14,7 @@ from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.instants import stamp
-from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
@@ -196,6 +196,11 @@ def test_a_plan_edited_in_its_approval_is_checked_and_carried_out_as_edited():
             world.after(worlds.decision(world, "edit", "sue", arguments=odd))
     shorter = {**arguments, "calls": arguments["calls"][:1]}
     world = world.after(worlds.decision(world, "edit", "sue", arguments=shorter))
+    assert world.request.asked.proposed_by == ("sue",)
+    with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+        world.after(worlds.decision(world, "approve", "sue"))
+    world = world.after(worlds.decision(world, "approve", "zoe"))
+    assert world.state.calls[world.state.plans.proposed].status is CallStatus.READY
     world = world.after(core.Begin(world.state.plans.proposed))
     assert list(world.state.plans.plan.by_id) == ["load_customer"]
 

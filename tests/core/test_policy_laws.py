@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import policy as pol
 from agentstate.engine.policy import GATES, Verdict, may_review, reviewers_at
+from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.terms import SCOPES, Escalation, Sticky
 from agentstate.engine.policy.verdict import joined
 from tests.core.made import values
@@ -22,6 +23,7 @@ from tests.searching import drawn
 
 names = st.sampled_from(["role:supervisor", "team:retail", "user:maya", "user:noor"])
 groups = st.lists(names, min_size=1, max_size=2, unique=True).map(tuple)
+PATHS = ["arguments.n", "arguments.to"]
 WHENS = ["true", "false", "arguments.n > 5", "1 / 0 > 0", "state.gone.further", "arguments.n"]
 
 
@@ -40,18 +42,20 @@ def made(draw: Any, name: str) -> pol.Rule:
         name,
         ("*",),
         draw(st.sampled_from(WHENS)),
-        draw(st.integers(0, 3)),
+        tier := draw(st.integers(0, 3)),
         gate,
         f"why {name}",
         quorum,
         expires_in,
         hold=draw(st.integers(1, 60)) if gate == "hold" else 0,
         reviewers=draw(groups) if asks and draw(st.booleans()) else (),
-        four_eyes=draw(st.booleans()) if asks else False,
+        four_eyes=(eyes := draw(st.booleans()) if asks else False),
         reasons=tuple(draw(st.sets(st.sampled_from(["a", "b"]), max_size=2))),
         retype=tuple(draw(st.sets(st.sampled_from(["arguments.n", "arguments.to"]), max_size=2))),
         chain=tuple(pol.Step(after, draw(groups)) for after in afters),
         sticky=draw(st.none() | sticky) if asks and quorum == 1 else None,
+        edits=tuple(Editable(path) for path in draw(st.sets(st.sampled_from(PATHS)))) if asks else (),
+        proposer_may_approve=draw(st.booleans()) if asks and tier < 3 and not eyes else False,
     )
 
 
@@ -86,6 +90,8 @@ def is_no_weaker(more: Verdict, less: Verdict) -> bool:
             if wait < more.expires_in
         )
         and grants_no_more(more, less)
+        and (less.gate == "allow" or set(more.edits) <= set(less.edits))
+        and (less.gate == "allow" or more.proposer_may_approve <= less.proposer_may_approve)
     )
 
 
@@ -124,7 +130,8 @@ def test_a_verdict_is_as_strict_as_each_rule_alone(some, arguments):
             assert is_no_weaker(whole, alone)
 
 
-MILD = Verdict("approve", 1, "mild", "p@1", "why", sticky=Sticky("agent", 90, 9))
+ANY = (Editable("arguments.n"), Editable("arguments.to"))
+MILD = Verdict("approve", 1, "mild", "p@1", "why", sticky=Sticky("agent", 90, 9), edits=ANY, proposer_may_approve=True)
 SEVERE = msgspec.structs.replace(MILD, tier=3, rule="severe")  # names the verdict, whatever the other one asks
 STRICTER: dict[str, Any] = {
     "quorum": 2,
@@ -137,6 +144,8 @@ STRICTER: dict[str, Any] = {
     "retype": ("arguments.n",),
     "chain": (Escalation(30, (("role:senior",),)),),
     "sticky": None,
+    "edits": (Editable("arguments.n", "down"),),
+    "proposer_may_approve": False,
 }
 
 
@@ -216,6 +225,10 @@ HOSTILE: dict[str, tuple[Any, str]] = {
         "several people",
     ),
     "a name with a line break": ({"name": "a\nb"}, "a name is made of"),
+    "an edit of what is no argument": ({"edits": [{"path": "amount"}]}, "want a path"),
+    "an edit in no direction": ({"edits": [{"path": "arguments.n", "only": "sideways"}]}, "only"),
+    "an edit that is named twice": ({"edits": [{"path": "arguments.n"}, {"path": "arguments.n"}]}, "once"),
+    "an edit of what nobody decides": ({"gate": "allow", "edits": [{"path": "arguments.n"}]}, "asks nobody"),
     "a reason code with blanks": ({"reasons": ["because I say so"]}, "a reason code"),
     "a tier of text": ({"tier": "3"}, "tier"),
     "a tier that is a fraction": ({"tier": 2.5}, "tier"),

@@ -52,3 +52,10 @@ def test_the_same_ledger_gives_the_same_bytes_and_the_json_holds_every_entry():
     first, second = report.render(HEAD, iter(STORY)), report.render(HEAD, iter(STORY))
     assert first == second
     assert [line["seq"] for line in json.loads(first.json)["entries"]] == [0, 1, 2]
+
+
+def test_a_decision_says_who_proposed_what_was_decided():
+    assert "Proposed" not in report.render(HEAD, STORY).html.decode()  # recorded before entries said so
+    for by, told in ((["user:7"], "Proposed by user:7, not by the agent."), (["agent:bank"], "Proposed by the agent.")):
+        asked = entry(1, "approval.requested", {**(STORY[1].event or {}), "proposed_by": by})
+        assert told in report.render(HEAD, [STORY[0], asked, STORY[2]]).html.decode()

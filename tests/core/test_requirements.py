@@ -36,15 +36,18 @@ MORE: dict[str, tuple[list[Any], list[Any]]] = {
     "retype": ([(AMOUNT,)], [()]),
     "chain": ([(Escalation(60, (("role:senior",),)),)], [(), (Escalation(60, (("role:supervisor",),)),)]),
     "sticky": ([], [None, pol.Sticky("session", 60, 1)]),
+    "edits": ([], [(), (pol.Editable(AMOUNT),)]),
+    "proposer_may_approve": ([False], [True]),
 }
-OFFERS_ONLY = {"sticky"}
+BEFORE: dict[str, dict[str, Any]] = {"gate": {"gate": "hold"}, "proposer_may_approve": {"proposer_may_approve": True}}
+OFFERS_ONLY = {"sticky", "edits"}
 
 
 def test_every_field_of_what_is_required_is_compared():
     names = {field.name for field in fields(Requirements)}
     assert names == set(MORE) == names | {field.name for field in fields(Terms)}
     for name, (more, no_more) in MORE.items():
-        met = replace(MET, gate="hold") if name == "gate" else MET
+        met = replace(MET, **BEFORE.get(name, {}))
         assert bool(more) == (name not in OFFERS_ONLY)
         for value in more:
             assert asks_more(replace(met, **{name: value}), met) == (name,)
@@ -159,7 +162,7 @@ def planned(amount: Any, rule: pol.Rule = TYPED) -> World:
         step("load_customer", "state.customer", customer="C-1"),
         step("transfer", "state.receipt", memo="†state.customer.name", amount=amount),
     )
-    plan = ProposePlan(calls, "user:prog", "caller")
+    plan = ProposePlan(calls, "user:prog", False)
     return worlds.opened().with_rules(WHOLE, rule, FREE).after(plan)
 
 

@@ -24,7 +24,16 @@ from agentstate.errors import Invalid
 
 ROOT = Path(__file__).resolve().parents[2]
 START = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
-BANK = pol.load_superseded((ROOT / "sessions/policies/bank/1.json").read_bytes())
+DOWN = (pol.Editable("arguments.amount.minor", "down"),)  # an edit of a transfer that counts as an approval
+
+
+def _editable(policy: pol.Policy) -> pol.Policy:
+    """The policy, under which a person who lowers an amount has approved it."""
+    rules = (msgspec.structs.replace(rule, edits=DOWN if rule.gate != "allow" else ()) for rule in policy.rules)
+    return msgspec.structs.replace(policy, rules=tuple(rules))
+
+
+BANK = _editable(pol.load_superseded((ROOT / "sessions/policies/bank/1.json").read_bytes()))
 SUPERVISOR = frozenset({"decide"})
 SENIOR = frozenset({"decide", "decide_tier3"})
 MAY: Mapping[str, frozenset[str]] = {"ann": SUPERVISOR, "bob": SUPERVISOR, "sue": SENIOR, "zoe": SENIOR}

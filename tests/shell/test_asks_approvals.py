@@ -92,7 +92,9 @@ def delegated() -> tuple[UUID, UUID]:
 
 
 def asked_in(session: UUID) -> queries.RequestLine:
-    (found,) = [each for each in queries.requests(cast.alice(), mine=True) if each.session == session]
+    """What the session asks of bob: alice, who handed the plan over, has proposed it."""
+    (found,) = [each for each in queries.requests(cast.bob(), mine=True) if each.session == session]
+    assert not [each for each in queries.requests(cast.alice(), mine=True) if each.session == session]
     return found
 
 
@@ -100,7 +102,7 @@ def test_what_a_delegate_asks_is_in_the_queue_and_its_parent_waits_and_then_goes
     session, child = delegated()
     assert AgentSession.objects.get(pk=session).waiting_for == "delegate"
     request = asked_in(child)
-    commands.decide(cast.alice(), request.id, "approve", seen=request.digest)
+    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
     work()
     assert state(session).pad["answer"]["output"] == "first"
     assert [event["request"] for event in events(child, "tool.intended")] == [str(request.id)]
@@ -110,7 +112,7 @@ def test_an_agent_that_is_used_as_a_tool_does_nothing_without_the_approval_that_
     session, child = delegated()
     assert "tool.intended" not in kinds(child)
     request = asked_in(child)
-    commands.decide(cast.alice(), request.id, "reject", reason="not like this", seen=request.digest)
+    commands.decide(cast.bob(), request.id, "reject", reason="not like this", seen=request.digest)
     work()
     assert "tool.intended" not in kinds(child)
     assert "answer" not in state(session).pad

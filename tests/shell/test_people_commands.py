@@ -15,7 +15,7 @@ from agentstate.people.queries import live_token, person, the_tenant
 from tests.cast import PASSWORD, alice, browser, cards, retail, token
 
 pytestmark = pytest.mark.django_db
-DEMO = ["supervisor", "second", "auditor", "admin", "privacy", "viewer"]
+DEMO = ["supervisor", "customer", "second", "auditor", "admin", "privacy", "viewer"]
 
 
 def run(*arguments: str, **options: object) -> str:

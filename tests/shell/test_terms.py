@@ -12,13 +12,14 @@ from django.db import connection
 from django.urls import reverse
 
 from agentstate.clock import now
+from agentstate.engine import events as ev
 from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed, Outdated
 from agentstate.engine.policy.rules import Step
 from agentstate.errors import Invalid
 from agentstate.people import commands as people
 from agentstate.people import delegations
-from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, rebuild
+from agentstate.people.permissions import ROLES, Permission, PermissionDenied, Role
+from sessions import authority, commands, queries, rebuild, words
 from sessions.agents import registry
 from sessions.models import ApprovalRequest
 from sessions.runtime import sweeper
@@ -89,7 +90,7 @@ def test_only_who_is_among_the_reviewers_decides_and_sees_it_in_the_queue(asking
 def test_four_eyes_leave_out_whose_session_it_is(asking):
     request = asking(four_eyes=True)
     commands.take_over(cast.alice(), session_of(request))
-    with pytest.raises(DecisionNotAllowed, match="four eyes"):
+    with pytest.raises(DecisionNotAllowed, match="you took the session over"):
         decide(cast.alice(), request)
     decide(cast.bob(), request)
     assert line(request).state == "approved"
@@ -98,12 +99,17 @@ def test_four_eyes_leave_out_whose_session_it_is(asking):
 def test_under_four_eyes_an_edit_needs_the_approval_of_another(asking):
     request = asking(four_eyes=True)
     changed = {**line(request).arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    decide(cast.alice(), request, "edit", reason="misheard", arguments=changed)
-    assert line(request).state == "pending"
-    with pytest.raises(DecisionNotAllowed):
-        decide(cast.alice(), request)
-    decide(cast.bob(), request)
-    assert line(request).state == "edited"
+    edited = decide(cast.alice(), request, "edit", reason="misheard", arguments=changed)
+    assert line(request).state == "superseded"
+    new = UUID(next(event.request for event in edited.events if isinstance(event, ev.ApprovalRequested)))
+    told = line(new)
+    assert (told.state, told.proposed_by, told.may_decide) == ("pending", [cast.alice().actor], False)
+    assert told.why_not == "You proposed it. Another person must approve it."
+    assert told.may_reject
+    with pytest.raises(DecisionNotAllowed, match="you proposed it"):
+        decide(cast.alice(), new)
+    decide(cast.bob(), new)
+    assert line(new).state == "approved"
 
 
 def test_what_an_edit_changed_is_in_its_entry_value_by_value(asking):
@@ -382,3 +388,55 @@ def test_a_script_keeps_a_claim_and_is_told_when_it_is_lost(asking):
     commands.claim(cast.bob(), request, take=True)
     answer = alice.post(keep, headers=json)
     assert (answer.status_code, answer.json()["code"]) == (409, "not_yours")
+
+
+def test_an_edited_payee_is_decided_by_another_on_the_terms_of_its_own_rule(bank):
+    """C2: an edit turned a transfer between own accounts into one to a stranger, past delay, code and typing."""
+    _, found = paused()
+    session = session_of(found.id)
+    stranger = {**line(found.id).arguments, "to_account": "2000000009", "new_payee": True}
+    edited = decide(cast.alice(), found.id, "edit", reason="x", arguments=stranger)
+    new = UUID(next(event.request for event in edited.events if isinstance(event, ev.ApprovalRequested)))
+    told = line(new)
+    assert (told.tier, told.terms.hold, told.terms.retype) == (3, 60, (AMOUNT,))
+    work()
+    assert "transfer" not in [event["tool"] for event in events(session, "tool.intended")]
+    with pytest.raises(DecisionNotAllowed, match="you proposed it"):
+        decide(cast.alice(), new, code="payee_known", retyped={AMOUNT: stranger["amount"]["minor"]})
+
+
+def test_a_program_decides_nothing_whatever_it_is_given(asking):
+    request = asking()
+    bob, team = cast.bob(), cast.retail()
+    assert queries.decidable(bob).count() == 1
+    people.grant_role(bob, team, Role.PROGRAM, None)
+    assert queries.decidable(bob).count() == 0
+    with pytest.raises(DecisionNotAllowed):
+        decide(bob, request)
+    until = now() + timedelta(hours=1)
+    delegations.give(cast.alice(), bob, team, until=until, reason="away", permissions=[Permission.DECIDE])
+    with pytest.raises(DecisionNotAllowed):
+        decide(bob, request)
+    assert authority.standing([bob.actor], team.pk) == {}
+    assert not line(request, bob).may_reject
+    assert ROLES[Role.PROGRAM] & {Permission.DECIDE, Permission.DECIDE_TIER3, Permission.TAKE_OVER} == set()
+
+
+def test_page_and_api_say_who_proposed_it(asking, client):
+    request = asking(four_eyes=True)
+    assert line(request).proposed_by == ["agent:bank"]
+    changed = {**line(request).arguments, "amount": {"minor": 80000, "currency": "USD"}}
+    edited = decide(cast.alice(), request, "edit", reason="misheard", arguments=changed)
+    new = UUID(next(event.request for event in edited.events if isinstance(event, ev.ApprovalRequested)))
+    client.force_login(cast.bob())
+    page = client.get(reverse("decision", args=[new])).content.decode()
+    assert f"Proposed by {cast.alice().display_name}, not by the agent." in page
+    body = Api(cast.bob()).get(f"/requests/{new}").json()
+    assert body["proposed_by"] == [cast.alice().actor]
+    assert words.proposed(["agent:bank"], {}) == "Proposed by the agent."
+    assert words.proposed([], {}) == ""
+    client.force_login(cast.alice())
+    page = client.get(reverse("decision", args=[new])).content.decode()
+    assert "You may reject this, not approve it." in page
+    assert 'value="reject"' in page
+    assert 'value="approve"' not in page

@@ -14,19 +14,24 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import Authority, Decide, Escalate, Expire
+from agentstate.engine.decide.gates import approval_request, by_people
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.holds import held
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import DecisionNotAllowed, Outdated
-from agentstate.engine.decide.reviewing import must_be_another, must_be_entitled, open_request
-from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.decide.reviewing import approving, must_be_entitled, open_request
+from agentstate.engine.decide.verdicts import policy_on, verdict_on
+from agentstate.engine.policy import Verdict, asks_more, not_editable, required
+from agentstate.engine.policy.edits import named_by_all
 from agentstate.engine.policy.terms import argument_at
 from agentstate.engine.state import Request, SessionState, digest_of
+from agentstate.engine.state.involvement import people
 from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid, Refused
 
 REASONED = ("approve", "edit", "reject")  # what needs a reason code where the terms name some
 OUTCOMES: dict[str, ev.Outcome] = {"reject": "rejected", "respond": "responded", "ignore": "ignored"}
+EDITED = "A person edited it, so another person decides the edited call."
 MAX_CHANGES = 200  # values of an edit that its entry lists
 
 
@@ -77,14 +82,14 @@ def must_give_code(command: Decide, request: Request) -> None:
 
 
 def must_have_retyped(command: Decide, arguments: dict[str, Any], request: Request) -> None:
-    """Refuse an approval whose author has not typed the values that the terms name, as they would execute. Raises
-    Invalid.
+    """Refuse an approval whose author has not typed the values that the terms name, as they would execute. A value that
+    the call does not have is sent as null. Raises Invalid.
     """
     for path in request.terms.retype:
         try:
             wanted = argument_at(arguments, path)
-        except LookupError:
-            continue  # the call has no such argument
+        except (LookupError, ValueError):
+            wanted = None
         if path not in command.retyped:
             raise Invalid("type it yourself", field=f"retyped.{path}")
         if ev.digest(command.retyped[path]) != ev.digest(wanted):
@@ -109,29 +114,92 @@ def _approve(
     asked, facts = request.asked, _facts(state, given, request.asked.tool)
     if request.held_until and request.terms.gate != "hold":
         raise DecisionNotAllowed("it is approved and held: undo that first")
-    arguments = request.arguments
-    bound = seen  # what may execute is what was seen, and nothing else
     if command.decision == "edit":
-        arguments = _edited(command, arguments, facts)
-        bound = permit_digest(
-            asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis, asked.activity
-        )
-        request = msgspec.structs.replace(request, approvals=(), behalf=())  # of other arguments
-    must_be_another(command, authority, state, request)
-    must_have_retyped(command, arguments, request)
-    call = msgspec.structs.replace(state.calls[asked.call], arguments=arguments)
+        return _edit(command, state, request, authority, seen, given)
+    call = msgspec.structs.replace(state.calls[asked.call], arguments=request.arguments)
     verdict = verdict_on(state, call, facts, given)
-    authority = must_be_entitled(command, request, max(asked.tier, verdict.tier))
-    approved = _decision(command, request, authority, seen, bound, max(asked.tier, verdict.tier))
-    edited = command.decision == "edit" or request.approved_arguments is not None
-    if len(request.approvals) + 1 < behind(request, edited, verdict.quorum):
+    tier = max(asked.tier, verdict.tier)
+    authority = approving(command, state, request, tier)
+    must_have_retyped(command, request.arguments, request)
+    approved = _decision(command, request, authority, seen, seen, tier)  # what may execute is what was seen
+    edited = request.approved_arguments is not None
+    return _let_through(approved, request, max(asked.quorum, verdict.quorum), edited, given)
+
+
+def _let_through(
+    approved: ev.DecisionMade, request: Request, quorum: int, edited: bool, given: Given
+) -> list[ev.AnyEvent]:
+    """The approval, and the end of the request unless others must approve as well or it is held."""
+    if len(request.approvals) + 1 < quorum:
         return [approved]
-    return [approved, held(request, given) or ev.RequestEnded(command.request, "edited" if edited else "approved")]
+    return [approved, held(request, given) or ev.RequestEnded(approved.request, "edited" if edited else "approved")]
 
 
-def behind(request: Request, edited: bool, quorum: int) -> int:
-    """How many people must stand behind it. Under four eyes who edits it has made it, and another must approve."""
-    return max(request.asked.quorum, quorum, 2 if edited and request.terms.four_eyes else 1)
+def _edit(
+    command: Decide, state: SessionState, request: Request, authority: Authority, seen: str, given: Given
+) -> list[ev.AnyEvent]:
+    """An edit proposes another call. It counts as the editor's own approval where `edit_approves` says so; else the
+    request ends, and another person is asked about the edited call on the terms of its own verdict.
+    """
+    asked, facts = request.asked, _facts(state, given, request.asked.tool)
+    arguments = _edited(command, request.arguments, facts)
+    _must_not_be_settled(state, asked.tool, arguments)
+    before = state.calls[asked.call]
+    call = msgspec.structs.replace(before, arguments=arguments, authors=people((*before.authors, command.by)))
+    verdict, _ = policy_on(state, call, facts, given)
+    anew = msgspec.structs.replace(request, approvals=(), behalf=())  # earlier approvals are of other arguments
+    own = _approving_edit(command, state, anew, verdict, arguments)
+    if own is None:
+        made = _decision(command, request, authority, seen, "", asked.tier)
+        ended = ev.RequestEnded(command.request, "superseded", EDITED)
+        asks = by_people(verdict)
+        following = approval_request(state, call, facts, asks, given, because=EDITED, supersedes=command.request)
+        return [made, ended, following]
+    must_have_retyped(command, arguments, request)
+    bound = permit_digest(
+        asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis, asked.activity
+    )
+    approved = _decision(command, request, own, seen, bound, asked.tier)
+    return _let_through(approved, anew, asked.quorum, True, given)
+
+
+def _approving_edit(
+    command: Decide, state: SessionState, request: Request, verdict: Verdict, arguments: dict[str, Any]
+) -> Authority | None:
+    """The authority on which an edit counts as its author's approval; None: it is a proposal, and another person
+    approves it.
+    """
+    if not edit_approves(request, arguments, verdict, command.code):
+        return None
+    try:
+        return approving(command, state, request, request.asked.tier)
+    except DecisionNotAllowed:
+        return None
+
+
+def edit_approves(request: Request, arguments: dict[str, Any], verdict: Verdict, code: str) -> bool:
+    """Whether an edit to these arguments counts as its author's approval of what they then are: every changed value is
+    named by the request's terms and by the rule that fits the new ones, and that rule asks no more than the request
+    does. Who edits a call proposes it, so under four eyes no edit counts.
+    """
+    terms = request.terms
+    named = terms.edits if verdict.gate == "allow" else named_by_all((terms.edits, verdict.edits))
+    if verdict.four_eyes or terms.four_eyes or not_editable(named, request.arguments, arguments):
+        return False
+    met = msgspec.structs.replace(
+        required(terms, request.asked.tier, request.asked.quorum),
+        gate="approve",
+        hold=terms.hold if terms.gate == "approve" else 0,
+        reasons=(code,) if code else (),
+    )
+    return not asks_more(verdict.requirements, met)
+
+
+def _must_not_be_settled(state: SessionState, tool: str, arguments: dict[str, Any]) -> None:
+    """Raises DecisionNotAllowed for a call that people have refused or answered already."""
+    mark = ev.digest(tool, arguments)
+    if mark in state.refused or any(each.mark == mark for each in state.settled):
+        raise DecisionNotAllowed("exactly this call was refused, answered or left to expire before", field="arguments")
 
 
 def _edited(command: Decide, shown: dict[str, Any], facts: ToolFacts) -> dict[str, Any]:
@@ -147,7 +215,7 @@ def _edited(command: Decide, shown: dict[str, Any], facts: ToolFacts) -> dict[st
 def _decision(
     command: Decide, request: Request, authority: Authority, seen: str, bound: str, tier: int
 ) -> ev.DecisionMade:
-    approves = command.decision in ("approve", "edit")
+    approves = bool(bound)
     changes = () if command.arguments is None else _changes("arguments", request.arguments, command.arguments)
     return ev.DecisionMade(
         request=command.request,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
+from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.decide.schema import must_have_a_place
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
@@ -94,7 +97,7 @@ def approval_request(
     because: str = "",
     supersedes: str = "",
 ) -> ev.ApprovalRequested:
-    """The question to a person: this call, these values, this rule, until then."""
+    """The question to a person: this call, these values, this rule, until then, and who proposed it."""
     basis = basis_of(state, call.id, verdict.evidence)
     return ev.ApprovalRequested(
         request=given.new_id(),
@@ -117,7 +120,17 @@ def approval_request(
         adapted=verdict.adapted,
         activity=call.activity,
         terms=verdict.terms,
+        proposed_by=authors_of(state, call) or (f"agent:{state.opened.agent if state.opened else ''}",),
     )
+
+
+def by_people(verdict: Verdict) -> Verdict:
+    """Returns the verdict with people to decide: policy lets through or delays what the agent proposes, not what a
+    person puts in its place.
+    """
+    if verdict.gate == "approve":
+        return verdict
+    return replace(verdict, gate="approve", hold=0)
 
 
 def _patience(verdict: Verdict) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.charts.chart import Chart
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.halting import Halt
 from agentstate.engine.looping.settings import Looping, Price
 from agentstate.engine.memory.remembering import Remembering
@@ -63,4 +64,5 @@ class Given(msgspec.Struct, frozen=True):
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps
     grants: Mapping[str, Grant] = {}  # that hold in other sessions too, as they stand now; their uses counted there
+    givers: Mapping[str, tuple[Authority, ...]] | None = None  # what those who gave them may now; None: nobody asked
     zone: tzinfo = UTC  # by whose clock rules read `time`

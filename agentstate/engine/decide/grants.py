@@ -7,14 +7,16 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.commands import Authority
 from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
+from agentstate.engine.decide.reviewing import entitling, left_out
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.policy import HIGHEST_TIER, Sticky, required
+from agentstate.engine.policy import Sticky, required
 from agentstate.engine.policy.granted import holds_at
 from agentstate.engine.state import Request, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
@@ -48,7 +50,7 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
         raise UnknownRequest()
     if request.status not in (RequestStatus.APPROVED, RequestStatus.EDITED) or command.by not in request.approvals:
         raise DecisionNotAllowed("only who approved it may grant the same for what follows")
-    _must_be_entitled(command.may, request.asked.tier)
+    authority = _authority(command, state, request)
     offer = _offer(state, request, given)
     if any(grant.request == command.request and holds_at(grant, given.at) for grant in state.grants.values()):
         raise NoGrantOffered("it is granted already")
@@ -73,6 +75,7 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
             uses=_within(command.uses, offer.uses, "uses"),
             limit=offer.limit,
             by=command.by,
+            under=authority.of,
             reason=_reason(command.reason),
             activity=asked.activity,
             met=replace(required(terms, asked.tier, 1), reasons=tuple(code for code in request.codes if code)),
@@ -142,7 +145,13 @@ def _reason(text: str) -> str:
     return text.strip()
 
 
-def _must_be_entitled(may: frozenset[str], tier: int) -> None:
-    needed = "decide_tier3" if tier >= HIGHEST_TIER else "decide"
-    if needed not in may:
-        raise DecisionNotAllowed(f"tier {tier} needs the permission {needed}", permission=needed)
+def _authority(command: GrantSame, state: SessionState, request: Request) -> Authority:
+    """The authority on which somebody gives a standing approval: one that entitles them to decide the request, whose
+    holder proposed nothing of it. Raises DecisionNotAllowed.
+    """
+    left = left_out(state, request, request.asked.tier)
+    found = entitling(command, request, request.asked.tier)
+    for authority in found:
+        if not {command.by, authority.of} & left.keys():
+            return authority
+    raise DecisionNotAllowed("you, or who lent you this authority, had a part in what was asked")

@@ -76,15 +76,19 @@ def _met(state: SessionState, passed: Request, call: Call, verdict: Verdict, sta
     unopposed = passed.status is RequestStatus.UNOPPOSED
     approvers = _behind(passed, standing or {})
     among = [each for each in verdict.reviewers if all(_is_among(each, one) for one in approvers)]
-    concerns = {*passed.approvals, *passed.behalf} & set(concerned(state, passed))
+    tier = max(passed.asked.tier, call.tier)
+    people = {*passed.approvals, *passed.behalf}
+    proposers = people & concerned(state, passed, tier, four_eyes=False).keys()
+    concerns = people & concerned(state, passed, tier, four_eyes=True).keys()
     return replace(
-        required(terms, max(passed.asked.tier, call.tier), len(passed.approvals)),
+        required(terms, tier, len(passed.approvals)),
         gate="hold" if unopposed else "approve",
         hold=terms.hold if unopposed or terms.gate == "approve" else 0,
         reviewers=(*terms.reviewers, *(among if approvers else ())),
         four_eyes=terms.four_eyes or not concerns,
         reasons=tuple(code for code in passed.codes if code),
         chain=terms.chain if any(passed.steps) else verdict.chain,
+        proposer_may_approve=bool(proposers) and terms.proposer_may_approve,
     )
 
 

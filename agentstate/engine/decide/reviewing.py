@@ -1,12 +1,12 @@
-"""Who may decide a request: permission and tier, the reviewers that its terms name, and whom four eyes leave out.
+"""Who may decide a request: permission and tier, the reviewers that its terms name, and who is left out of approving.
 
-Somebody acts on their own authority or on one that another has delegated to them; then both are named, and neither
-counts twice. Nobody is above this: an admin without the permission decides nothing, with it no request of their own.
+Nobody approves what they proposed, whatever the rule says: the facts of the session's entries leave them out. Somebody
+acts on their own authority or on one that another has delegated to them; then both are named, and neither counts twice.
+Everybody who is entitled may reject.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Protocol
 
 from agentstate.engine.decide.commands import Authority
@@ -14,9 +14,16 @@ from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import HIGHEST_TIER
 from agentstate.engine.policy.terms import Names, may_review
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state import Call, Request, SessionState
 from agentstate.engine.state.desk import QUEUE
-from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.involvement import is_person, people
+
+PROPOSED = "proposed it"
+SPOKE_AS_CUSTOMER = "spoke as the customer in this session"
+SPOKE_AS_AGENT = "spoke to the customer for the agent since the last hand-back"
+HAS_SESSION = "took the session over"
+WHISPERED = "whispered to the agent in this session"
+ASSIGNED = "got the session assigned"
 
 
 class ByPerson(Protocol):
@@ -53,16 +60,35 @@ def needed(tier: int) -> str:
 
 
 def must_be_entitled(command: ByPerson, request: Request, tier: int) -> Authority:
-    """The authority on which somebody may decide a request of this tier: their own, or else one that was delegated to
-    them. Raises DecisionNotAllowed naming what is missing of their own.
+    """Returns the first authority on which somebody may decide a request of this tier. Raises DecisionNotAllowed."""
+    return entitling(command, request, tier)[0]
+
+
+def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]:
+    """Returns every authority on which somebody may decide a request of this tier: their own, and those that were
+    delegated to them. Raises DecisionNotAllowed naming what is missing of their own.
     """
     own = Authority(command.may, command.names)
-    for authority in (own, *command.lent):
-        if needed(tier) in authority.may and may_review(request.reviewers, authority.names):
-            return authority
+    held = [each for each in (own, *command.lent) if needed(tier) in each.may]
+    found = [each for each in held if may_review(request.reviewers, each.names)]
+    if found:
+        return found
     if needed(tier) not in own.may:
         raise DecisionNotAllowed(f"tier {tier} needs the permission {needed(tier)}", permission=needed(tier))
     raise DecisionNotAllowed(f"it is for {in_words(request.reviewers)}", reviewers=in_words(request.reviewers))
+
+
+def approving(command: ByPerson, state: SessionState, request: Request, tier: int) -> Authority:
+    """Returns the authority on which somebody may approve a request of this tier: one that entitles them, that no
+    approval rests on yet, and whose holder is not left out. Raises DecisionNotAllowed saying why there is none.
+    """
+    whys: list[str] = []
+    for authority in entitling(command, request, tier):
+        why = why_not(command.by, authority, state, request, tier)
+        if not why:
+            return authority
+        whys.append(why)
+    raise DecisionNotAllowed(whys[0])
 
 
 def in_words(groups: tuple[Names, ...]) -> str:
@@ -70,37 +96,58 @@ def in_words(groups: tuple[Names, ...]) -> str:
     return ", and ".join(" or ".join(group) for group in groups)
 
 
-def must_be_another(command: ByPerson, authority: Authority, state: SessionState, request: Request) -> None:
-    """Refuse an approval of somebody whom four eyes leave out, or who stands behind it already. Raises
-    DecisionNotAllowed.
+def why_not(by: str, authority: Authority, state: SessionState, request: Request, tier: int) -> str:
+    """Returns why somebody may not approve the request on this authority; empty: they may. Who lent the authority and
+    who uses it count as one person.
     """
-    if {command.by, authority.of} & {*request.approvals, *request.behalf} - {""}:
-        raise DecisionNotAllowed("you have approved it already; another person must")
-    if {command.by, authority.of} & set(left_out(state, request)):
-        raise DecisionNotAllowed("four eyes: who asked for it or has the session may not approve it")
+    if {by, authority.of} & {*request.approvals, *request.behalf} - {""}:
+        return "you have approved it already; another person must"
+    left = left_out(state, request, tier)
+    if by in left:
+        return f"you {left[by]}: another person must approve it"
+    if authority.of in left:
+        return f"who lent you this authority {left[authority.of]}: another person must approve it"
+    return ""
 
 
-def left_out(state: SessionState, request: Request) -> tuple[str, ...]:
-    """The actors who may not approve a request of four eyes: who asked for it, and whose session it is."""
-    return concerned(state, request) if request.terms.four_eyes else ()
+def left_out(state: SessionState, request: Request, tier: int) -> dict[str, str]:
+    """Returns who may not approve a request that is decided at this tier, by actor, each with what they did. A rule may
+    let proposers approve below the highest tier, where it asks for no four eyes.
+    """
+    terms = request.terms
+    if terms.proposer_may_approve and tier < HIGHEST_TIER and not terms.four_eyes:
+        return {}
+    return concerned(state, request, tier, terms.four_eyes)
 
 
-def concerned(state: SessionState, request: Request) -> tuple[str, ...]:
-    """The people who asked for what a request is about, or whose session it is."""
-    return tuple(dict.fromkeys(_concerned(state, request)))
-
-
-def _concerned(state: SessionState, request: Request) -> Iterator[str]:
+def concerned(state: SessionState, request: Request, tier: int, four_eyes: bool) -> dict[str, str]:
+    """Returns the people who had a part in what a request is about, each with what they did."""
     call = state.calls.get(request.asked.call)
-    if request.asked.tool == PLAN:
-        yield from _person(str(request.asked.arguments.get("by", "")))
-    elif call is not None and call.round and call.round == state.plans.round:
-        yield from _person(state.plans.by)
+    return had_a_part(state, call, request.asked.proposed_by, tier, four_eyes)
+
+
+def had_a_part(
+    state: SessionState, call: Call | None, proposed_by: tuple[str, ...], tier: int, four_eyes: bool
+) -> dict[str, str]:
+    """Returns the people who had a part in a call, by recorded facts alone, each with what they did. Four eyes add the
+    person to whom the session is assigned.
+    """
+    authors = (*proposed_by, *(authors_of(state, call) if call is not None else ()))
+    found = [(actor, PROPOSED) for actor in authors]
+    found += [(actor, SPOKE_AS_CUSTOMER) for actor in state.involved.customer]
+    found += [(actor, SPOKE_AS_AGENT) for actor in state.involved.agent]
     if state.taken_by != QUEUE:
-        yield from _person(state.taken_by)
-    yield from _person(state.desk.assigned_to)
+        found.append((state.taken_by, HAS_SESSION))
+    if tier >= HIGHEST_TIER:
+        found += [(actor, WHISPERED) for actor in state.involved.guidance]
+    if four_eyes:
+        found.append((state.desk.assigned_to, ASSIGNED))
+    return {actor: why for actor, why in reversed(found) if is_person(actor)}
 
 
-def _person(actor: str) -> Iterator[str]:
-    if actor and not actor.startswith("agent"):
-        yield actor
+def authors_of(state: SessionState, call: Call) -> tuple[str, ...]:
+    """Returns the people who proposed the call or an argument of it: by an edit, by a plan or an edit of it, by an
+    order to undo, or in the session whose task this one does.
+    """
+    of_plan = state.plans.authors if call.round and call.round == state.plans.round else ()
+    return people((*call.authors, *of_plan, *state.plans.parent_authors))

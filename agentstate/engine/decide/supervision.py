@@ -1,16 +1,18 @@
 """People of the house in a session: who has it, who may speak, what the agent is told, who is to see to what.
 
 While a person has it the agent is silent: its model is not asked, nothing of its own begins, and an answer that was
-under way is dropped when it arrives. What runs may return, and what a person lets through runs. All of it is ordered
+under way is dropped when it arrives. What runs may return. What was approved before and has not begun is asked about
+again, and what another person then lets through runs. All of it is ordered
 by the log: a message that was committed before the take-over was sent, one that comes after it never is.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import (
     Answer,
     AskForPerson,
@@ -25,6 +27,7 @@ from agentstate.engine.decide.commands import (
     Whisper,
 )
 from agentstate.engine.decide.conversation import must_live, worded
+from agentstate.engine.decide.gates import approval_request, by_people
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import (
     ForkMaySayNothing,
@@ -36,14 +39,18 @@ from agentstate.engine.decide.refusals import (
     UnknownRequest,
 )
 from agentstate.engine.decide.schema import unfit
+from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.handing_back import LONGEST, OPENING
-from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.state import SessionState
+from agentstate.engine.instants import stamp
+from agentstate.engine.lifecycle import CallStatus, RequestStatus
+from agentstate.engine.state import SessionState, calls_in, foresee, pending
 from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.wanted import ASK_FOR_PERSON, phrase_heard
 from agentstate.errors import Invalid
 
 MOST_REASONS = 8
+TAKEN_OVER = "A person took over the conversation since it was approved, so another person must release it."
 
 
 def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -59,7 +66,25 @@ def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.
     if held and held != command.holder:
         raise TakenByAnother(by=held, since=state.desk.taken_at)
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
-    return [*reopened, ev.SessionTakenOver(command.by, command.reason, held)]
+    taken = ev.SessionTakenOver(command.by, command.reason, held)
+    then = foresee(state, taken, stamp(given.at))
+    return [*reopened, taken, *_paused(then, command.by, given)]
+
+
+def _paused(state: SessionState, by: str, given: Given) -> Iterator[ev.AnyEvent]:
+    """What was approved and has not begun waits for another person: what is delayed is undone, the rest is asked about
+    again. Who took the session over may not approve it.
+    """
+    for request in pending(state):
+        if request.held_until:
+            yield ev.RequestUndone(request.asked.request, by, TAKEN_OVER)
+    for call in calls_in(state, CallStatus.READY):
+        facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
+        if call.approved and not call.attempt and facts is not None:
+            verdict, _ = policy_on(state, call, facts, given)
+            yield approval_request(
+                state, call, facts, by_people(verdict), given, because=TAKEN_OVER, supersedes=call.request
+            )
 
 
 def passed_on(command: PassOn, state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from agentstate.engine import references
 from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.reviewing import had_a_part, needed
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
-from agentstate.engine.policy.granted import Asked, let_through
+from agentstate.engine.policy.granted import Asked, Grant, let_through
 from agentstate.engine.policy.tally import today
-from agentstate.engine.policy.terms import is_known_at
+from agentstate.engine.policy.terms import is_known_at, may_review
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.references import Views
 from agentstate.engine.state import Call, SessionState
@@ -31,8 +32,22 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
         return verdict
     own = {key: grant for key, grant in state.grants.items() if grant.scope == "session"}
     wider = {} if state.versions.is_draft else given.grants
-    return let_through(
-        verdict, {**own, **wider}, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at)
+    usable = {key: grant for key, grant in {**own, **wider}.items() if _may_rest_on(grant, state, call, verdict, given)}
+    return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at))
+
+
+def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict, given: Given) -> bool:
+    """Whether a standing approval may let this call through as far as people are concerned: its giver, or who lent them
+    the authority, had no part in the call, and still has the right of the rule's reviewers and tier.
+    """
+    tier = max(grant.tier, verdict.tier)
+    if {grant.by, grant.under} & had_a_part(state, call, (), tier, grant.four_eyes).keys():
+        return False
+    if given.givers is None:
+        return True
+    return any(
+        each.of == grant.under and needed(tier) in each.may and may_review(grant.has_met.reviewers, each.names)
+        for each in given.givers.get(grant.by, ())
     )
 
 
@@ -118,6 +133,7 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
         evidence=verdict.evidence,
         adapted=verdict.adapted,
         sticky=None,
+        edits=(),
     )
 
 

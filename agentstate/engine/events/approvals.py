@@ -50,6 +50,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     activity: str = ""  # the function that is to execute it, when not the tool's own; the digest binds it too
     terms: Terms | None = None  # what the rules ask of people; None: nothing beyond what stands above
     changed: tuple[ChangedInput, ...] = ()  # why the approval of its plan does not cover it
+    proposed_by: tuple[str, ...] = ()  # who proposed the call or an argument of it: people, or "agent:..."
     v: int = 1
 
 

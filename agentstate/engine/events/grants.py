@@ -32,6 +32,7 @@ class GrantGiven(Event, frozen=True, tag="grant.given"):
     by: str
     reason: str = ""
     activity: str = ""
+    under: str = ""  # whose authority it rests on, when not that of `by`: they have delegated it
     met: Requirements | None = None  # what the approval has met; None: recorded before it was compared whole
     v: int = 1
 

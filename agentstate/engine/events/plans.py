@@ -166,6 +166,7 @@ class TaskTaken(Event, frozen=True, tag="task.taken"):
     parent: str
     call: str
     remembered: Remembered | None = None
+    authors: tuple[str, ...] = ()  # the people who proposed that call: they proposed all that is done for it
     v: int = 1
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentstate.engine import guards
+from agentstate.engine.policy.edits import Editable, not_editable
 from agentstate.engine.policy.requirements import Requirements, asks_more, required
 from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load, load_superseded, open_rules
 from agentstate.engine.policy.terms import (
@@ -29,6 +30,7 @@ __all__ = [
     "GATES",
     "HIGHEST_TIER",
     "BadPolicy",
+    "Editable",
     "Escalation",
     "Gate",
     "Policy",
@@ -45,6 +47,7 @@ __all__ = [
     "load",
     "load_superseded",
     "may_review",
+    "not_editable",
     "open_rules",
     "required",
     "reviewers_at",
@@ -88,6 +91,8 @@ def _asks(policy: Policy, rule: Rule, gate: Gate, tier: int, why: str, sticky: S
         retype=rule.retype,
         chain=tuple(Escalation(step.after, _groups(step.reviewers)) for step in rule.chain),
         sticky=sticky,
+        edits=rule.edits,
+        proposer_may_approve=rule.proposer_may_approve and tier < HIGHEST_TIER,
     )
 
 

@@ -53,6 +53,7 @@ class Grant(msgspec.Struct, frozen=True):
     revoked_by: str = ""
     revoked_at: str = ""
     met: Requirements | None = None
+    under: str = ""  # whose authority it rests on, when not that of `by`
 
     @property
     def has_met(self) -> Requirements:

@@ -40,7 +40,9 @@ def asks_more(now: Requirements, met: Requirements) -> tuple[str, ...]:
     - `reasons`: codes are required, and no code was chosen or one that is not among them.
     - `retype`: a path that nobody has typed.
     - `chain`: at some time the request is for a group that it was not for at that time.
-    - `sticky`: never. It offers something for later calls and requires nothing for this one.
+    - `proposer_may_approve`: who proposed the call may not approve it now, and could then.
+    - `sticky`, `edits`: never. They say what may be granted for later calls and which edit approves itself; neither
+      requires anything of what was approved as it stands.
 
     Where the delay of the policy ran out (`met.quorum` is 0) and policy still only delays, the fields about people
     require nothing: they are about those who approve early.
@@ -76,5 +78,7 @@ _MORE: Mapping[str, Callable[[Requirements, Requirements], bool]] = {
     "retype": lambda now, met: not set(now.retype) <= set(met.retype),
     "chain": _other_reviewers_later,
     "sticky": lambda now, met: False,
+    "edits": lambda now, met: False,
+    "proposer_may_approve": lambda now, met: met.proposer_may_approve > now.proposer_may_approve,
 }
 _OF_DELAYS = ("gate", "tier", "hold")

@@ -12,6 +12,7 @@ import msgspec
 
 from agentstate.engine import guards, scratchpad
 from agentstate.engine.policy import missing
+from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.terms import HIGHEST_TIER, Gate, Names, Sticky
 from agentstate.errors import Invalid
 
@@ -63,6 +64,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retype: Some = ()
     chain: Annotated[tuple[Step, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
     sticky: Sticky | None = None
+    edits: Annotated[tuple[Editable, ...], msgspec.Meta(max_length=MAX_NAMES)] = ()
+    proposer_may_approve: bool = False  # below the highest tier
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -152,11 +155,20 @@ def _faults(rule: Rule) -> Iterator[str]:
         yield "what takes several people each time is not granted by one: sticky or quorum"
     if rule.sticky is not None and (rule.retype or (rule.gate == "approve" and rule.hold)):
         yield "what is typed or delayed each time is not granted for later calls: sticky, or retype and hold"
-    if rule.gate == "allow" and (rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky):
-        yield "gate allow asks nobody: hold, reviewers, four_eyes, chain and sticky need another gate"
+    if rule.gate == "allow" and (
+        rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky or rule.edits
+    ):
+        yield "gate allow asks nobody: hold, reviewers, four_eyes, chain, sticky and edits need another gate"
     for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):
         if not _REVIEWER.match(name):
             yield f"reviewer {name!r:.200}: want role:<role>, team:<team> or user:<login>"
+    for edit in rule.edits:
+        if not _ARGUMENT.match(edit.path):
+            yield f"edits {edit.path!r:.200}: want a path like arguments.amount.minor"
+    if len({edit.path for edit in rule.edits}) < len(rule.edits):
+        yield "edits name each path once"
+    if rule.proposer_may_approve and (rule.tier >= HIGHEST_TIER or rule.four_eyes or rule.gate == "allow"):
+        yield f"proposer_may_approve is for rules below tier {HIGHEST_TIER} that ask people, without four_eyes"
     for path in rule.retype:
         if not _ARGUMENT.match(path):
             yield f"retype {path!r:.200}: want a path like arguments.amount.minor"

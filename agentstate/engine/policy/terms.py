@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine import references
+from agentstate.engine.policy.edits import Editable
 
 Gate = Literal["allow", "hold", "approve"]
 Scope = Literal["session", "customer", "agent"]
@@ -47,6 +48,8 @@ class Terms(msgspec.Struct, frozen=True):
     whoever has the permission. `hold`: seconds between being let through (by policy where the gate is "hold", by people
     where it is "approve") and executing. `retype`: paths below `arguments` that the reviewer types themselves.
     `chain`: whom the request goes to after so many seconds, in the place of `reviewers`; nothing in it approves.
+    `edits`: the arguments whose edit counts as the editor's own approval. `proposer_may_approve`: who proposed the call
+    may approve it all the same; never at the highest tier.
     """
 
     gate: Gate = "approve"
@@ -57,6 +60,8 @@ class Terms(msgspec.Struct, frozen=True):
     retype: tuple[str, ...] = ()
     chain: tuple[Escalation, ...] = ()
     sticky: Sticky | None = None
+    edits: tuple[Editable, ...] = ()
+    proposer_may_approve: bool = False
 
 
 def reviewers_at(terms: Terms, waited: float) -> tuple[Names, ...]:

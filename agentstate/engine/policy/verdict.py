@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from agentstate.engine.policy.edits import Editable, named_by_all
 from agentstate.engine.policy.requirements import Requirements, required
 from agentstate.engine.policy.terms import GATES, SCOPES, Escalation, Gate, Names, Sticky, Terms
 
@@ -35,6 +36,8 @@ class Verdict(msgspec.Struct, frozen=True):
     retype: tuple[str, ...] = ()
     chain: tuple[Escalation, ...] = ()
     sticky: Sticky | None = None
+    edits: tuple[Editable, ...] = ()
+    proposer_may_approve: bool = False
 
     @property
     def strictness(self) -> tuple[int, int, int]:
@@ -70,6 +73,8 @@ def joined(verdicts: Sequence[Verdict]) -> Verdict:
         retype=_each(verdict.retype for verdict in verdicts),
         chain=tuple(step for step in _chain(verdicts) if step.after < expires_in),
         sticky=_offered_by_all(asking),
+        edits=named_by_all(verdict.edits for verdict in asking),
+        proposer_may_approve=bool(asking) and all(verdict.proposer_may_approve for verdict in asking),
     )
 
 

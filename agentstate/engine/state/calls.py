@@ -92,6 +92,7 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         request=event.request,
         kid=kid_of_instance(state.plans, instance),
         activity=event.activity,
+        authors=state.plans.authors,
     )
     return replace(state, calls={**state.calls, call.id: call})
 
@@ -114,7 +115,11 @@ def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> Sessi
 def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
     """The arguments that a person put in place of the model's, if one did: the model must know."""
     requests = (request for request in state.requests.values() if request.asked.call == call_id)
-    edited = any(request.status is RequestStatus.EDITED for request in requests)
+    edited = any(
+        request.status is RequestStatus.EDITED
+        or (request.status is RequestStatus.SUPERSEDED and request.approved_arguments is not None)
+        for request in requests
+    )
     return state.calls[call_id].arguments if edited else None
 
 

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
+from agentstate.engine.state.involvement import people
 from agentstate.engine.state.session import Call, SessionState
 
 KEPT_UNDONE = 200  # effects whose undoing was ordered, the latest
@@ -16,7 +17,14 @@ def compensation_ordered(state: SessionState, event: ev.CompensationOrdered, at:
     behind, calls = "", dict(state.calls)
     for step in event.calls:
         calls[step.id] = Call(
-            step.id, step.tool, step.arguments, None, CallStatus.PROPOSED, undoes=step.effect, behind=behind
+            step.id,
+            step.tool,
+            step.arguments,
+            None,
+            CallStatus.PROPOSED,
+            undoes=step.effect,
+            behind=behind,
+            authors=people((event.by,)),
         )
         behind = step.id
     undone = (*state.versions.undone_calls, *(step.call for step in event.calls))[-KEPT_UNDONE:]

@@ -12,6 +12,7 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
 from agentstate.engine.remembered import Settled
+from agentstate.engine.state import involvement
 from agentstate.engine.state.alerts import all_closed
 from agentstate.engine.state.calls import moved
 from agentstate.engine.state.desk import Desk
@@ -30,6 +31,7 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
         state,
         items=added(state.items, said),
         messages=state.messages + 1,
+        involved=involvement.heard(state.involved, event.role, event.by),
         cause=() if event.role in ("customer", "staff") else state.cause,
         owes=(state.owes and not (state.taken_by and event.role == "staff")) or asks,
         failure="" if asks else state.failure,

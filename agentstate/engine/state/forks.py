@@ -13,6 +13,7 @@ from agentstate.engine.conversation import Item, added
 from agentstate.engine.looping.held import Loop
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
+from agentstate.engine.state import involvement
 from agentstate.engine.state.put_back import ended_calls, noted, open_in, resting, settled_since, state_of, told
 from agentstate.engine.state.session import Call, SessionState, remembering
 from agentstate.engine.talk.held import Talk
@@ -89,9 +90,10 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
     what the fork's would allow, the fork stands where the parent stood.
     """
     assert state.versions.origin is not None
-    items = state.items
+    items, involved = state.items, state.involved
     for heard in event.heard:
         items = added(items, Item(state.seq, heard.role, heard.text, by=heard.by))
+        involved = involvement.heard(involved, heard.role, heard.by)
     unanswered = bool(event.heard) and event.heard[-1].role == "customer"
     return replace(
         remembering(state, event.remembered),
@@ -99,6 +101,7 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
         chart=event.chart or state.chart,
         calls=settled_since(state.calls, event, _own_calls(state)),
         messages=state.messages + len(event.heard),
+        involved=involved,
         owes=state.owes or unanswered,
         versions=replace(state.versions, origin=replace(state.versions.origin, promoted=at)),
     )

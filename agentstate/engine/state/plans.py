@@ -26,6 +26,7 @@ from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
+from agentstate.engine.state.involvement import people
 from agentstate.engine.state.rounds import (
     KEPT_VERSIONS,
     PLAN,
@@ -65,7 +66,8 @@ def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> Sessi
     arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
     arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances, "saved": event.saved}
     arguments |= {"members": [msgspec.to_builtins(each) for each in event.members], "tools": event.tools}
-    waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED)
+    authors = () if event.source == "model" else people((event.by,))
+    waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED, authors=authors)
     calls = {**state.calls, event.round: waits}
     return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round, shaken=None))
 
@@ -89,6 +91,7 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
         is_open=True,
         plan=plan,
         by=event.by,
+        authors=_authors(state, event, again),
         source=event.source,
         saved=event.saved,
         follow=event.follow,
@@ -107,6 +110,14 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
         ready=(),
     )
     return _begun(_without_proposal(replace(state, plans=not_offered(plans, event.round)), event.round))
+
+
+def _authors(state: SessionState, event: ev.PlanCommitted, again: bool) -> tuple[str, ...]:
+    """The people who proposed the plan: in an earlier version of the round, or by an edit of its request, too."""
+    proposal = state.calls.get(event.round)
+    before = state.plans.authors if again else ()
+    of_request = proposal.authors if proposal is not None and proposal.tool == PLAN else ()
+    return people((*before, *of_request, *(() if event.source == "model" else (event.by,))))
 
 
 def _new_approval(event: ev.PlanCommitted, plan: Plan) -> Approval | None:
@@ -205,6 +216,7 @@ def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> Session
         round=state.plans.round,
         kid=kid_of_instance(state.plans, event.instance),
         activity=event.activity,
+        authors=state.plans.authors,
     )
     plans = replace(state.plans, ready=_without(state.plans.ready, event.call))
     return replace(state, calls={**state.calls, event.call: call}, plans=plans)
@@ -289,7 +301,9 @@ def _withdrawn(state: SessionState, beside: tuple[str, ...]) -> SessionState:
 
 def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionState:
     inherited = event.remembered.tally if event.remembered else Tally()
-    plans = replace(state.plans, parent=event.parent, parent_call=event.call, inherited=inherited)
+    plans = replace(
+        state.plans, parent=event.parent, parent_call=event.call, inherited=inherited, parent_authors=event.authors
+    )
     return replace(remembering(state, event.remembered), plans=plans)
 
 

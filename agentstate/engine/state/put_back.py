@@ -45,6 +45,7 @@ STAYS: Mapping[str, str] = {
     "sealed": "a fact",
     "taken_by": "a person has it",
     "desk": "people see to it",
+    "involved": "people took part, and still did",
     "expired_at": "a fact, and what is said next reopens it",
     "paused_at": "a person stopped it, and only a person lets it go on",
     "paused_with_parent": "a person stopped it, and only a person lets it go on",

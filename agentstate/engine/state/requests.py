@@ -16,6 +16,7 @@ from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.remembered import KEPT_REFUSALS, Settled
 from agentstate.engine.state.calls import moved, told
+from agentstate.engine.state.involvement import people
 from agentstate.engine.state.session import Request, SessionState, digest_of
 
 T = TypeVar("T")
@@ -33,6 +34,7 @@ def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str
         policy=event.policy,
         request=event.request,
         approved="",
+        arguments=event.arguments,
     )
     terms = event.terms
     asked = Request(event, state.seq, at, kid=state.calls[event.call].kid)
@@ -57,17 +59,20 @@ def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sessi
         approved_arguments=request.approved_arguments if event.arguments is None else event.arguments,
     )
     state = replace(state, requests={**state.requests, event.request: decided})
-    if not event.digest:
-        return state
-    call = replace(state.calls[request.asked.call], approved=event.digest, tier=event.tier)
+    call = state.calls[request.asked.call]
+    if event.decision == "edit":
+        call = replace(call, authors=people((*call.authors, event.by)))
+    if event.digest:
+        call = replace(call, approved=event.digest, tier=event.tier)
     return replace(state, calls={**state.calls, call.id: call})
 
 
 def _of_each(before: tuple[T, ...], event: ev.DecisionMade, own: T) -> tuple[T, ...]:
-    """One value for each approval of what may now execute: an edit starts the count anew."""
-    if not event.digest:
-        return before
-    return (own,) if event.decision == "edit" else (*before, own)
+    """One value for each approval of what may now execute. An edit starts the count anew; one that another person must
+    approve starts it with nobody.
+    """
+    kept = () if event.decision == "edit" else before
+    return (*kept, own) if event.digest else kept
 
 
 def request_escalated(state: SessionState, event: ev.RequestEscalated, at: str) -> SessionState:
@@ -123,8 +128,9 @@ def _unopposed(state: SessionState, request: Request) -> SessionState:
 def _rejected(state: SessionState, request: Request) -> SessionState:
     state = moved(state, request.asked.call, CallMove.REJECT)
     if not request.kid:  # what the agent learns from a refusal is learned of its own customer
-        mark = ev.digest(request.asked.tool, request.asked.arguments)
-        state = replace(state, refusals=state.refusals + 1, refused=(*state.refused[-KEPT_REFUSALS + 1 :], mark))
+        marks = _marks(state, request)
+        refused = tuple(each for each in state.refused if each not in marks)
+        state = replace(state, refusals=state.refusals + 1, refused=(*refused, *marks)[-KEPT_REFUSALS:])
     answer = {
         "status": "rejected",
         "reason": request.reason,
@@ -145,9 +151,15 @@ def _settled(
     """Nobody is asked about the same call again; the oldest beyond KEPT_REFUSALS are forgotten."""
     if request.kid:  # of another data subject, as `refused` is
         return state
-    mark = ev.digest(request.asked.tool, request.asked.arguments)
-    others = tuple(each for each in state.settled if each.mark != mark)
-    return replace(state, settled=(*others[-KEPT_REFUSALS + 1 :], Settled(mark, how, answer)))
+    marks = _marks(state, request)
+    others = (each for each in state.settled if each.mark not in marks)
+    return replace(state, settled=(*others, *(Settled(mark, how, answer) for mark in marks))[-KEPT_REFUSALS:])
+
+
+def _marks(state: SessionState, request: Request) -> tuple[str, ...]:
+    """The digests of the call as it was asked about: as it was proposed first, and as people edited it."""
+    asked = (each.asked for each in state.requests.values() if each.asked.call == request.asked.call)
+    return tuple(dict.fromkeys(ev.digest(each.tool, each.arguments) for each in asked))
 
 
 def _expired(state: SessionState, request: Request) -> SessionState:

@@ -23,6 +23,7 @@ from agentstate.engine.policy.terms import Names, Terms
 from agentstate.engine.remembered import Remembered, Settled, joined
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
+from agentstate.engine.state.involvement import Involvement
 from agentstate.engine.state.rounds import Plans
 from agentstate.engine.talk.held import Talk
 from agentstate.engine.timers import Timer
@@ -56,6 +57,7 @@ class Call(msgspec.Struct, frozen=True):
     effect: str = ""  # while it runs: of its tool, as the intent says
     tool_version: int = 0  # while it runs: as the intent says
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
+    authors: tuple[str, ...] = ()  # the people who proposed it or an argument of it
 
 
 # What came of the call of an approved request; empty: the request was not approved.
@@ -152,6 +154,7 @@ class SessionState(msgspec.Struct, frozen=True):
     paused_with_parent: bool = False  # because the session whose call it does is
     taken_by: str = ""  # who speaks instead of the agent: a person, or desk.QUEUE for nobody yet; empty: the agent does
     desk: Desk = Desk()
+    involved: Involvement = Involvement()  # who spoke as the customer, spoke for the agent, or whispered to it
     expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
     versions: Versions = Versions()
     changes: Changes = Changes()

@@ -15,9 +15,12 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from agentstate.engine.conversation import Item
+from agentstate.engine.state.involvement import Involvement, heard, took_part
 from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.session import Call, Request, SessionState
 from agentstate.engine.state.subjects import kid_of_call, own
+from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.engine.versions.kept import Late
 
 T = TypeVar("T")
@@ -50,7 +53,35 @@ def to_snapshot(state: SessionState) -> bytes:
 
 def from_snapshot(data: bytes) -> SessionState:
     """A state read back, validated. Raises msgspec.ValidationError."""
-    return _decoder.decode(data)
+    return _carried_over(_decoder.decode(data))
+
+
+def _carried_over(state: SessionState) -> SessionState:
+    """A state that was recorded before it held who took part and at which step each approval was given: what its items
+    say, and the first step.
+    """
+    if state.involved == Involvement():
+        state = replace(state, involved=_involved(state.items))
+    older = {key: each for key, each in state.requests.items() if len(each.steps) != len(each.approvals)}
+    if not older:
+        return state
+    filled = {
+        key: replace(each, steps=(0,) * len(each.approvals), codes=("",) * len(each.approvals))
+        for key, each in older.items()
+    }
+    return replace(state, requests={**state.requests, **filled})
+
+
+def _involved(items: Iterable[Item]) -> Involvement:
+    found = Involvement()
+    for item in items:
+        if item.role == "note" and item.text.startswith(GUIDANCE):
+            found = took_part(found, "guidance", item.by)
+        elif item.role == "note" and item.text.startswith(BACK):
+            found = replace(found, agent=())
+        else:
+            found = heard(found, item.role, item.by)
+    return found
 
 
 class Held(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.state.desk import QUEUE, Desk
+from agentstate.engine.state.involvement import took_part
 from agentstate.engine.state.session import SessionState
 
 GUIDANCE = "Guidance from a supervisor, for you alone; never quote it: "
@@ -51,13 +52,15 @@ def session_handed_back(state: SessionState, event: ev.SessionHandedBack, at: st
         items=added(state.items, Item(state.seq, "note", told, by=event.by)),
         taken_by="",
         desk=Desk(in_flight=state.desk.in_flight, assigned_to=state.desk.assigned_to),
+        involved=replace(state.involved, agent=()),
         owes=event.speaks or state.owes,
     )
 
 
 def guidance_given(state: SessionState, event: ev.GuidanceGiven, at: str) -> SessionState:
     item = Item(state.seq, "note", f"{GUIDANCE}{event.text}", by=event.by)
-    return replace(state, items=added(state.items, item), owes=state.owes or event.now)
+    involved = took_part(state.involved, "guidance", event.by)
+    return replace(state, items=added(state.items, item), owes=state.owes or event.now, involved=involved)
 
 
 def model_dropped(state: SessionState, event: ev.ModelDropped, at: str) -> SessionState:

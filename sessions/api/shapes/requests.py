@@ -83,17 +83,26 @@ class Grantable(serializers.Serializer[Any]):
     limit = serializers.CharField(help_text="expression that must be true of each call")
 
 
+class Editable(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    only = serializers.CharField(help_text="down or up: a number may go this way alone; empty: any value")
+
+
 class Terms(serializers.Serializer[Any]):
     gate = serializers.CharField(help_text="approve, or hold: it is done by itself when its time is over")
     hold = serializers.IntegerField(help_text="seconds between approval and execution, in which it can be undone")
     reviewers = _groups()
-    four_eyes = serializers.BooleanField(help_text="not by who asked for it, whose session it is, or who approved it")
+    four_eyes = serializers.BooleanField(
+        help_text="no edit counts, and not by the person to whom the session is assigned"
+    )
     reasons = serializers.ListField(child=serializers.CharField(), help_text="codes; where there are any, name one")
     retype = serializers.ListField(
         child=serializers.CharField(), help_text="paths of arguments that you type yourself to approve"
     )
     chain = Escalation(many=True, help_text="for whom it is when nobody has decided")
     sticky = Grantable(allow_null=True, help_text="what an approver may grant for what follows")
+    edits = Editable(many=True, help_text="the arguments whose edit counts as your own approval")
+    proposer_may_approve = serializers.BooleanField(help_text="who proposed it may approve it; never at tier 3")
 
 
 class Request(serializers.Serializer[Any]):
@@ -104,6 +113,7 @@ class Request(serializers.Serializer[Any]):
     quorum = serializers.IntegerField(help_text="people who must approve")
     approvals = serializers.IntegerField(help_text="people who have approved")
     may_decide = serializers.BooleanField(help_text="whether you may decide it now")
+    may_reject = serializers.BooleanField(help_text="while you may not approve it: whether you may reject it")
     why_not = serializers.CharField(help_text="while it waits and you may not decide it: why not, in a sentence")
     who_may = serializers.ListField(
         child=serializers.CharField(), help_text="while it waits for others: by name, who may decide it"
@@ -138,6 +148,9 @@ class Request(serializers.Serializer[Any]):
         help_text="one of each group must decide: role:..., team:..., user:...; none: whoever has the permission",
     )
     terms = Terms(help_text="what is asked of those who decide")
+    proposed_by = serializers.ListField(
+        child=serializers.CharField(), help_text="who proposed the call or an argument: user:<id>, or agent:<name>"
+    )
     digest = serializers.CharField(help_text="of all that the request shows now: what a decision names as `seen`")
 
 

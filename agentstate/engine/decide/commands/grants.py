@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.commands.base import Command
 
 
 class GrantSame(Command, frozen=True):
     """Who approved a request lets the same through for what follows, for at most as long and as often as the rule
-    offers (None: as it offers). `may` holds the permissions they have at this instant.
+    offers (None: as it offers). `may` and `names` are their authority at this instant, `lent` what others have
+    delegated to them.
     """
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent"})
 
     request: str
     by: str
@@ -18,6 +22,8 @@ class GrantSame(Command, frozen=True):
     seconds: int | None = None
     uses: int | None = None
     reason: str = ""
+    names: frozenset[str] = frozenset()
+    lent: tuple[Authority, ...] = ()
 
 
 class RevokeGrant(Command, frozen=True):

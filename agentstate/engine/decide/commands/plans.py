@@ -72,6 +72,7 @@ class TakeTask(Command, frozen=True):
     words: str = ""
     plan: ProposePlan | None = None
     remembered: Remembered | None = None
+    authors: tuple[str, ...] = ()
 
 
 class Deliver(Command, frozen=True):

@@ -135,7 +135,7 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
     must_live(state)
     if state.plans.parent:
         raise Refused("this session has its task already")
-    taken = ev.TaskTaken(command.parent, command.call, command.remembered)
+    taken = ev.TaskTaken(command.parent, command.call, command.remembered, command.authors)
     if command.plan is None:
         return [taken, ev.MessageAdded("note", command.words, command.by)]
     return [taken, *proposed(command.plan, after(state, [taken], given), given)]

@@ -35,8 +35,9 @@ class Account(NamedTuple):
 
 AUDIT = timedelta(days=90)  # how long the demo's auditor may look
 TEAMS = {"retail": "Retail banking", "cards": "Card services"}
-PEOPLE = (  # the supervisor also plays the caller on the page made for it
-    Account("supervisor", "Maya Okafor", (Role.SUPERVISOR, Role.CALLER), ("retail",)),
+PEOPLE = (  # who plays the caller has an account of their own: who speaks as the customer approves nothing there
+    Account("supervisor", "Maya Okafor", (Role.SUPERVISOR,), ("retail",)),
+    Account("customer", "Ines Duarte", (Role.CALLER,), ("retail",)),
     Account("second", "Priya Raman", (Role.SUPERVISOR,), ("retail",)),
     Account("auditor", "Jonas Lindqvist", (Role.AUDITOR,), ("retail", "cards")),
     Account("admin", "Sofia Marques", (Role.ADMIN, Role.INCIDENT_MANAGER), ("retail", "cards")),

@@ -1,0 +1,249 @@
+"""Nobody approves what they proposed: who is left out, by recorded facts alone, whatever the rule says."""
+
+from __future__ import annotations
+
+from dataclasses import replace as world_with
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
+from agentstate.engine import policy as pol
+from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
+from agentstate.engine.decide.commands.plans import TakeTask
+from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.involvement import MAX_PEOPLE, Involvement, took_part
+from agentstate.errors import Refused
+from tests.core import worlds
+from tests.core.test_plans_in_sessions import step
+from tests.core.worlds import MAY, World, decision, transfer, waiting
+
+ASKS = pol.Rule("asks", ("transfer",), "true", 2, "approve", "Money.")
+FREE = pol.Rule("free", ("authorize", "load_customer", "plan"), "true", 0, "allow", "Reads.")
+MOVE = step("transfer", "state.receipt", amount={"minor": 90_000, "currency": "USD"})
+
+
+def planned(by: str, *rules: pol.Rule) -> World:
+    """A plan that `by` has handed over, whose transfer waits for a person."""
+    world = worlds.opened().with_rules(*(rules or (ASKS, FREE)))
+    world = world.after(ProposePlan((step("load_customer", "state.c", customer="C"), MOVE), by, False))
+    return world.after(core.Begin(f"{world.state.plans.round}.transfer"))
+
+
+def left_out(world: World, by: str, why: str) -> None:
+    """`by` may not approve the request that waits, and may reject it; a colleague may approve it."""
+    with pytest.raises(core.DecisionNotAllowed, match=why):
+        world.after(decision(world, "approve", by))
+    assert world.after(decision(world, "reject", by)).call("transfer").status is CallStatus.REJECTED
+    other = "zoe" if by != "zoe" else "sue"
+    assert world.after(decision(world, "approve", other)).call("transfer").status is CallStatus.READY
+
+
+def test_who_handed_the_plan_over_does_not_approve_its_call_although_no_rule_asks_for_four_eyes():
+    world = planned("ann")
+    assert world.request.asked.proposed_by == ("ann",)
+    left_out(world, "ann", "you proposed it")
+
+
+def test_what_the_agent_proposes_is_proposed_by_the_agent():
+    assert waiting().request.asked.proposed_by == ("agent:bank",)
+    assert waiting().after(decision(waiting(), "approve", "ann")).call("transfer").status is CallStatus.READY
+
+
+def test_authorship_of_a_plan_survives_an_edit_by_a_colleague():
+    world = planned("ann")
+    calls = ({**step("load_customer", "state.c", customer="D")}, MOVE)
+    world = world.after(EditPlan(calls, "bob", world.state.plans.version))
+    left_out(world, "ann", "you proposed it")
+    left_out(world, "bob", "you proposed it")
+
+
+def test_who_edited_the_request_of_a_plan_does_not_approve_its_calls():
+    whole = pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are looked at.")
+    free = replace(FREE, tools=("authorize", "load_customer"))
+    world = worlds.opened().with_rules(whole, replace(ASKS, tier=3), free)
+    world = world.after(ProposePlan((step("load_customer", "state.c", customer="C"), MOVE), "agent:bank", False))
+    arguments = {**world.request.asked.arguments, "calls": [MOVE]}
+    world = world.after(decision(world, "edit", "sue", arguments=arguments))
+    world = world.after(decision(world, "approve", "zoe"))
+    world = world.after(core.Begin(world.state.plans.proposed))
+    assert world.state.plans.authors == ("sue",)
+
+
+def test_who_ordered_an_undoing_does_not_approve_it():
+    from tests.core.test_compensation import order, put_back
+
+    world = put_back("a").with_rules(ASKS)
+    world = world.after(replace(order(world), by="zoe"))
+    left_out(world, "zoe", "you proposed it")
+
+
+def test_a_session_that_does_the_task_of_another_inherits_who_proposed_it():
+    world = worlds.opened().with_rules(ASKS, FREE)
+    world = world.after(TakeTask("parent", "call", "agent:bank", "do it", authors=("ann",)))
+    world = world.asked(transfer(90_000))
+    assert world.request.asked.proposed_by == ("ann",)
+    left_out(world, "ann", "you proposed it")
+
+
+def test_who_spoke_as_the_customer_does_not_approve():
+    world = waiting().after(core.Say("customer", "And hurry.", "ann"))
+    left_out(world, "ann", "spoke as the customer")
+
+
+def test_who_spoke_for_the_agent_does_not_approve_until_the_next_hand_back():
+    world = waiting().after(core.BargeIn("One moment.", "ann"))
+    left_out(world, "ann", "spoke to the customer for the agent")
+    world = world.after(core.TakeOver("bob"), core.Speak("I look at it.", "bob"))
+    left_out(world, "ann", "spoke to the customer for the agent")
+    world = world.after(core.HandBack("Go on.", "bob"))
+    assert world.after(decision(world, "approve", "ann")).call("transfer").status is CallStatus.READY
+    assert world.after(decision(world, "approve", "bob")).call("transfer").status is CallStatus.READY
+
+
+def test_who_has_the_session_does_not_approve():
+    left_out(waiting().after(core.TakeOver("ann")), "ann", "took the session over")
+
+
+def test_who_whispered_does_not_approve_at_tier_three_and_does_at_tier_two():
+    low = waiting().after(core.Whisper("Sell it.", "sue"))
+    assert low.after(decision(low, "approve", "sue")).call("transfer").status is CallStatus.READY
+    left_out(waiting(300_000).after(core.Whisper("Sell it.", "sue")), "sue", "whispered")
+
+
+def test_a_tier_that_rose_while_the_request_waited_leaves_out_who_whispered():
+    world = waiting().after(core.Whisper("Sell it.", "sue"))
+    raised = world.with_rules(replace(ASKS, tier=3), FREE)
+    with pytest.raises(core.DecisionNotAllowed, match="whispered"):
+        raised.after(decision(raised, "approve", "sue"))
+
+
+def lent(of: str) -> tuple[Authority, ...]:
+    return (Authority(MAY[of], frozenset(), of),)
+
+
+def test_who_lends_a_right_and_who_uses_it_count_as_one_person():
+    world = planned("sue")
+    with pytest.raises(core.DecisionNotAllowed, match="who lent you this authority proposed it"):
+        world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=lent("sue")))
+    world = planned("vic")
+    with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+        world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=lent("sue")))
+
+
+def test_one_authority_counts_once_also_where_the_tier_rose():
+    """Sue approves at tier 2; the tier becomes 3; who acts under ann and sue uses sue's right a second time."""
+    two = replace(ASKS, quorum=2)
+    world = worlds.opened().with_rules(two, FREE).asked(transfer(90_000))
+    world = world.after(decision(world, "approve", "sue"))
+    world = world.with_rules(replace(two, tier=3), FREE)
+    under = (Authority(frozenset({"decide"}), frozenset(), "ann"), *lent("sue"))
+    bob = decision(world, "approve", "bob")
+    with pytest.raises(core.DecisionNotAllowed, match="already"):
+        world.after(replace(bob, may=frozenset(), lent=under))
+    with_zoe = world.after(replace(bob, may=frozenset(), lent=(*under, *lent("zoe"))))
+    assert with_zoe.events(ev.DecisionMade)[-1].under == "zoe"
+
+
+def test_a_policy_may_let_proposers_approve_below_the_highest_tier_on_record():
+    mine = replace(ASKS, proposer_may_approve=True)
+    world = planned("sue", mine, FREE)
+    assert world.request.terms.proposer_may_approve
+    assert world.request.asked.proposed_by == ("sue",)
+    assert world.after(decision(world, "approve", "sue")).call("transfer").status is CallStatus.READY
+    raised = world.with_rules(replace(ASKS, tier=3), FREE)
+    with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+        raised.after(decision(raised, "approve", "sue"))
+    stricter = world.after(decision(world, "approve", "sue")).with_rules(ASKS, FREE)
+    again = stricter.after(core.Begin(stricter.call("transfer").id))
+    assert "stricter" in again.request.asked.why
+    for other in (ASKS, replace(mine, four_eyes=True)):
+        both = planned("sue", mine, replace(other, name="other"), FREE)
+        with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+            both.after(decision(both, "approve", "sue"))
+
+
+@pytest.mark.parametrize("changes", [{"tier": 3}, {"four_eyes": True}, {"gate": "allow"}])
+def test_a_rule_cannot_let_proposers_approve_at_the_highest_tier(changes):
+    rule: dict[str, Any] = {"name": "r", "tools": ["t"], "when": "true", "tier": 2, "gate": "approve", "why": "x"}
+    text = msgspec.json.encode(
+        {"name": "p", "version": 1, "rules": [{**rule, "proposer_may_approve": True, **changes}]}
+    )
+    with pytest.raises(pol.BadPolicy, match="proposer_may_approve"):
+        pol.load(text)
+
+
+def test_the_facts_survive_a_rollback_and_are_folded_from_entries():
+    from tests.core.test_versions import rollback
+
+    world = waiting().after(core.Say("customer", "Hurry.", "ann"), core.Whisper("Slowly.", "bob"))
+    assert fold(world.history).involved == world.state.involved
+    world = world.after(rollback(world, 8))
+    assert world.state.involved.customer[-1:] == ("ann",)
+    assert world.state.involved.guidance == ("bob",)
+
+
+def test_the_facts_are_bounded_and_name_people_alone():
+    found = Involvement()
+    for number in range(MAX_PEOPLE + 5):
+        found = took_part(found, "customer", f"user:{number}")
+    assert len(found.customer) == MAX_PEOPLE
+    assert found.customer[-1] == f"user:{MAX_PEOPLE + 4}"
+    for nobody in ("", "agent:bank", "system"):
+        assert took_part(found, "agent", nobody) == found
+
+
+def test_a_take_over_asks_again_about_what_was_approved_and_has_not_begun():
+    world = waiting().after(decision(waiting(), "approve", "ann"))
+    old = world.call("transfer").request
+    world = world.after(core.TakeOver("ann"))
+    assert world.request.asked.supersedes == old
+    assert "took over the conversation" in world.request.asked.why
+    with pytest.raises(Refused):
+        world.after(core.Begin(world.call("transfer").id))
+    left_out(world, "ann", "took the session over")
+    world = world.after(decision(world, "approve", "bob"), core.Begin(world.call("transfer").id))
+    assert world.call("transfer").status is CallStatus.RUNNING
+
+
+def test_a_take_over_undoes_an_approval_that_is_delayed_and_leaves_what_has_begun():
+    delayed = worlds.opened().with_rules(replace(ASKS, hold=60), FREE).asked(transfer(90_000))
+    world = delayed.after(decision(delayed, "approve", "ann")).after(core.TakeOver("sue"))
+    assert (world.request.held_until, world.request.approvals) == ("", ())
+    by_policy = worlds.opened().with_rules(replace(ASKS, gate="hold", hold=60), FREE).asked(transfer(90_000))
+    assert not by_policy.after(core.TakeOver("sue")).request.held_until
+    running = waiting().after(decision(waiting(), "approve", "ann"))
+    running = running.after(core.Begin(running.call("transfer").id), core.TakeOver("sue"))
+    assert running.call("transfer").status is CallStatus.RUNNING
+    failed = world_with(running)
+    failed = failed.after(core.Fail(failed.call("transfer").id, 1, "away", transient=True, pause=1.0))
+    assert failed.call("transfer").status is CallStatus.READY
+
+
+def test_a_take_over_asks_also_where_policy_would_let_it_through_by_now():
+    world = waiting().after(decision(waiting(), "approve", "ann"))
+    free = pol.Rule("free", ("*",), "true", 1, "allow", "Fine.")
+    world = world.with_rules(free).after(core.TakeOver("sue"))
+    assert world.request.terms.gate == "approve"
+
+
+def test_a_state_recorded_before_these_facts_were_kept_has_them_from_what_was_said():
+    world = waiting().after(core.Say("customer", "Hurry.", "ann"), core.Whisper("Slowly.", "bob"))
+    world = world.after(core.BargeIn("One moment.", "sue"))
+    approved = world.after(decision(world, "approve", "zoe"))
+    request = approved.call("transfer").request
+    for state in (world.state, approved.state, world.after(core.TakeOver("sue"), core.HandBack("Go on.", "sue")).state):
+        older = msgspec.json.decode(to_snapshot(state))
+        del older["involved"]
+        for each in older["requests"].values():
+            each.pop("steps", None)
+        assert from_snapshot(msgspec.json.encode(older)).involved == state.involved
+        assert from_snapshot(to_snapshot(state)) == state
+    older = msgspec.json.decode(to_snapshot(approved.state))
+    del older["requests"][request]["steps"]
+    read = from_snapshot(msgspec.json.encode(older)).requests[request]
+    assert (read.approvals, read.steps, read.codes) == (("zoe",), (0,), ("",))
