@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.attacks.client import Person, Request, Talk, money
+from tests.attacks.client import Json, Person, Request, Talk, eventually, money
 from tests.attacks.house import House
 
 CHECK = {"_id": "check", "_tool": "check", "_outputPath": "state.check"}
@@ -32,7 +32,65 @@ def test_c2_an_edit_above_the_limit_needs_what_the_limit_asks(house: House):
     assert talk.moved() == [], "$9,000 moved by an edit, which nobody has typed again"
 
 
+def test_c2_an_edit_of_a_waiting_plan_is_approved_by_somebody_else(house: House):
+    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    talk.propose(ann, {"_id": "move", **talk.transfer(10)}).must()
+    request = talk.one_pending("plan")
+    calls = [{**call, "amount": money(2_400)} if call.get("_tool") == "transfer" else call for call in _calls(request)]
+    request.edit(sue, calls=calls)
+    talk.is_over()
+    assert talk.moved() == [], "who made $10 into $2,400 is the only one who has seen it"
+
+
+def _calls(request: Request) -> list[Json]:
+    return list(request.view["arguments"]["calls"])
+
+
 # C4: nobody approves what they proposed.
+
+
+def test_c4_who_proposes_a_plan_does_not_approve_its_calls(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    talk.propose(ann, talk.to_stranger(3_100)).must()
+    refused_or_not_counted(talk, talk.one_pending("transfer"), ann)
+
+
+def test_c4_who_proposes_does_not_approve_by_a_right_that_was_lent(house: House):
+    ann, bob, talk = house.supervisor(), house.people("retail:viewer"), house.talk()
+    talk.propose(ann, talk.transfer(900)).must()
+    talk.lend(ann, bob)
+    refused_or_not_counted(talk, talk.one_pending(), bob)
+
+
+def test_c4_who_whispered_does_not_approve_at_tier_3(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    talk.post(sue, "guidance", text="Offer them the larger sum.").must()
+    refused_or_not_counted(talk, talk.asks_for(3_000), sue)
+
+
+def test_c4_a_taken_session_runs_no_approved_call_that_has_not_begun(house: House):
+    sue, bob, talk = house.supervisor(), house.supervisor(), house.talk(topic="held")
+    request = talk.asks_for(900)
+    request.approve(sue).must()
+    talk.post(bob, "takeover", reason="I speak to them").must()
+    eventually(lambda: not request.view["held_until"] or request.state != "pending", "its delay is over", 8)
+    talk.is_over()
+    assert talk.moved() == [], "it began while a person spoke to the customer"
+
+
+def test_c4_the_request_says_who_proposed_it(house: House):
+    ann, talk = house.supervisor(), house.talk()
+    talk.propose(ann, talk.transfer(900)).must()
+    view = talk.one_pending().view
+    assert any(ann.actor in str(value) for name, value in view.items() if "propos" in name), view
+
+
+def test_c4_a_program_proposes_and_never_decides(house: House):
+    program, talk = house.people("retail:program"), house.talk()
+    other = talk.asks_for(900)
+    assert not other.approve(program).ok, "a program decided"
+    assert other.state == "pending"
+    talk.propose(program, talk.transfer(100)).must()
 
 
 # P5: what is typed again is what will be sent.
@@ -69,6 +127,24 @@ def test_p5_a_plan_that_reads_its_payee_does_not_escape_reason_and_delay(house: 
 # P9, P10: recorded authorship survives.
 
 
+def test_p9_a_colleagues_edit_does_not_wash_off_who_proposed(house: House):
+    ann, bob, talk = house.supervisor(), house.supervisor(), house.talk(topic="four eyes")
+    act = {"_id": "act", "_tool": "act", "subject": talk.id, "_outputPath": "state.act"}
+    later = {"_id": "later", "_tool": "note", "subject": "†state.act.done"}
+    move = {"_id": "move", **talk.transfer(900)}
+    talk.propose(ann, act, later, move).must()
+    talk.one_pending("transfer")
+    talk.edit_plan(bob, act, {**later, "subject": "another word"}, move).must()
+    refused_or_not_counted(talk, talk.one_pending("transfer"), ann)
+
+
+def test_p9_a_delegate_carries_out_its_proposers_plan(house: House):
+    ann, talk = house.supervisor(), house.talk(topic="four eyes")
+    talk.propose(ann, talk.task_for(ann, {"_id": "move", **talk.transfer(900)})).must()
+    child = talk.child()
+    refused_or_not_counted(child, child.one_pending("transfer"), ann)
+
+
 def test_p9_a_fork_remembers_who_proposed(house: House):
     ann, bob, talk = house.supervisor(), house.supervisor(), house.talk(topic="four eyes")
     talk.propose(ann, {"_id": "move", **talk.transfer(900)}).must()
@@ -81,6 +157,15 @@ def test_p9_a_fork_remembers_who_proposed(house: House):
     assert fork.moved() == []
 
 
+def test_p10_who_orders_an_undoing_does_not_approve_it(house: House):
+    sue, zoe, talk = house.supervisor(), house.supervisor(), house.talk(topic="four eyes")
+    ordered_back(talk, sue, zoe)
+    request = talk.one_pending("transfer")
+    request.approve(zoe)
+    talk.is_over()
+    assert talk.moved() == [(talk.checking, 900)], "who ordered it back approved it alone"
+
+
 def ordered_back(talk: Talk, sue: Person, zoe: Person, dollars: int = 900) -> None:
     """A transfer that was done, a rollback to before it, and zoe's order to undo it."""
     start = talk.seq
@@ -89,6 +174,14 @@ def ordered_back(talk: Talk, sue: Person, zoe: Person, dollars: int = 900) -> No
     talk.roll_back(sue, start)
     found = talk.house.watcher.get(f"/sessions/{talk.id}/compensation").must()
     talk.post(zoe, "compensation", rollback=found["rollback"], reason="wrong account").must()
+
+
+def test_p10_who_orders_an_undoing_does_not_approve_it_without_four_eyes_either(house: House):
+    sue, zoe, talk = house.supervisor(), house.supervisor(), house.talk()
+    ordered_back(talk, sue, zoe)
+    talk.one_pending("transfer").approve(zoe)
+    talk.is_over()
+    assert talk.moved() == [(talk.checking, 900)], "who ordered it back approved it alone"
 
 
 def test_p10_who_orders_an_undoing_does_not_approve_it_by_a_lent_right(house: House):
@@ -109,6 +202,19 @@ def calm(house: House) -> Talk:
     talk = house.talk(topic="two")
     talk.write(house.watcher, calm=True).must()
     return talk
+
+
+def test_p11_one_authority_stands_behind_a_quorum_once(house: House):
+    sue, ann, bob, talk = house.supervisor(), house.supervisor(), house.people("retail:viewer"), calm(house)
+    request = talk.asks_for(900)
+    request.approve(sue).must()
+    talk.write(ann, calm=False)
+    talk.lend(ann, bob, "decide")
+    talk.lend(sue, bob, "decide_tier3")
+    for each in talk.pending:
+        each.approve(bob)
+    talk.is_over()
+    assert talk.moved() == [], "sue stands behind it twice"
 
 
 def test_p11_lender_and_borrower_are_one_also_when_the_borrower_comes_first(house: House):
@@ -154,3 +260,46 @@ def test_p12_who_is_no_reviewer_after_the_escalation_may_not_add_theirs(house: H
     request.approve(ann).must()
     request.decide(ann, "escalate").must()
     refused_or_not_counted(talk, request, bob)
+
+
+def lent_and_granted(house: House) -> tuple[Talk, Person, str]:
+    """bob approves with what sue, a senior, has lent, and lets the same through for what follows."""
+    sue, bob, talk = house.supervisor("seniors:viewer"), house.supervisor(), house.talk(topic="standing")
+    lent = talk.lend(sue, bob)
+    request = talk.asks_for(990)
+    request.approve(bob).must()
+    talk.has_moved(990)
+    talk.post(bob, "grants", request=request.id)
+    return talk, sue, lent
+
+
+def test_p13_a_standing_approval_ends_with_the_lending_that_it_was_given_on(house: House):
+    talk, sue, lent = lent_and_granted(house)
+    sue.delete(f"/delegations/{lent}").must()
+    talk.wants(talk.transfer(990))
+    talk.rests()
+    assert len(talk.moved()) == 1, "it outlived the lending"
+
+
+def test_p13_a_standing_approval_is_given_by_who_is_a_reviewer_at_that_moment(house: House):
+    sue, talk = house.supervisor("seniors:viewer"), house.talk(topic="standing")
+    request = talk.asks_for(990)
+    request.approve(sue).must()
+    talk.has_moved(990)
+    house.at_the_machine("remove_role", sue.name, "seniors:viewer")
+    talk.post(sue, "grants", request=request.id)
+    talk.wants(talk.transfer(990))
+    talk.rests()
+    assert len(talk.moved()) == 1, "who is no reviewer any more let it through for what follows"
+
+
+def test_p13_a_standing_approval_ends_when_its_giver_is_no_reviewer_any_more(house: House):
+    sue, talk = house.supervisor("seniors:viewer"), house.talk(topic="standing")
+    request = talk.asks_for(990)
+    request.approve(sue).must()
+    talk.has_moved(990)
+    talk.post(sue, "grants", request=request.id).must()
+    house.at_the_machine("remove_role", sue.name, "seniors:viewer")
+    talk.wants(talk.transfer(990))
+    talk.rests()
+    assert len(talk.moved()) == 1, "its giver is none of the reviewers any more"
