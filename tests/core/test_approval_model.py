@@ -189,7 +189,7 @@ TAKEN_OUT = {
         "closed",
         _ended_without_a_word,
         "a call of a plan is approved by itself",
-        ("ann hands over another plan instead", "ann approves", "the worker begins"),
+        ("ann hands over another plan instead", "zoe approves", "the worker begins"),
     ),
     "P1": Mend(
         folding._CHANGES,
