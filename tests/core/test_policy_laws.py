@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import policy as pol
 from agentstate.engine.policy import GATES, Verdict, may_review, reviewers_at
-from agentstate.engine.policy.edits import Editable
-from agentstate.engine.policy.terms import SCOPES, Escalation, Sticky
-from agentstate.engine.policy.verdict import joined
+from agentstate.engine.policy.terms import SCOPES
 from tests.core.made import values
 from tests.searching import drawn
 
@@ -128,39 +126,6 @@ def test_a_verdict_is_as_strict_as_each_rule_alone(some, arguments):
         alone = judged((rule,), arguments)
         if not alone.rule.startswith("default."):
             assert is_no_weaker(whole, alone)
-
-
-ANY = (Editable("arguments.n"), Editable("arguments.to"))
-MILD = Verdict("approve", 1, "mild", "p@1", "why", sticky=Sticky("agent", 90, 9), edits=ANY, proposer_may_approve=True)
-SEVERE = msgspec.structs.replace(MILD, tier=3, rule="severe")  # names the verdict, whatever the other one asks
-STRICTER: dict[str, Any] = {
-    "quorum": 2,
-    "expires_in": 60,
-    "hold": 5,
-    "four_eyes": True,
-    "evidence": ("state.customer",),
-    "reviewers": (("role:supervisor",),),
-    "reasons": ("fraud",),
-    "retype": ("arguments.n",),
-    "chain": (Escalation(30, (("role:senior",),)),),
-    "sticky": None,
-    "edits": (Editable("arguments.n", "down"),),
-    "proposer_may_approve": False,
-}
-
-
-@pytest.mark.parametrize("part", STRICTER)
-def test_each_part_that_a_weaker_rule_asks_for_is_kept(part):
-    """Joined with a rule of a higher tier that does not ask for it, in either order."""
-    asks = msgspec.structs.replace(MILD, **{part: STRICTER[part]})
-    for both in ([asks, SEVERE], [SEVERE, asks]):
-        whole = joined(both)
-        assert (whole.rule, whole.tier, getattr(whole, part)) == ("severe", 3, STRICTER[part])
-
-
-def test_every_part_of_a_verdict_is_tried():
-    told = {"gate", "tier", "rule", "policy", "why", "adapted"}  # of the strictest, or of no rule
-    assert set(STRICTER) == set(Verdict.__struct_fields__) - told
 
 
 @settings(max_examples=drawn(60), deadline=None)

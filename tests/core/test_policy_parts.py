@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import policy as pol
 from agentstate.engine.instants import stamp
+from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.granted import Asked, Grant, covers, holds_at, let_through
 from agentstate.engine.policy.requirements import Requirements
 from agentstate.engine.policy.rules import MAX_BYTES, MAX_RULES, MAX_SECONDS, MAX_TEXT, MAX_USES
@@ -65,6 +66,8 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
             {"sticky": STICKY},
         )
     ),
+    ({"retype": ["amount"]}, "rule 'r': retype 'amount': want a path like arguments.amount.minor"),
+    ({"reviewers": ["maya"]}, "rule 'r': reviewer 'maya': want role:<role>, team:<team> or user:<login>"),
     ({"reasons": ["a b"]}, f"rule 'r': a reason code is made of {NAMES}"),
     (
         {"chain": [{"after": 5, "reviewers": ["role:x"]}, {"after": 5, "reviewers": ["role:x"]}]},
@@ -79,6 +82,7 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
     ),
 ]
 SOUND: list[dict[str, Any]] = [
+    {"retype": ["arguments.amount.minor"]},
     {"tools": ["x" * MAX_TEXT]},
     {"gate": "hold", "hold": 1},
     {"chain": [{"after": 1, "reviewers": ["role:x"]}]},
@@ -107,6 +111,13 @@ def test_a_rule_that_a_missing_value_turns_off_is_refused_by_its_name_and_questi
 @pytest.mark.parametrize("changes", SOUND, ids=range(len(SOUND)))
 def test_what_is_just_within_its_bounds_is_taken(changes: dict[str, Any]) -> None:
     assert pol.load(document({**RULE, **changes})).rules[0].name == "r"
+
+
+@pytest.mark.parametrize(("name", "version"), [("p", 0), ("a b", 1)])
+def test_a_policy_has_a_name_and_a_version(name: str, version: int) -> None:
+    with pytest.raises(pol.BadPolicy) as refused:
+        pol.load(document(RULE, name=name, version=version))
+    assert refused.value.detail == f"{name!r} version {version}: want a name and a version from 1"
 
 
 def test_a_policy_may_be_as_large_as_said_and_no_larger() -> None:
@@ -139,6 +150,39 @@ MILD = Verdict("approve", 1, "mild", "p@1", "why", sticky=Sticky("agent", 90, 9)
 def test_what_each_call_must_meet_itself_is_not_offered_for_later_ones(changes: dict[str, Any], offers: bool) -> None:
     for both in ([replace(MILD, **changes), MILD], [MILD, replace(MILD, **changes)]):
         assert (joined(both).sticky is not None) is offers
+
+
+ANY = (Editable("arguments.n"), Editable("arguments.to"))
+WEAK = replace(MILD, edits=ANY, proposer_may_approve=True)
+SEVERE = replace(WEAK, tier=3, rule="severe")  # names the verdict, whatever the other one asks
+STRICTER: dict[str, Any] = {
+    "quorum": 2,
+    "expires_in": 60,
+    "hold": 5,
+    "four_eyes": True,
+    "evidence": ("state.customer",),
+    "reviewers": (("role:supervisor",),),
+    "reasons": ("fraud",),
+    "retype": ("arguments.n",),
+    "chain": (Escalation(30, (("role:senior",),)),),
+    "sticky": None,
+    "edits": (Editable("arguments.n", "down"),),
+    "proposer_may_approve": False,
+}
+
+
+@pytest.mark.parametrize("part", STRICTER)
+def test_each_part_that_a_weaker_rule_asks_for_is_kept(part):
+    """Joined with a rule of a higher tier that does not ask for it, in either order."""
+    asks = replace(WEAK, **{part: STRICTER[part]})
+    for both in ([asks, SEVERE], [SEVERE, asks]):
+        whole = joined(both)
+        assert (whole.rule, whole.tier, getattr(whole, part)) == ("severe", 3, STRICTER[part])
+
+
+def test_every_part_of_a_verdict_is_tried():
+    told = {"gate", "tier", "rule", "policy", "why", "adapted"}  # of the strictest, or of no rule
+    assert set(STRICTER) == set(Verdict.__struct_fields__) - told
 
 
 def test_the_narrowest_offer_of_all_with_each_limit_is_made() -> None:
