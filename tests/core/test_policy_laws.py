@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import policy as pol
 from agentstate.engine.policy import GATES, Verdict, may_review, reviewers_at
+from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.terms import SCOPES
 from tests.core.made import values
 from tests.searching import drawn

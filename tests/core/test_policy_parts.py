@@ -56,7 +56,7 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
     *(
         (
             {"gate": "allow", **more},
-            "rule 'r': gate allow asks nobody: hold, reviewers, four_eyes, chain and sticky need another gate",
+            "rule 'r': gate allow asks nobody: hold, reviewers, four_eyes, chain, sticky and edits need another gate",
         )
         for more in (
             {"hold": 5},
