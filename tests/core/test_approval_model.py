@@ -68,7 +68,8 @@ MISSED: dict[str, System] = {
     ),
     "a call of a plan is approved by itself": path(
         "sue proposes check, then pay", "zoe approves", "the worker begins", "a call returns",
-        "sue changes what the plan reads", "the worker begins", "zoe approves", "transfers are stopped, or not any more",
+        "sue changes what the plan reads", "the worker begins", "zoe approves",
+        "transfers are stopped, or not any more",
     ),
     "a delegate's plan is approved": path(
         "the agent hands a task over", "ann approves", "the worker begins", "ann approves"
