@@ -70,6 +70,7 @@ def decide(
             may=mine.may,
             names=mine.names,
             lent=others,
+            sharing=authority.sharing(row["team_id"]).get(author.actor, frozenset()),
             reason=reason,
             arguments=arguments,
             response=response,

@@ -32,6 +32,7 @@ class Entitled:
         self._user = user
         self._actor = getattr(user, "actor", "")
         self._held: dict[UUID, tuple[Authority, ...]] = {}
+        self._sharing: dict[UUID, dict[str, frozenset[str]]] = {}
         self._deciders: dict[UUID, list[tuple[User, tuple[Authority, ...]]]] = {}
 
     def theirs(self) -> Q:
@@ -39,7 +40,7 @@ class Entitled:
         mine = Q(pk=None)
         for team in teams_with(self._user, Permission.READ):
             for each in self._authority(team):
-                mine |= _opened_by(each, team, self._actor)
+                mine |= _opened_by(each, team, self._one_person(team, self._actor))
         return mine
 
     def why_not(self, row: ApprovalRequest, left_out: Mapping[str, str]) -> str:
@@ -52,8 +53,8 @@ class Entitled:
         among = [each for each in held if may_review(_groups(row), each.names)]
         if not among:
             return f"It is for {words.groups_of_people(row.reviewers)}."
-        if all(_is_left_out(each, self._actor, row) for each in among):
-            return self._what_they_did(among[0], left_out)
+        if all(_is_left_out(each, self._one_person(row.team_id, self._actor), row) for each in among):
+            return self._what_they_did(among[0], self._one_person(row.team_id, self._actor), left_out)
         return ""
 
     def may_reject(self, row: ApprovalRequest) -> bool:
@@ -61,11 +62,13 @@ class Entitled:
         held = (each for each in self._authority(row.team_id) if needed(row.tier) in each.may)
         return any(may_review(_groups(row), each.names) for each in held)
 
-    def _what_they_did(self, authority: Authority, left_out: Mapping[str, str]) -> str:
+    def _what_they_did(self, authority: Authority, one_person: frozenset[str], left_out: Mapping[str, str]) -> str:
         if self._actor in left_out:
             return f"You {left_out[self._actor]}. Another person must approve it."
         if authority.of in left_out:
             return f"Who lent you this authority {left_out[authority.of]}. Another person must approve it."
+        if shared := sorted(one_person & left_out.keys()):
+            return f"A colleague with whom you share a right {left_out[shared[0]]}. Another person must approve it."
         return APPROVED_BEFORE
 
     def who_may(self, row: ApprovalRequest) -> list[str]:
@@ -73,7 +76,7 @@ class Entitled:
         names = [
             user.display_name
             for user, held in self._in(row.team_id)
-            if any(_may(each, user.actor, row) for each in held)
+            if any(_may(each, self._one_person(row.team_id, user.actor), row) for each in held)
         ]
         return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
 
@@ -82,7 +85,9 @@ class Entitled:
         teams that they are in.
         """
         found = [
-            (user, held) for user, held in self._in(row.team_id) if any(_may(one, user.actor, row) for one in held)
+            (user, held)
+            for user, held in self._in(row.team_id)
+            if any(_may(one, self._one_person(row.team_id, user.actor), row) for one in held)
         ]
         teams = {name for _, held in found for name in held[0].names if name.startswith("team:")}
         people = [(user.username, user.display_name) for user, _ in found]
@@ -93,20 +98,26 @@ class Entitled:
             self._deciders[team] = authority.deciders(team)
         return self._deciders[team]
 
+    def _one_person(self, team: UUID, actor: str) -> frozenset[str]:
+        """The actor, and those with whom they share a right: who proposed leaves them all out."""
+        if team not in self._sharing:
+            self._sharing[team] = authority.sharing(team)
+        return self._sharing[team].get(actor, frozenset()) | {actor}
+
     def _authority(self, team: UUID) -> tuple[Authority, ...]:
         if team not in self._held:
             self._held[team] = (authority.own(self._user, team), *authority.lent(self._user, team))
         return self._held[team]
 
 
-def _opened_by(each: Authority, team: UUID, actor: str) -> Q:
+def _opened_by(each: Authority, team: UUID, one_person: frozenset[str]) -> Q:
     """What one authority opens: its team and tiers, where it is among the reviewers and not left out."""
     if Permission.DECIDE not in each.may and Permission.DECIDE_TIER3 not in each.may:
         return Q(pk=None)
     tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
     if Permission.DECIDE not in each.may:
         tiers = Q(tier__gte=3)
-    actors = [name for name in (actor, each.of) if name]
+    actors = sorted(name for name in (*one_person, each.of) if name)
     return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
         excluded__overlap=actors
     )
@@ -120,14 +131,14 @@ class _Reviews(Func):
     output_field = BooleanField()
 
 
-def _may(each: Authority, actor: str, row: ApprovalRequest) -> bool:
+def _may(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
     """The same as `_opened_by`, of one row that is at hand."""
     among = needed(row.tier) in each.may and may_review(_groups(row), each.names)
-    return among and not _is_left_out(each, actor, row)
+    return among and not _is_left_out(each, one_person, row)
 
 
-def _is_left_out(each: Authority, actor: str, row: ApprovalRequest) -> bool:
-    return bool(({actor, each.of} - {""}) & set(row.excluded))
+def _is_left_out(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
+    return bool(({*one_person, each.of} - {""}) & set(row.excluded))
 
 
 def _groups(row: ApprovalRequest) -> tuple[tuple[str, ...], ...]:

@@ -166,6 +166,10 @@ class System:
     def authority(self, by: str, of: str = "") -> Authority:
         return Authority(self.rights[by], frozenset({by, "role:supervisor"}), of)
 
+    def sharing(self, by: str) -> frozenset[str]:
+        """With whom somebody shares a right."""
+        return frozenset(LENT.get(by, each) for each, of in LENT.items() if by in (each, of))
+
     def lent(self, by: str) -> tuple[Authority, ...]:
         of = LENT.get(by)
         return (self.authority(of, of),) if of and "decide" in self.rights[of] else ()
@@ -265,7 +269,7 @@ def decides(kind: str, by: str, **changes: Any) -> Move:
         return system.after(name, core.Decide(
             request.asked.request, kind, by, system.rights[by], "because", arguments=arguments, seen=shown,  # type: ignore[arg-type]
             retyped=typed(request, arguments or request.arguments), names=system.authority(by).names,
-            lent=system.lent(by),
+            lent=system.lent(by), sharing=system.sharing(by),
         ))  # fmt: skip
 
     return move

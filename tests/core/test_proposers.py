@@ -247,3 +247,14 @@ def test_a_state_recorded_before_these_facts_were_kept_has_them_from_what_was_sa
     del older["requests"][request]["steps"]
     read = from_snapshot(msgspec.json.encode(older)).requests[request]
     assert (read.approvals, read.steps, read.codes) == (("zoe",), (0,), ("",))
+
+
+def test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person():
+    world = planned("ann")
+    with pytest.raises(core.DecisionNotAllowed, match="with whom you share a right proposed it"):
+        world.after(replace(decision(world, "approve", "bob"), sharing=frozenset({"ann"})))
+    assert world.after(replace(decision(world, "approve", "bob"), sharing=frozenset({"zoe"})))
+    two = planned("sue", replace(ASKS, quorum=2), FREE)
+    two = two.after(decision(two, "approve", "ann"))
+    with pytest.raises(core.DecisionNotAllowed, match="with whom you share a right has approved it"):
+        two.after(replace(decision(two, "approve", "bob"), sharing=frozenset({"ann"})))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands import Authority, Decide
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import HIGHEST_TIER
@@ -78,13 +78,13 @@ def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]
     raise DecisionNotAllowed(f"it is for {in_words(request.reviewers)}", reviewers=in_words(request.reviewers))
 
 
-def approving(command: ByPerson, state: SessionState, request: Request, tier: int) -> Authority:
+def approving(command: Decide, state: SessionState, request: Request, tier: int) -> Authority:
     """Returns the authority on which somebody may approve a request of this tier: one that entitles them, that no
     approval rests on yet, and whose holder is not left out. Raises DecisionNotAllowed saying why there is none.
     """
     whys: list[str] = []
     for authority in entitling(command, request, tier):
-        why = why_not(command.by, authority, state, request, tier)
+        why = why_not(command.by, authority, state, request, tier, command.sharing)
         if not why:
             return authority
         whys.append(why)
@@ -96,17 +96,24 @@ def in_words(groups: tuple[Names, ...]) -> str:
     return ", and ".join(" or ".join(group) for group in groups)
 
 
-def why_not(by: str, authority: Authority, state: SessionState, request: Request, tier: int) -> str:
-    """Returns why somebody may not approve the request on this authority; empty: they may. Who lent the authority and
-    who uses it count as one person.
+def why_not(
+    by: str, authority: Authority, state: SessionState, request: Request, tier: int, sharing: frozenset[str]
+) -> str:
+    """Returns why somebody may not approve the request on this authority; empty: they may. The two people who share a
+    right (`sharing`: with whom this one does) count as one person.
     """
-    if {by, authority.of} & {*request.approvals, *request.behalf} - {""}:
+    behind = {*request.approvals, *request.behalf} - {""}
+    if {by, authority.of} & behind:
         return "you have approved it already; another person must"
+    if sharing & behind:
+        return "a colleague with whom you share a right has approved it already; another person must"
     left = left_out(state, request, tier)
     if by in left:
         return f"you {left[by]}: another person must approve it"
     if authority.of in left:
         return f"who lent you this authority {left[authority.of]}: another person must approve it"
+    if shared := sorted(sharing & left.keys()):
+        return f"a colleague with whom you share a right {left[shared[0]]}: another person must approve it"
     return ""
 
 

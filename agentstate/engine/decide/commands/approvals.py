@@ -22,10 +22,11 @@ class Authority(msgspec.Struct, frozen=True):
 
 class Decide(Command, frozen=True):
     """A person decides a request. `may` and `names` are their authority at this instant, `lent` what others have
-    delegated to them.
+    delegated to them, and `sharing` the actors with whom they share a right in the team: who delegated it to them, and
+    to whom they delegated theirs.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "shown"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "shown"})
 
     request: str
     decision: ev.DecisionKind
@@ -39,6 +40,7 @@ class Decide(Command, frozen=True):
     retyped: dict[str, Any] = {}  # values that they typed themselves, by path: "arguments.amount.minor"
     names: frozenset[str] = frozenset()
     lent: tuple[Authority, ...] = ()
+    sharing: frozenset[str] = frozenset()
     shown: ev.View | None = None  # what their page showed, with the digest that the request had there
 
 
