@@ -46,6 +46,7 @@ def chatter(talk: Talk) -> None:
     """The customer says eight things that decide nothing."""
     for each in ("Thank you.", "I'm still here.", "Yes.", "OK.", "Hello?", "Take your time.", "Thank you.", "I wait."):
         talk.say(each).must()
+    talk.rests()
 
 
 def test_console2_decisive_words_stay_on_the_card(house: House):
