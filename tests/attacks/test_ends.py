@@ -346,6 +346,16 @@ def test_q2_a_pause_reaches_the_delegate(house: House):
 # P6, P8, Q3, Q6, Q15: rollbacks and forks.
 
 
+def test_p6_a_rollback_names_the_approved_call_that_it_withdraws(house: House):
+    sue, talk = house.supervisor(), house.talk()
+    start = talk.seq
+    request = approved_and_paused(talk, sue)
+    preview = talk.roll_back(sue, start)
+    told = {name: value for name, value in preview.items() if name not in ("to", "digest", "more") and value}
+    assert told, f"the preview of the rollback names nothing: {preview}"
+    is_named(talk, request)
+
+
 def test_p6_a_rollback_of_a_call_under_its_delay_names_it(house: House):
     sue, talk = house.supervisor(), house.talk(topic="held")
     start = talk.seq

@@ -55,6 +55,12 @@ def test_c4_who_proposes_a_plan_does_not_approve_its_calls(house: House):
     refused_or_not_counted(talk, talk.one_pending("transfer"), ann)
 
 
+def test_c4_who_spoke_as_the_customer_does_not_approve_what_the_customer_asked_for(house: House):
+    maya, talk = house.supervisor("retail:caller"), house.talk()
+    talk.wants(talk.transfer(900), by=maya)
+    refused_or_not_counted(talk, talk.one_pending(), maya)
+
+
 def test_c4_who_proposes_does_not_approve_by_a_right_that_was_lent(house: House):
     ann, bob, talk = house.supervisor(), house.people("retail:viewer"), house.talk()
     talk.propose(ann, talk.transfer(900)).must()
