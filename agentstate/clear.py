@@ -46,8 +46,13 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_approvalrequest": {
         "assigned_to": ID,
         "state": WORDS, "tool": NAMED, "rule": NAMED, "policy": NAMED, "decided_by": ID,
-        "claimed_by": ID, "excluded": ID, "reviewers": "whom a rule names: roles, teams and logins",
+        "execution": WORDS, "claimed_by": ID, "excluded": ID, "reviewers": "whom a rule names: roles, teams and logins",
     },
+    "agent_sessions_proposal": {
+        "kind": WORDS, "permission": WORDS, "teams": ID, "details": "ids, settings and counts of what is proposed",
+        "by": ID, "state": WORDS, "ended_by": ID, "ended_why": WORDS,
+    },
+    "agent_sessions_proposalanswer": {"by": ID},
     "agent_sessions_stop": {
         "scope": WORDS, "value": NAMED, "reason": "why staff stopped an agent, a tool or a team", "by": ID,
         "lifted_by": ID, "lifted_why": "why staff lifted it",

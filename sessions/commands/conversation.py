@@ -106,22 +106,25 @@ def say(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:
     # To a fork nobody speaks who is the customer: what is said there is supposed, to see what would come of it.
     draft = AgentSession.objects.filter(pk=session, fork_of__isnull=False).exists()
     must_may(user, session, Permission.CHANGE_STATE if draft else Permission.SPEAK_AS_CUSTOMER)
-    committed = person_command(session, lambda loaded: _say(loaded, text), author_of(user, key))
+    author = author_of(user, key)
+    committed = person_command(session, lambda loaded: _say(loaded, text, author.actor), author)
     if _was_refused(committed):
         raise core.RunUnderWay()
     return committed
 
 
-def _say(loaded: Loaded, text: str) -> core.Say:
-    """What the customer says, with the state before the run where the agent is set to go back to that."""
+def _say(loaded: Loaded, text: str, by: str) -> core.Say:
+    """What the customer says, with the state before the run where the agent is set to go back to that. `by` is the
+    account that speaks for the customer: it does not approve what it asked for.
+    """
     state = loaded.state
     if not state.run or registry.find(state.opened.agent if state.opened else "").loop.meanwhile != "rollback":
-        return core.Say("customer", text, "customer")
+        return core.Say("customer", text, by)
     session, begun = loaded.place.id, state.loop.begun
     older = states.as_of(session, begun)
     children.lock(session)
     found = versions.since(session, older, loaded.head.size)
-    return core.Say("customer", text, "customer", core.Rollback(begun, "customer", SPOKE, "", older, found))
+    return core.Say("customer", text, by, core.Rollback(begun, "customer", SPOKE, "", older, found))
 
 
 def _was_refused(committed: Committed) -> bool:

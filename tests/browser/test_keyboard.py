@@ -41,6 +41,7 @@ def test_from_the_door_to_a_decision_with_tab_and_enter(desk: Desk, demo: Demo):
     tab_to(page, "[name='arg.amount']")
     page.keyboard.press("Control+A")
     page.keyboard.type("1,650")
+    expect(page.locator("#differences")).to_contain_text("You change the amount from $1,700.00 to $1,650.00.")
     tab_to(page, "#reason")
     page.keyboard.type("The caller said sixteen fifty.")
     tab_to(page, "#approve")

@@ -215,8 +215,13 @@ def _requests(state: SessionState, older: SessionState, calls: dict[str, Call], 
     return {
         key: request
         for key, request in {**again, **state.requests}.items()
-        if request.asked.call in calls or request.ended_at == at
+        if request.asked.call in calls or request.ended_at == at or _is_withdrawn_now(state, request)
     }
+
+
+def _is_withdrawn_now(state: SessionState, request: Request) -> bool:
+    """Whether this rollback took back the approved call of a request: the request is to say so."""
+    return request.execution == "withdrawn" and request.asked.call in state.calls
 
 
 def _over(request: Request, at: str) -> Request:
