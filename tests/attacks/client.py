@@ -16,7 +16,7 @@ import httpx
 from tests.live.watcher import signed_in
 
 if TYPE_CHECKING:
-    from tests.attacks.house import House
+    from tests.attacks.stack import Stack
 
 Json = dict[str, Any]
 BUSY = ("agent", "retry", "delegate")  # what a session waits for while something is going on
@@ -136,7 +136,7 @@ class Request:
 
     @property
     def view(self) -> Json:
-        return dict(self.talk.house.watcher.get(f"/requests/{self.id}").must())
+        return dict(self.talk.stack.watcher.get(f"/requests/{self.id}").must())
 
     @property
     def state(self) -> str:
@@ -206,15 +206,15 @@ def money(dollars: float) -> Json:
 class Talk:
     """One session: what its customer says, what people decide, what the bank has booked for it."""
 
-    def __init__(self, house: House, session: str, customer: Json) -> None:
-        self.house, self.id, self.customer = house, session, customer
+    def __init__(self, stack: Stack, session: str, customer: Json) -> None:
+        self.stack, self.id, self.customer = stack, session, customer
         self.savings, self.checking = customer["savings"], customer["checking"]
 
     # What happens in it.
 
     def say(self, text: str, by: Person | None = None) -> Answer:
         """The customer speaks."""
-        return (by or self.house.caller).post(f"/sessions/{self.id}/messages", text=text, idempotency_key=str(uuid4()))
+        return (by or self.stack.caller).post(f"/sessions/{self.id}/messages", text=text, idempotency_key=str(uuid4()))
 
     def wants(self, *calls: Json, by: Person | None = None) -> None:
         """The customer has the agent propose these calls."""
@@ -275,15 +275,15 @@ class Talk:
 
     def signal(self, name: str) -> Answer:
         """The session's chart is told something."""
-        return self.post(self.house.watcher, "signals", name=name)
+        return self.post(self.stack.watcher, "signals", name=name)
 
     def chart(self) -> list[str]:
         """The states of its chart that are held, as it was last moved."""
-        return list(self.house.watcher.get(f"/sessions/{self.id}/chart").must()["configuration"])
+        return list(self.stack.watcher.get(f"/sessions/{self.id}/chart").must()["configuration"])
 
     def end(self, reason: str = "hung up") -> Answer:
         """The customer hangs up."""
-        return self.post(self.house.caller, "end", reason=reason)
+        return self.post(self.stack.caller, "end", reason=reason)
 
     def roll_back_preview(self, person: Person, to: int) -> Json:
         """What going back would do."""
@@ -299,7 +299,7 @@ class Talk:
 
     def get_stuck(self) -> list[Json]:
         """The calls that a person may settle."""
-        return list(self.house.watcher.get(f"/sessions/{self.id}/interventions").must()["calls"])
+        return list(self.stack.watcher.get(f"/sessions/{self.id}/interventions").must()["calls"])
 
     def promote(self, person: Person) -> Talk:
         """The fork takes its parent's place."""
@@ -322,13 +322,13 @@ class Talk:
         """A fork of it, from now or from after so many entries."""
         more = {} if seq is None else {"seq": seq}
         made = self.post(person, "fork", reason="another way", **more).must()
-        return Talk(self.house, made["id"], self.customer)
+        return Talk(self.stack, made["id"], self.customer)
 
     # What is seen of it.
 
     @property
     def view(self) -> Json:
-        return dict(self.house.watcher.get(f"/sessions/{self.id}").must())
+        return dict(self.stack.watcher.get(f"/sessions/{self.id}").must())
 
     @property
     def seq(self) -> int:
@@ -340,7 +340,7 @@ class Talk:
         found: list[Json] = []
         after: int | None = -1
         while after is not None:
-            page = self.house.watcher.get(f"/sessions/{self.id}/entries?limit=500&after={after}").must()
+            page = self.stack.watcher.get(f"/sessions/{self.id}/entries?limit=500&after={after}").must()
             found += page["entries"]
             after = page["next"]
         return [each for each in found if kind in ("", each["kind"])]
@@ -380,16 +380,16 @@ class Talk:
 
     def plan(self, person: Person | None = None) -> Json:
         """The plan as it stands."""
-        return dict((person or self.house.watcher).get(f"/sessions/{self.id}/plan").must())
+        return dict((person or self.stack.watcher).get(f"/sessions/{self.id}/plan").must())
 
     def state(self, person: Person | None = None) -> Json:
         """The scratchpad and its version."""
-        return dict((person or self.house.watcher).get(f"/sessions/{self.id}/state").must())
+        return dict((person or self.stack.watcher).get(f"/sessions/{self.id}/state").must())
 
     def children(self) -> list[Talk]:
         """The sessions that do tasks of this one."""
         found = [each["data"] for each in self.entries("call.delegated")]
-        return [Talk(self.house, each["session"], self.customer) for each in found]
+        return [Talk(self.stack, each["session"], self.customer) for each in found]
 
     def child(self) -> Talk:
         """Its delegate, once there is one."""
@@ -399,7 +399,7 @@ class Talk:
 
     def moved(self) -> list[tuple[str, int]]:
         """What the bank booked for this session: account and whole dollars, the oldest first."""
-        rows = self.house.bank(
+        rows = self.stack.bank(
             "select to_account, amount from core.transfers where reference like %s order by at", f"{self.id}.%"
         )
         return [(account, amount // 100) for account, amount in rows]
@@ -414,7 +414,7 @@ class Talk:
 
     def effects(self, tool: str = "") -> list[Json]:
         """What the tools of the suite have done for this session."""
-        rows = self.house.bank(
+        rows = self.stack.bank(
             "select tool, version, key, attempt, arguments from attacks.effects where session = %s order by at", self.id
         )
         names = ("tool", "version", "key", "attempt", "arguments")

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.house import House
 from tests.attacks.share import is_drawn
+from tests.attacks.stack import Stack
 from tests.processes import ROOT
 
 AT_ONCE = int(os.environ.get("ATTACKS_AT_ONCE", "12"))
@@ -28,9 +28,9 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """The installation, started once."""
-    held = House(tmp_path_factory.mktemp("attacks"))
+    held = Stack(tmp_path_factory.mktemp("attacks"))
     yield held
     held.stop()
 
@@ -60,13 +60,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Gives the result of an attack that runs beside others; the first one asked for starts all of them."""
     if not pyfuncitem.path.is_relative_to(HERE) or pyfuncitem.get_closest_marker("alone"):
         return None
-    house = pyfuncitem.funcargs["house"]
+    stack = pyfuncitem.funcargs["stack"]
     session = pyfuncitem.session
     if RUNNING not in session.stash:
         pool = ThreadPoolExecutor(AT_ONCE)
         beside = [
             item for item in session.items if item.path.is_relative_to(HERE) and not item.get_closest_marker("alone")
         ]
-        session.stash[RUNNING] = {item.nodeid: pool.submit(item.obj, house) for item in beside}  # type: ignore[attr-defined]
+        session.stash[RUNNING] = {item.nodeid: pool.submit(item.obj, stack) for item in beside}  # type: ignore[attr-defined]
     session.stash[RUNNING][pyfuncitem.nodeid].result()
     return True

@@ -8,7 +8,7 @@ import pytest
 
 from tests.attacks import installation
 from tests.attacks.client import Json, Person, Request, Talk, eventually, money
-from tests.attacks.house import House
+from tests.attacks.stack import Stack
 
 CHECK = {"_id": "check", "_tool": "check", "_outputPath": "state.check"}
 
@@ -38,7 +38,7 @@ def behind_the_gate(call: Json) -> Json:
 
 def opened(talk: Talk) -> None:
     """The gate is open, and all that could go on has."""
-    talk.house.open_gate(talk.id)
+    talk.stack.open_gate(talk.id)
     talk.rests()
 
 
@@ -50,8 +50,8 @@ def instance(to: str, dollars: int) -> list[Json]:
     return [{"name": "x", "inputs": {"to": to, "amount": money(dollars)}}]
 
 
-def test_p1_a_proposed_plan_does_not_swap_the_payee_of_an_approved_one(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p1_a_proposed_plan_does_not_swap_the_payee_of_an_approved_one(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     call = {"_id": "move", **talk.to_stranger(600), "to_account": "†input.to"}
     approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 600))
     talk.propose(ann, call, instances=instance(talk.customer["stranger"], 600))
@@ -59,8 +59,8 @@ def test_p1_a_proposed_plan_does_not_swap_the_payee_of_an_approved_one(house: Ho
     assert talk.customer["stranger"] not in dict(talk.moved()), "the money went to a stranger under the old approval"
 
 
-def test_p1_a_proposed_plan_does_not_swap_the_amount_of_an_approved_one(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p1_a_proposed_plan_does_not_swap_the_amount_of_an_approved_one(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
     approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 10))
     talk.propose(ann, call, instances=instance(talk.checking, 2_300))
@@ -68,8 +68,8 @@ def test_p1_a_proposed_plan_does_not_swap_the_amount_of_an_approved_one(house: H
     assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
 
 
-def test_p1_a_rejected_plan_leaves_the_inputs_of_the_approved_one(house: House):
-    ann, sue, bob, talk = house.supervisor(), house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p1_a_rejected_plan_leaves_the_inputs_of_the_approved_one(stack: Stack):
+    ann, sue, bob, talk = stack.supervisor(), stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
     approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 10))
     talk.propose(ann, call, instances=instance(talk.checking, 2_300))
@@ -82,8 +82,8 @@ def test_p1_a_rejected_plan_leaves_the_inputs_of_the_approved_one(house: House):
 # P2: what an approved call reads is not rewritten unseen.
 
 
-def test_p2_an_edit_of_what_an_approved_call_reads_takes_it_out_of_the_approval(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p2_an_edit_of_what_an_approved_call_reads_takes_it_out_of_the_approval(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     check = {**CHECK, "amount": money(10)}
     move = {"_id": "move", **talk.transfer(0), "amount": "†state.check.amount"}
     approved_at_the_gate(talk, ann, sue, check, move)
@@ -93,8 +93,8 @@ def test_p2_an_edit_of_what_an_approved_call_reads_takes_it_out_of_the_approval(
     assert (talk.checking, 2_400) not in talk.moved(), "$10 was approved"
 
 
-def test_p2_a_value_that_a_person_writes_takes_the_call_out_of_the_approval(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p2_a_value_that_a_person_writes_takes_the_call_out_of_the_approval(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     talk.write(ann, agreed={"amount": money(10)}).must()
     move = {"_id": "move", **talk.transfer(0), "amount": "†state.agreed.amount"}
     approved_at_the_gate(talk, ann, sue, move)
@@ -103,8 +103,8 @@ def test_p2_a_value_that_a_person_writes_takes_the_call_out_of_the_approval(hous
     assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
 
 
-def test_p2_a_value_that_is_written_over_what_the_tool_gave_is_asked_again(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p2_a_value_that_is_written_over_what_the_tool_gave_is_asked_again(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     gate = {"_id": "gate", "_tool": "wait", "subject": talk.id, "_outputPath": "state.gate"}
     move = {"_id": "move", **talk.transfer(0), "amount": "†state.check.amount"}
     talk.propose(ann, {**CHECK, "amount": money(10)}, gate, behind_the_gate(move)).must()
@@ -118,17 +118,17 @@ def test_p2_a_value_that_is_written_over_what_the_tool_gave_is_asked_again(house
 # P7: every approver is looked up anew at Begin.
 
 
-def test_p7_a_plans_call_does_not_begin_when_its_approver_is_disabled(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p7_a_plans_call_does_not_begin_when_its_approver_is_disabled(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
-    house.at_the_machine("disable", sue.name)
+    stack.at_the_machine("disable", sue.name)
     opened(talk)
     assert talk.moved() == [], "its approver is disabled"
 
 
-def test_p7_a_plans_call_does_not_begin_when_the_lending_it_was_approved_on_has_ended(house: House):
-    ann, sue, bob = house.supervisor(), house.supervisor(), house.people("retail:viewer")
-    talk = house.talk(channel="chat")
+def test_p7_a_plans_call_does_not_begin_when_the_lending_it_was_approved_on_has_ended(stack: Stack):
+    ann, sue, bob = stack.supervisor(), stack.supervisor(), stack.people("retail:viewer")
+    talk = stack.talk(channel="chat")
     lent = talk.lend(sue, bob)
     approved_at_the_gate(talk, ann, bob, {"_id": "move", **talk.transfer(900)})
     sue.delete(f"/delegations/{lent}").must()
@@ -136,10 +136,10 @@ def test_p7_a_plans_call_does_not_begin_when_the_lending_it_was_approved_on_has_
     assert talk.moved() == [], "the right was taken back"
 
 
-def test_p7_a_plans_call_does_not_begin_when_its_approver_has_lost_the_role(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+def test_p7_a_plans_call_does_not_begin_when_its_approver_has_lost_the_role(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
-    house.at_the_machine("remove_role", sue.name, "retail:supervisor")
+    stack.at_the_machine("remove_role", sue.name, "retail:supervisor")
     opened(talk)
     assert talk.moved() == [], "its approver has lost the role"
 
@@ -154,8 +154,8 @@ def window_is_over(talk: Talk) -> None:
     eventually(lambda: datetime.now(opened.tzinfo).timestamp() > ends, "the chart's window is over")
 
 
-def test_q4_an_approved_call_does_not_begin_after_the_charts_window(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-window")
+def test_q4_an_approved_call_does_not_begin_after_the_charts_window(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-window")
     request = talk.asks_for(900)
     talk.pause(sue)
     request.approve(sue).must()
@@ -165,9 +165,9 @@ def test_q4_an_approved_call_does_not_begin_after_the_charts_window(house: House
     assert talk.moved() == [], "the chart did not allow transfers any more"
 
 
-def test_q4_a_call_that_is_tried_again_does_not_begin_after_the_charts_window(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-window")
-    house.trouble(talk.id, 2)
+def test_q4_a_call_that_is_tried_again_does_not_begin_after_the_charts_window(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-window")
+    stack.trouble(talk.id, 2)
     talk.wants({"_tool": "act", "subject": talk.id})
     request = talk.one_pending()
     talk.pause(sue)
@@ -178,8 +178,8 @@ def test_q4_a_call_that_is_tried_again_does_not_begin_after_the_charts_window(ho
     assert talk.effects() == [], "the chart did not allow it any more"
 
 
-def test_q4_a_plan_does_not_go_on_after_the_charts_window(house: House):
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-window", channel="chat")
+def test_q4_a_plan_does_not_go_on_after_the_charts_window(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(agent="hunt-window", channel="chat")
     approved_while_paused(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
     window_is_over(talk)
     talk.resume(ann)
@@ -187,8 +187,8 @@ def test_q4_a_plan_does_not_go_on_after_the_charts_window(house: House):
     assert talk.moved() == [], "the chart did not allow transfers any more"
 
 
-def test_q7_a_hold_of_the_fraud_desk_reaches_the_fork_that_is_promoted(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q7_a_hold_of_the_fraud_desk_reaches_the_fork_that_is_promoted(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     fork = talk.fork(sue)
     talk.signal("fraud.suspected").must()
     fork.post(sue, "promote", reason="better").must()
@@ -200,8 +200,8 @@ def test_q7_a_hold_of_the_fraud_desk_reaches_the_fork_that_is_promoted(house: Ho
     assert fork.moved() == [], "the fraud desk holds this customer's call"
 
 
-def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(house: House):
-    sue, bob, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(stack: Stack):
+    sue, bob, talk = stack.supervisor(), stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     seq = talk.seq
     talk.wants(talk.transfer(900))
     talk.signal("fraud.suspected").must()
@@ -215,8 +215,8 @@ def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(house: House):
     assert fork.moved() == [], "the fraud desk holds this customer's call"
 
 
-def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     fork = talk.fork(sue)
     talk.signal("fraud.suspected").must()
     fork.post(sue, "promote", reason="better").must()
@@ -226,8 +226,8 @@ def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(house: House):
     assert held, "the promoted fork asks for what the fraud desk holds"
 
 
-def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     talk.signal("fraud.brief").must()
     seq = talk.seq
     talk.say("hello").must()
@@ -236,16 +236,16 @@ def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(house: Ho
     eventually(lambda: talk.chart() == ["serving"], "the chart's timer runs", 20)
 
 
-def test_q12_a_fork_of_a_timed_state_leaves_it(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q12_a_fork_of_a_timed_state_leaves_it(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     talk.signal("fraud.brief").must()
     fork = talk.fork(sue)
     fork.post(sue, "promote", reason="better").must()
     eventually(lambda: fork.chart() == ["serving"], "the chart's timer runs", 20)
 
 
-def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     talk.signal("fraud.brief").must()
     seq = talk.seq
     talk.say("hello").must()
@@ -260,9 +260,9 @@ def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(house: 
     eventually(asked, "transfers are asked for again", 20)
 
 
-def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
-    house.trouble(talk.id, 5)
+def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
+    stack.trouble(talk.id, 5)
     talk.wants({"_tool": "act", "subject": talk.id})
     talk.one_pending().approve(sue).must()
     eventually(lambda: talk.entries("tool.failed"), "its first try has failed")
@@ -272,13 +272,13 @@ def test_q13_a_call_that_is_tried_again_is_judged_by_the_chart_anew(house: House
 
 
 @pytest.mark.alone
-def test_q13_a_lost_result_is_not_begun_again_where_the_chart_forbids_it(house: House):
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def test_q13_a_lost_result_is_not_begun_again_where_the_chart_forbids_it(stack: Stack):
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     request = talk.asks_for(900)
-    with house.locked(talk.savings):
+    with stack.locked(talk.savings):
         request.approve(sue).must()
         eventually(lambda: talk.entries("tool.intended"), "it has begun")
-        house.up.kill("worker")
+        stack.up.kill("worker")
         talk.signal("fraud.suspected").must()
     talk.rests()
     assert talk.moved() == [], "the fraud desk holds it"

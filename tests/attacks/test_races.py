@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.attacks.client import Answer, Person, Request, Talk, eventually, money
-from tests.attacks.house import House
+from tests.attacks.stack import Stack
 
 AT_ONCE = 10
 ASKED, LESS = 900, 400  # dollars: as proposed, and as an edit makes it
@@ -51,9 +51,9 @@ PAIRS = list(itertools.permutations(COMMANDS, 2))
 class Race:
     """One session, a call that waits, and two people who do something at nearly the same time."""
 
-    def __init__(self, house: House, people: tuple[Person, Person], pair: tuple[str, str], gap: float) -> None:
+    def __init__(self, stack: Stack, people: tuple[Person, Person], pair: tuple[str, str], gap: float) -> None:
         self.people, self.pair, self.gap = people, pair, gap
-        self.talk = house.talk()
+        self.talk = stack.talk()
         self.request = self.talk.asks_for(ASKED)
         self.answers: dict[str, Answer] = {}
 
@@ -99,10 +99,10 @@ class Race:
         return f"{self.talk.id}: {self.pair[0]}, then {self.pair[1]} after {self.gap * 1000:.0f} ms"
 
 
-def _raced(house: House, run: Callable[[list[Race]], None]) -> None:
-    chance, people = random.Random(7), (house.supervisor(), house.supervisor())
+def _raced(stack: Stack, run: Callable[[list[Race]], None]) -> None:
+    chance, people = random.Random(7), (stack.supervisor(), stack.supervisor())
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        races = list(pool.map(lambda pair: Race(house, people, pair, chance.uniform(0.005, 0.03)), PAIRS))
+        races = list(pool.map(lambda pair: Race(stack, people, pair, chance.uniform(0.005, 0.03)), PAIRS))
         run(races)
         found = [each for each in pool.map(Race.difference, races) if each]
     print(f"{len(races)} races, {len(found)} differences")
@@ -110,18 +110,18 @@ def _raced(house: House, run: Callable[[list[Race]], None]) -> None:
 
 
 @pytest.mark.alone
-def test_races_of_every_ordered_pair_with_workers_running(house: House):
+def test_races_of_every_ordered_pair_with_workers_running(stack: Stack):
     def run(races: list[Race]) -> None:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(Race.run, races))
 
-    _raced(house, run)
+    _raced(stack, run)
 
 
 @pytest.mark.alone
-def test_races_of_every_ordered_pair_with_workers_frozen_meanwhile(house: House):
+def test_races_of_every_ordered_pair_with_workers_frozen_meanwhile(stack: Stack):
     def run(races: list[Race]) -> None:
-        with house.frozen_workers(), ThreadPoolExecutor(4) as pool:
+        with stack.frozen_workers(), ThreadPoolExecutor(4) as pool:
             list(pool.map(Race.run, races))
 
-    _raced(house, run)
+    _raced(stack, run)

@@ -11,45 +11,45 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.attacks.client import Talk, eventually
-from tests.attacks.house import House
+from tests.attacks.stack import Stack
 from tests.attacks.test_plans import approved_at_the_gate, opened
 
 Scenario = Generator[None, None, None]
-SCENARIOS: dict[str, Callable[[House], Scenario]] = {}
+SCENARIOS: dict[str, Callable[[Stack], Scenario]] = {}
 
 
-def scenario(prepared: Callable[[House], Scenario]) -> Callable[[House], Scenario]:
+def scenario(prepared: Callable[[Stack], Scenario]) -> Callable[[Stack], Scenario]:
     """Registers one under its name."""
     SCENARIOS[prepared.__name__] = prepared
     return prepared
 
 
 @scenario
-def q8_a_plans_call_does_not_run_by_another_version_of_its_tool(house: House) -> Scenario:
-    talk = planned(house, {"_id": "act", "_tool": "act"})
+def q8_a_plans_call_does_not_run_by_another_version_of_its_tool(stack: Stack) -> Scenario:
+    talk = planned(stack, {"_id": "act", "_tool": "act"})
     yield
     opened(talk)
     assert [each["version"] for each in talk.effects("act")] != [2], "version 2 ran under the approval of version 1"
 
 
-def planned(house: House, call: dict[str, str]) -> Talk:
+def planned(stack: Stack, call: dict[str, str]) -> Talk:
     """A plan that was approved by chat, whose call has not begun."""
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(channel="chat")
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     approved_at_the_gate(talk, ann, sue, {**call, "subject": talk.id})
     return talk
 
 
 @scenario
-def q8_a_plans_letter_is_not_posted_by_another_version_of_its_tool(house: House) -> Scenario:
-    talk = planned(house, {"_id": "post", "_tool": "post_letter"})
+def q8_a_plans_letter_is_not_posted_by_another_version_of_its_tool(stack: Stack) -> Scenario:
+    talk = planned(stack, {"_id": "post", "_tool": "post_letter"})
     yield
     opened(talk)
     assert talk.effects() == [], "version 2 ran under the approval of version 1"
 
 
 @scenario
-def q8_an_approved_call_does_not_run_by_another_version_of_its_tool(house: House) -> Scenario:
-    sue, talk = house.supervisor(), house.talk()
+def q8_an_approved_call_does_not_run_by_another_version_of_its_tool(stack: Stack) -> Scenario:
+    sue, talk = stack.supervisor(), stack.talk()
     talk.wants({"_tool": "act", "subject": talk.id})
     request = talk.one_pending()
     talk.pause(sue)
@@ -60,9 +60,9 @@ def q8_an_approved_call_does_not_run_by_another_version_of_its_tool(house: House
     assert talk.effects() == [], "version 2 ran under the approval of version 1"
 
 
-def begun(house: House, tool: str) -> Talk:
+def begun(stack: Stack, tool: str) -> Talk:
     """An approved call that has begun, and whose result will be lost."""
-    sue, talk = house.supervisor(), house.talk()
+    sue, talk = stack.supervisor(), stack.talk()
     talk.wants({"_tool": tool, "subject": f"slow {talk.id}"})
     request = talk.one_pending()
     request.approve(sue).must()
@@ -71,49 +71,49 @@ def begun(house: House, tool: str) -> Talk:
 
 
 @scenario
-def q9_a_letter_of_unknown_outcome_is_not_posted_again_because_the_new_version_would(house: House) -> Scenario:
-    talk = begun(house, "post_letter")
+def q9_a_letter_of_unknown_outcome_is_not_posted_again_because_the_new_version_would(stack: Stack) -> Scenario:
+    talk = begun(stack, "post_letter")
     yield
     talk.rests()
     assert len(talk.entries("tool.intended")) == 1, "what must not happen twice was begun twice, and nobody was asked"
 
 
 @scenario
-def q9_a_letter_of_unknown_outcome_goes_to_a_person(house: House) -> Scenario:
-    talk = begun(house, "post_letter")
+def q9_a_letter_of_unknown_outcome_goes_to_a_person(stack: Stack) -> Scenario:
+    talk = begun(stack, "post_letter")
     yield
     talk.rests()
     assert talk.get_stuck(), "nobody is told that nobody knows whether it was posted"
 
 
 @scenario
-def q9_a_lost_call_does_not_go_on_in_another_version_under_the_old_approval(house: House) -> Scenario:
-    talk = begun(house, "act")
+def q9_a_lost_call_does_not_go_on_in_another_version_under_the_old_approval(stack: Stack) -> Scenario:
+    talk = begun(stack, "act")
     yield
     talk.rests()
     assert [each["version"] for each in talk.effects()] != [2], "version 2 ran under the approval of version 1"
 
 
-def held(house: House) -> Talk:
+def held(stack: Stack) -> Talk:
     """A transfer that waits for a person while the fraud desk holds the session."""
-    talk = house.talk(agent="hunt-fraud").greeted()
+    talk = stack.talk(agent="hunt-fraud").greeted()
     talk.asks_for(900)
     talk.signal("fraud.suspected").must()
     return talk
 
 
 @scenario
-def q10_the_hold_of_the_fraud_desk_outlives_the_version_of_its_chart(house: House) -> Scenario:
-    talk = held(house)
+def q10_the_hold_of_the_fraud_desk_outlives_the_version_of_its_chart(stack: Stack) -> Scenario:
+    talk = held(stack)
     yield
-    talk.requests[0].approve(house.supervisor())
+    talk.requests[0].approve(stack.supervisor())
     talk.rests()
     assert talk.moved() == [], "the fraud desk holds it"
 
 
 @scenario
-def q10_what_was_approved_before_is_held_as_well(house: House) -> Scenario:
-    sue, talk = house.supervisor(), house.talk(agent="hunt-fraud").greeted()
+def q10_what_was_approved_before_is_held_as_well(stack: Stack) -> Scenario:
+    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     request = talk.asks_for(900)
     talk.pause(sue)
     talk.signal("fraud.suspected").must()
@@ -125,15 +125,15 @@ def q10_what_was_approved_before_is_held_as_well(house: House) -> Scenario:
 
 
 @scenario
-def q10_somebody_is_alerted_that_the_chart_was_stopped(house: House) -> Scenario:
-    talk = held(house)
+def q10_somebody_is_alerted_that_the_chart_was_stopped(stack: Stack) -> Scenario:
+    talk = held(stack)
     yield
-    talk.requests[0].approve(house.supervisor())
+    talk.requests[0].approve(stack.supervisor())
     talk.rests()
     assert talk.moved() == [], "the fraud desk holds it"
 
     def alerted() -> bool:
-        alerts = house.watcher.get("/alerts?limit=500").must()["alerts"]
+        alerts = stack.watcher.get("/alerts?limit=500").must()["alerts"]
         return any(talk.id in str(each) for each in alerts)
 
     eventually(alerted, "somebody is alerted", 20)
@@ -147,8 +147,8 @@ def takes_the_new_schema(talk: Talk) -> None:
 
 
 @scenario
-def q11_a_session_in_which_a_plan_was_rejected_takes_a_new_schema(house: House) -> Scenario:
-    ann, sue, talk = house.supervisor(), house.supervisor(), house.talk(agent="hunt-schema", channel="chat")
+def q11_a_session_in_which_a_plan_was_rejected_takes_a_new_schema(stack: Stack) -> Scenario:
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(agent="hunt-schema", channel="chat")
     talk.propose(ann, {"_id": "act", "_tool": "act", "subject": talk.id}).must()
     talk.one_pending("plan").decide(sue, "reject").must()
     talk.rests()
@@ -157,8 +157,8 @@ def q11_a_session_in_which_a_plan_was_rejected_takes_a_new_schema(house: House) 
 
 
 @scenario
-def q11_a_session_in_which_a_plan_expired_takes_a_new_schema(house: House) -> Scenario:
-    ann, talk = house.supervisor(), house.talk(agent="hunt-schema", channel="chat", topic="brief")
+def q11_a_session_in_which_a_plan_expired_takes_a_new_schema(stack: Stack) -> Scenario:
+    ann, talk = stack.supervisor(), stack.talk(agent="hunt-schema", channel="chat", topic="brief")
     talk.propose(ann, {"_id": "act", "_tool": "act", "subject": talk.id}).must()
     request = talk.one_pending("plan")
     eventually(lambda: request.state == "expired", "it expires")
@@ -168,14 +168,14 @@ def q11_a_session_in_which_a_plan_expired_takes_a_new_schema(house: House) -> Sc
 
 
 @scenario
-def q11_a_session_without_a_plan_takes_a_new_schema(house: House) -> Scenario:
-    talk = house.talk(agent="hunt-schema", channel="chat").greeted()
+def q11_a_session_without_a_plan_takes_a_new_schema(stack: Stack) -> Scenario:
+    talk = stack.talk(agent="hunt-schema", channel="chat").greeted()
     yield
     takes_the_new_schema(talk)
 
 
-def _prepared(house: House, name: str) -> Scenario | Exception:
-    going = SCENARIOS[name](house)
+def _prepared(stack: Stack, name: str) -> Scenario | Exception:
+    going = SCENARIOS[name](stack)
     try:
         next(going)
     except Exception as error:
@@ -184,12 +184,12 @@ def _prepared(house: House, name: str) -> Scenario | Exception:
 
 
 @pytest.fixture(scope="module")
-def released(house: House, request: pytest.FixtureRequest) -> dict[str, Scenario | Exception]:
+def released(stack: Stack, request: pytest.FixtureRequest) -> dict[str, Scenario | Exception]:
     """What was prepared before the next release, which runs now."""
     wanted = [item.callspec.params["name"] for item in request.session.items if item.name.startswith("test_release[")]
     with ThreadPoolExecutor(12) as pool:
-        prepared = dict(zip(wanted, pool.map(lambda name: _prepared(house, name), wanted), strict=True))
-    house.deploy()
+        prepared = dict(zip(wanted, pool.map(lambda name: _prepared(stack, name), wanted), strict=True))
+    stack.deploy()
     return prepared
 
 

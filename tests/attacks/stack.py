@@ -35,7 +35,7 @@ create table if not exists attacks.gates (subject text primary key);
 RICH = 100_000_000  # minor units in each account
 
 
-class House:
+class Stack:
     """The installation. Attacks run beside each other in it, each with customers, sessions and people of its own."""
 
     def __init__(self, folder: Path) -> None:
