@@ -226,6 +226,7 @@ def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Req
         touched |= {each.asked.request: None for each in pending(state)}
     ended = (event.call for event in events if isinstance(event, ev.CallWithdrawn | ev.CallRefused))
     touched |= dict.fromkeys(state.calls[call].request for call in ended if call in state.calls)
+    touched |= {event.request: None for event in events if isinstance(event, ev.CallWithdrawn)}  # rolled back: no call
     return [state.requests[request] for request in touched if request in state.requests]
 
 

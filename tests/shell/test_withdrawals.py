@@ -48,6 +48,26 @@ def test_the_request_says_at_every_door_that_the_customer_hung_up_before_it_was_
     assert (answer["execution"], answer["because"]) == ("withdrawn", "the conversation ended: hung up")
 
 
+def test_the_request_says_that_a_rollback_withdrew_its_call(approved, bank):
+    session = session_of(approved)
+    shown = queries.rollback_preview(cast.alice(), session, 2)
+    assert shown.not_begun == (events(session, "approval.requested")[-1]["call"],)
+    commands.roll_back(cast.alice(), session, 2, seen=shown.digest, reason="it misheard")
+    found = line(approved)
+    assert (found.state, found.execution, found.because) == (
+        "approved",
+        "withdrawn",
+        "the session was put back to entry 2",
+    )
+    assert rebuild.check(session) == []
+
+
+def test_the_account_that_speaks_for_the_customer_does_not_approve_what_it_asked_for(asking):  # noqa: F811
+    request = asking()
+    assert events(session_of(request), "message.added")[0]["by"] == cast.cleo().actor
+    assert cast.cleo().actor in ApprovalRequest.objects.get(pk=request).excluded
+
+
 def test_who_approved_it_is_told_and_nobody_else(approved, bank):
     team = cast.retail()
     keeping.take_shipped(team.tenant_id, team.pk, cast.adam().actor)
