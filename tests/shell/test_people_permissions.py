@@ -28,6 +28,7 @@ TABLE = {  # the promise, spelt out here on its own: a change of ROLES must be m
     Role.PRIVACY_OFFICER: "see decide_overdue",
     Role.CALLER: "see read open_session speak_as_customer",
     Role.INCIDENT_MANAGER: "see stop stop_everywhere",
+    Role.PROGRAM: "see read change_state",
 }
 
 
