@@ -33,9 +33,9 @@ def pressed(session) -> None:
 
 def approved_all(session) -> None:
     work()
-    for line in queries.requests(cast.alice()):
+    for line in queries.requests(cast.bob()):  # alice has ordered it
         if line.session == session:
-            commands.decide(cast.alice(), line.id, "approve")
+            commands.decide(cast.bob(), line.id, "approve")
     work()
 
 
