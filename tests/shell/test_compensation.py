@@ -6,11 +6,14 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from agentstate.engine.policy.terms import argument_at
 from agentstate.people.permissions import PermissionDenied
 from sessions import commands, queries
+from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import events, kinds, say, work
+from tests.shell.test_terms import due
 from tests.shell.test_versions import back, moved
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +38,10 @@ def approved_all(session) -> None:
     work()
     for line in queries.requests(cast.bob()):  # alice has ordered it
         if line.session == session:
-            commands.decide(cast.bob(), line.id, "approve")
+            typed = {path: argument_at(line.arguments, path) for path in line.terms.retype}
+            commands.decide(cast.bob(), line.id, "approve", code=next(iter(line.terms.reasons), ""), retyped=typed)
+            due(line.id, "held_until")  # accounts that are not looked up count as a stranger's: it is delayed
+    sweeper.end_holds()
     work()
 
 

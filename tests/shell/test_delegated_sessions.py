@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def approve(request: queries.RequestLine) -> None:
-    commands.decide(cast.alice(), request.id, "approve", seen=request.digest)
+    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
 
 
 def roll_back(session: UUID, to: int) -> None:

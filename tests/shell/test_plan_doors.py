@@ -168,7 +168,9 @@ def test_a_plan_that_waits_for_a_person_is_seen_and_decided_as_one_request(monke
     assert "A plan waits for a person" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
     page = cast.browser(cast.alice()).get(f"/decisions/{request.request}/")
     assert page.status_code == 200
-    assert api("post", f"requests/{UUID(request.request)}/decisions", {"decision": "approve"})[0] == 201
+    decision = f"requests/{UUID(request.request)}/decisions"
+    assert api("post", decision, {"decision": "approve"})[0] == 403  # alice has handed it over
+    assert api("post", decision, {"decision": "approve"}, cast.bob())[0] == 201
     work()
     assert api("get", f"sessions/{session}/plan")[1]["approved"] == request.request
     assert state(session).pad["second"] == {"name": "first"}
