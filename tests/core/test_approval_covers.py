@@ -252,6 +252,7 @@ def test_an_answer_in_the_place_of_a_result_is_none_of_the_tools():
 def test_arguments_that_a_person_edited_give_a_result_that_was_not_approved():
     world = posted_first()
     world = world.after(worlds.decision(world, "edit", "sue", arguments={"to": "C-2"}))
+    world = world.after(worlds.decision(world, "approve", "zoe"))
     world = world.after(
         core.Begin(key(world, "post_letter")), core.Return(key(world, "post_letter"), 1, {"fee": {"minor": 9}})
     )

@@ -250,7 +250,11 @@ ROWS: dict[str, Probe] = {
     "reviewing.entitling: found": who_may_approves,
     "reviewing.entitling: needed(tier) not in own.may": what_is_missing_is_named,
     "reviewing.approving: not why": who_may_approves,
-    "reviewing.why_not: {by, authority.of} & {*request.approvals, *request.behalf} - {''}": EYES,
+    "reviewing.why_not: {by, authority.of} & behind": EYES,
+    "reviewing.why_not: sharing & behind":
+    proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
+    "reviewing.why_not: (shared := sorted(sharing & left.keys()))":
+    proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
     "reviewing.why_not: by in left": EYES,
     "reviewing.why_not: authority.of in left":
     proposers.test_who_lends_a_right_and_who_uses_it_count_as_one_person,

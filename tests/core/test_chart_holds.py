@@ -91,6 +91,7 @@ def test_a_chart_whose_time_is_over_moves_before_a_call_begins():
 
 def test_it_moves_first_while_a_colleague_has_the_session_and_after_a_pause():
     taken = approved().after(core.TakeOver("user:ann"))
+    taken = taken.after(worlds.decision(taken, "approve", "zoe"))  # the take-over asked again
     assert refused(begins(taken.later(3_600)))
     paused = approved().after(core.Pause("wait", "user:ann"))
     assert refused(begins(paused.later(3_600).after(core.Resume("user:ann"))))

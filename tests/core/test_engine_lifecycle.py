@@ -12,7 +12,7 @@ from agentstate.engine.lifecycle import CallMove, CallStatus, IllegalMove, Sessi
 # Written out by hand, apart from the tables, so that a change of a table is a change of this too.
 CALL = """
 proposed: allow ready, gate waiting, refuse refused
-waiting: allow ready, reject rejected, respond responded, expire expired, withdraw withdrawn
+waiting: allow ready, reject rejected, respond responded, expire expired, withdraw withdrawn, gate waiting
 ready: gate waiting, withdraw withdrawn, refuse refused, intend running
 running: intend running, return done, retry ready, fail failed, doubt doubted
 doubted: return done, retry ready, fail failed

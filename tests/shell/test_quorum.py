@@ -144,13 +144,14 @@ def test_the_second_person_sees_what_the_agent_proposed_and_what_a_colleague_mad
     assert (line(request_id).state, moved(bank)) == ("edited", [*before, 80000])
 
 
-def test_an_argument_that_a_colleague_added_is_shown_as_added_and_sent(bank, request_id):
+def test_an_argument_that_a_colleague_added_is_asked_about_anew(bank, request_id):
     body = edited(request_id, new_payee=False)
     assert Api(cast.alice()).post(f"/requests/{request_id}/decisions", body).status_code == 201
-    bob = cast.browser(cast.bob())
-    assert "New payee nothing" in card(bob, request_id).id("fields").text()
-    send(bob, request_id, "approve")
-    assert line(request_id).state == "edited"
+    assert line(request_id).state == "superseded"
+    (asked,) = [each for each in queries.requests(cast.bob()) if each.session == line(request_id).session]
+    assert asked.arguments["new_payee"] is False
+    assert Api(cast.bob()).get(f"/requests/{asked.id}").json()["proposed_by"] == [cast.alice().actor]
+    assert card(cast.browser(cast.bob()), asked.id).id("fields").text()
 
 
 def test_an_edit_that_a_second_person_rejects_was_not_sent(bank, request_id):
