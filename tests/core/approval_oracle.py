@@ -35,9 +35,9 @@ def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended
     if not _is_open(before, intent.call):  # what began before it ended is settled
         _in_force(system, before, name)
     _once(before, name, intent)
-    if system.chart is not None and intent.tool == "transfer":
-        spoke = max((at for each, event, at in before if each == name and _is_customers(event)), default=-WINDOW)
-        require(seconds - spoke <= WINDOW + 1, "a transfer begins only while the chart allows it")
+    if system.chart is not None and intent.tool == "transfer" and not system.state(name).ended:
+        opened = max((at for each, event, at in before if each == name and _opens_window(event)), default=-WINDOW)
+        require(seconds - opened <= WINDOW + 1, "a transfer begins only while the chart allows it")
     if intent.attempt > 1:
         return
     tier = asks(intent.tool, intent.arguments, _moved(system, before, name))
@@ -52,8 +52,12 @@ def _is_open(before: tuple[Any, ...], call: str) -> bool:
     return bool(found) and isinstance(found[-1], ev.ToolIntended)
 
 
-def _is_customers(event: ev.AnyEvent) -> bool:
-    return isinstance(event, ev.MessageAdded) and event.role == "customer"
+def _opens_window(event: ev.AnyEvent) -> bool:
+    """Whether the chart allows transfers from now on, for WINDOW seconds at most: the customer has spoken, or the chart
+    stands again where it stood, with the time that was left.
+    """
+    again = isinstance(event, ev.SessionRolledBack | ev.SessionForked | ev.ForkPromoted)
+    return again or (isinstance(event, ev.MessageAdded) and event.role == "customer")
 
 
 def _in_force(system: System, before: tuple[Any, ...], name: str) -> None:
