@@ -64,6 +64,12 @@ async function check() {
   } catch {} // the server asks to look again where the page did not show it
 }
 
+// The fragment knows nothing of what stands in the form: what was checked of it stays, shown and signed, until the next
+// answer. Otherwise an approval sent in between would be refused for what the page has shown.
+function keepChecked(other) {
+  for (const id of ["differences", "view"]) if ($(id)) other.querySelector(`#${id}`)?.replaceWith($(id).cloneNode(true));
+}
+
 function checkSoon() {
   clearTimeout(typing);
   typing = setTimeout(check, SETTLE);
@@ -117,6 +123,7 @@ export function begin() {
     if (!other || !card) return;
     const same = card.dataset.state === other.dataset.state && card.querySelector("#acts") && other.querySelector("#acts");
     if (same) {
+      if (touched()) keepChecked(other);
       for (const id of ["card-h", "said", "rule", "history", "view"]) morph($(id), other.querySelector(`#${id}`));
       if (touched()) check();
     }

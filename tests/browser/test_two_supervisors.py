@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.console import Desk, live, was_not_reloaded
 from tests.browser.demo import Demo
@@ -69,3 +69,26 @@ def test_what_one_types_stays_while_the_queue_and_the_card_change(desk: Desk, de
     expect(page.get_by_label("Reason or note")).to_have_value("Half a sentence")
     expect(page.get_by_label("Amount")).to_have_value("1,350")
     assert was_not_reloaded(page)
+
+
+def test_an_edit_that_was_shown_can_be_sent_while_a_newer_check_is_under_way(desk: Desk, demo: Demo):
+    """Something else changes on the card, and the server has not yet said again what the edit amounts to."""
+    call = demo.call().asks_to_move(1400)
+    page = at_the_card(desk, "supervisor", call.request())
+    page.get_by_label("Amount").fill("1,350")
+    page.get_by_label("Reason or note").fill("The caller said thirteen fifty.")
+    changed = "You change the amount from $1,400.00 to $1,350.00."
+    expect(page.locator("#differences")).to_contain_text(changed)
+    expect(page.locator("#claimed")).to_contain_text("You are on it")
+    held = []
+    page.route("**/decisions/*/", lambda route: held.append(route) if _checks(route) else route.continue_())
+    call.say("Are you still there?")
+    expect(page.locator("#said")).to_contain_text("Are you still there?")
+    eventually(lambda: held, what="a check that nobody answers")
+    expect(page.locator("#differences")).to_contain_text(changed)
+    page.get_by_role("button", name="Approve $1,350.00").click()
+    expect(page.locator("#notes")).to_contain_text("Edited, approved")
+
+
+def _checks(route: Route) -> bool:
+    return 'name="decision"\r\n\r\ncheck' in (route.request.post_data or "")
