@@ -6,6 +6,7 @@ They are written by fragments of the appending statement: a commit and its proje
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -206,23 +207,12 @@ _OF_REQUESTS = (
 )
 
 
-# What changes whose session it is or who took part in it, and with it who may not approve.
-_OF_PEOPLE = (
-    ev.SessionTakenOver,
-    ev.SessionPassedOn,
-    ev.SessionHandedBack,
-    ev.WorkAssigned,
-    ev.GuidanceGiven,
-    ev.MessageAdded,
-    ev.PlanCommitted,
-)
-
-
-def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
-    """The requests that `events` touched, as they stand in `state`, the state after them."""
-    touched = {event.request: None for event in events if isinstance(event, _OF_REQUESTS)}
-    if any(isinstance(event, _OF_PEOPLE) for event in events):
-        touched |= {event.request: None for event in events if isinstance(event, ev.WorkAssigned)}
+def changed_requests(before: SessionState | None, state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
+    """The requests that a commit of `events` changes, as they stand in `state`. `before`: the state before the commit;
+    None: it opened the session.
+    """
+    touched = {event.request: None for event in events if isinstance(event, (*_OF_REQUESTS, ev.WorkAssigned))}
+    if before is not None and _people(before) != _people(state):
         touched |= {each.asked.request: None for each in pending(state)}
     ended = (event.call for event in events if isinstance(event, ev.CallWithdrawn | ev.CallRefused))
     touched |= dict.fromkeys(state.calls[call].request for call in ended if call in state.calls)
@@ -230,16 +220,23 @@ def changed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Req
     return [state.requests[request] for request in touched if request in state.requests]
 
 
+def _people(state: SessionState) -> tuple[object, ...]:
+    """Who has the session, took part in it or wrote its plan: who may not approve what waits."""
+    involved = state.involved
+    spoke = (frozenset(involved.customer), frozenset(involved.agent), frozenset(involved.guidance))
+    return *spoke, state.taken_by, state.desk.assigned_to, state.plans.authors, state.plans.parent_authors
+
+
 _OF_CALLS = (ev.ToolIntended, ev.ToolReturned, ev.ToolFailed, ev.CallDoubted, ev.CallIntervened)
 
 
-def executed_requests(state: SessionState, events: list[ev.AnyEvent]) -> list[Request]:
-    """The requests of whose call `events` say what came of it, as they stand in `state`, beside `changed_requests`."""
+def executed_requests(state: SessionState, events: list[ev.AnyEvent], written: Collection[Request]) -> list[Request]:
+    """The requests whose calls `events` begin or end, as they stand in `state`, without those in `written`."""
     calls = (state.calls.get(event.call) for event in events if isinstance(event, _OF_CALLS))
     touched = {call.request: None for call in calls if call is not None}
     touched |= {event.supersedes: None for event in events if isinstance(event, ev.ApprovalRequested)}
-    written = {request.asked.request for request in changed_requests(state, events)}
-    return [state.requests[request] for request in touched if request in state.requests and request not in written]
+    left = touched.keys() - {request.asked.request for request in written}
+    return [state.requests[request] for request in touched if request in left and request in state.requests]
 
 
 def sealed(kid: UUID, row_id: UUID, card: SessionCard | RequestCard) -> bytes:
@@ -346,10 +343,11 @@ def fragments(
     """
     written = [_session_fragment(place, state, before, lease)]
     claims = {event.request for event in events if isinstance(event, ev.RequestClaimed)}
-    for number, request in enumerate(changed_requests(state, events)):
+    changed = changed_requests(before, state, events)
+    for number, request in enumerate(changed):
         lasts = CLAIM_SECONDS if request.asked.request in claims else None
         written.append(_request_fragment(place, state, request, number, lasts))
-    for number, request in enumerate(executed_requests(state, events)):
+    for number, request in enumerate(executed_requests(state, events, changed)):
         params = {f"x{number}_execution": request.execution, f"x{number}_id": UUID(request.asked.request)}
         written.append(Fragment(_EXECUTED.format(n=number), params))
     erased = [UUID(event.kid) for event in events if isinstance(event, ev.SubjectErased)]

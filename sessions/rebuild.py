@@ -79,12 +79,15 @@ def fold(head: ledger.Head, snapshot_seq: int = -1) -> Folded:
     at_snapshot = to_snapshot(start) if start.seq == snapshot_seq else None
     commit: list[ev.AnyEvent] = []  # the events of one command so far: its rows are made of the state after all of them
     command = ""
-    for envelope, event, state in _folding(head, kid, start):
-        commit = [*commit, *event] if envelope.cmd == command else [*event]
-        command = envelope.cmd
-        for request in projections.changed_requests(state, commit):
+    before: SessionState | None = None
+    for envelope, event, after in _folding(head, kid, start):
+        if envelope.cmd != command:
+            commit, before, command = [], state if state.seq else None, envelope.cmd
+        commit, state = [*commit, *event], after
+        changed = projections.changed_requests(before, state, commit)
+        for request in changed:
             requests[request.asked.request] = (request, projections.request_card(request, state))
-        for request in projections.executed_requests(state, commit):
+        for request in projections.executed_requests(state, commit, changed):
             key = request.asked.request
             requests[key] = (request, requests[key][1] if key in requests else None)
         alerts |= {alert.id: alert for alert in changed_alerts(state, commit)}

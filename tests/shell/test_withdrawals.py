@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from django.urls import reverse
 
+from audit import ledger
 from sessions import commands, queries, rebuild
 from sessions.models import ApprovalRequest
 from sessions.notifications import keeping
@@ -66,6 +69,25 @@ def test_the_account_that_speaks_for_the_customer_does_not_approve_what_it_asked
     request = asking()
     assert events(session_of(request), "message.added")[0]["by"] == cast.cleo().actor
     assert cast.cleo().actor in ApprovalRequest.objects.get(pk=request).excluded
+
+
+def test_a_message_writes_the_row_of_a_waiting_request_only_when_it_leaves_another_person_out(asking):  # noqa: F811
+    request = asking()
+    session, written = session_of(request), _version(request)
+    commands.say(cast.cleo(), session, "Are you still there?")
+    assert _version(request) == written
+    clara = cast.person("clara", cast.Role.CALLER, cast.retail())
+    commands.say(clara, session, "I am his wife")
+    assert _version(request) != written
+    assert clara.actor in ApprovalRequest.objects.get(pk=request).excluded
+    assert rebuild.check(session) == []
+
+
+def _version(request: UUID) -> int:
+    """The transaction that last wrote the request's row."""
+    query = "SELECT xmin::text FROM agent_sessions_approvalrequest WHERE id = %(id)s"
+    [(version,)] = ledger.run(query, {"id": request})
+    return int(version)
 
 
 def test_who_approved_it_is_told_and_nobody_else(approved, bank):
