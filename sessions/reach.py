@@ -13,7 +13,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef, Q
 
 from agentstate.people.models import Membership, Team, User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import Permission, roles_with, teams_with
 from audit import keyed
 from audit.models import LegalHold
 from audit.retention import Schedule, changes_for
@@ -46,6 +46,11 @@ def of_subject(kid: UUID) -> frozenset[UUID]:
     return frozenset(held.values_list("team_id", flat=True))
 
 
+def of_profile(customer: UUID) -> frozenset[UUID]:
+    """Returns the teams that have a session with a customer: their agents go by the customer's profile."""
+    return frozenset(AgentSession.objects.filter(kid=customer).values_list("team_id", flat=True))
+
+
 def of_hold(hold: LegalHold) -> frozenset[UUID]:
     """Returns the teams that a legal hold concerns: of its session, or all that serve its subject."""
     if hold.log is None:
@@ -59,6 +64,12 @@ def of_actor(actor: str) -> frozenset[UUID]:
     if kind != "user":
         return frozenset()
     return frozenset(Membership.objects.filter(user=UUID(name)).values_list("team_id", flat=True))
+
+
+def answering(teams: Set[UUID], permission: Permission) -> frozenset[UUID]:
+    """Returns those of `teams` in which a person holds the permission."""
+    able = Membership.objects.filter(team__in=teams, role__in=roles_with(permission), user__is_active=True)
+    return frozenset(able.values_list("team_id", flat=True))
 
 
 def used_teams(tenant: UUID) -> frozenset[UUID]:

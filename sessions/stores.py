@@ -85,6 +85,10 @@ def _taught(kid: UUID) -> QuerySet[Taught]:
     return Taught.objects.filter(session__in=own_sessions(kid))
 
 
+def _proposed(kid: UUID) -> QuerySet[Proposal]:
+    return Proposal.objects.filter(kid=kid).exclude(content=b"")
+
+
 def _reasons(kid: UUID) -> int:
     kinds = (ErasureRequest, LegalHold, Proposal)
     return sum(kind.objects.filter(kid=kid).exclude(reason=b"").count() for kind in kinds)
@@ -162,6 +166,12 @@ STORES: tuple[Store, ...] = (
     Store("taught", "How far sessions have taught the profile", lambda kid: _taught(kid).count(), _deleted(_taught)),
     Store("exports", "Bundles of exports", lambda kid: exports.of_subject(kid).count(), exports.sweep),
     Store("reasons", "Reasons of erasure requests, legal holds and proposals", _reasons, _sweep_reasons),
+    Store(
+        "profile_proposals",
+        "Proposed changes of the customer's profile",
+        lambda kid: _proposed(kid).count(),
+        lambda kid: _proposed(kid).update(content=b""),
+    ),
     Store(
         "disclosures",
         "Why something was shown to others",

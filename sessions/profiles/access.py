@@ -12,8 +12,8 @@ from django.contrib.auth.models import AnonymousUser
 from agentstate.engine.profile import Declaration
 from agentstate.errors import NotFound
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, teams_with
-from sessions import access
+from agentstate.people.permissions import Permission
+from sessions import access, reach
 from sessions.models import AgentSession
 from sessions.profiles import declared as declarations
 from sessions.profiles.logs import Subject
@@ -52,25 +52,26 @@ def known(user: Person, customer: UUID) -> Known:
     sessions = frozenset(str(session) for session in readable.values_list("pk", flat=True))
     if not sessions:
         raise UnknownCustomer()
-    rows = list(theirs.order_by("-opened_at").values_list("tenant_id", "team_id", "agent"))
-    teams = frozenset(team for _, team, _ in rows)
-    found = (declarations.for_agent(agent) for agent in dict.fromkeys(agent for _, _, agent in rows))
+    tenant = theirs.values_list("tenant_id", flat=True)[0]
+    whole = len(sessions) == theirs.count()
+    return Known(Subject(customer, tenant), declaration_of(customer), reach.of_profile(customer), sessions, whole)
+
+
+def declaration_of(customer: UUID) -> Declaration:
+    """Returns the declaration of the agent that keeps profiles and spoke with the customer last. Raises NoProfile."""
+    agents = AgentSession.objects.filter(kid=customer).order_by("-opened_at").values_list("agent", flat=True)
+    found = (declarations.for_agent(agent) for agent in dict.fromkeys(agents))
     declared = next((each for each in found if each is not None), None)
     if declared is None:
         raise NoProfile()
-    return Known(Subject(customer, rows[0][0]), declared, teams, sessions, len(sessions) == len(rows))
+    return declared
 
 
-def may_keep(user: Person, teams: frozenset[UUID]) -> bool:
-    """Whether `user` may change the profile of a customer whom these teams serve."""
-    return keeps(user, teams) or speaks(user, teams)
+def kept_in(user: Person, teams: frozenset[UUID]) -> frozenset[UUID]:
+    """Returns those of these teams for which `user` changes a profile on the customer's behalf."""
+    return reach.held_in(user, Permission.KEEP_PROFILE, teams)
 
 
-def keeps(user: Person, teams: frozenset[UUID]) -> bool:
-    """Whether `user` may do so on the customer's behalf."""
-    return bool(teams & set(teams_with(user, Permission.KEEP_PROFILE)))
-
-
-def speaks(user: Person, teams: frozenset[UUID]) -> bool:
-    """Whether `user` speaks as the customer there."""
-    return bool(teams & set(teams_with(user, Permission.SPEAK_AS_CUSTOMER)))
+def spoken_in(user: Person, teams: frozenset[UUID]) -> frozenset[UUID]:
+    """Returns those of these teams in which `user` speaks as the customer."""
+    return reach.held_in(user, Permission.SPEAK_AS_CUSTOMER, teams)

@@ -112,7 +112,7 @@ def write(
     """
     with transaction.atomic():
         head, state = _locked(subject)
-        if author.key and head is not None and (earlier := _answered_before(subject, state, command, author)):
+        if head is not None and (earlier := answered_before(subject, state, command, author)):
             return earlier
         at = stamp(now())
         events = core.decide(command, state, declared, at)
@@ -169,7 +169,10 @@ def _token(subject: Subject, command: ProfileCommand) -> bytes:
     return keys.token(subject.kid, "command", bytes.fromhex(wish))
 
 
-def _answered_before(subject: Subject, state: ProfileState, command: ProfileCommand, author: Author) -> Kept | None:
+def answered_before(subject: Subject, state: ProfileState, command: ProfileCommand, author: Author) -> Kept | None:
+    """Returns what was written under this idempotency key, if anything was. Raises ledger.SameKeyOtherCommand."""
+    if not author.key:
+        return None
     receipt = ledger.read_receipt(subject.log, ledger.receipt_key(author.actor, author.key))
     if receipt is None:
         return None

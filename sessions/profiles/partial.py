@@ -1,4 +1,6 @@
-"""What of a profile a reader sees who may read only some of the customer's sessions: pure."""
+"""What of a profile is known from some of the customer's sessions: for a reader who may not read the others, and for
+the agents of one team. Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,30 @@ def seen_from(state: ProfileState, sessions: Set[str]) -> ProfileState:
     stays, since whoever serves them must heed it.
     """
     return msgspec.structs.replace(
-        state,
+        taught_by(state, sessions),
         consents={name: msgspec.structs.replace(each, by="", note="") for name, each in state.consents.items()},
         settings={},
         refused=(),
-        preferences={name: _preference(each, sessions) for name, each in state.preferences.items()},
-        histories={name: _history(each, sessions) for name, each in state.histories.items()},
         marks={},
     )
+
+
+def taught_by(state: ProfileState, sessions: Set[str]) -> ProfileState:
+    """Returns the state with only what these sessions taught; what the customer said themselves stays."""
+    preferences = {name: _preference(each, sessions) for name, each in state.preferences.items()}
+    histories = {name: _history(each, sessions) for name, each in state.histories.items()}
+    return msgspec.structs.replace(
+        state,
+        preferences={name: each for name, each in preferences.items() if each.learned},
+        histories={name: each for name, each in histories.items() if each.records},
+    )
+
+
+def teachers(state: ProfileState) -> frozenset[str]:
+    """Returns the sessions that anything in the state was learned from."""
+    learned = (source for each in state.preferences.values() for item in each.learned for source in item.sources)
+    noted = (record.source for each in state.histories.values() for record in each.records)
+    return frozenset(source.session for source in (*learned, *noted) if source.session)
 
 
 def _preference(preference: Preference, sessions: Set[str]) -> Preference:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from agentstate.engine.profile import commands as ask
 from sessions.words import Data, Sentence, plain, value
 
 _PARTS = {"preference": "What was learned", "setting": "What the customer said", "history": "The history"}
@@ -17,6 +18,35 @@ def entry(kind: str, data: Data | None) -> Sentence:
         return Sentence(plain(kind), "erased with its subject")
     tell = _TELL.get(kind)
     return tell(data) if tell else Sentence(kind)
+
+
+def change(command: ask.PersonsCommand) -> str:
+    """Returns what a command asks of a profile, in the words of the entry that it leads to."""
+    kind, data = _as_entry(command)
+    sentence = entry(kind, data)
+    return f"{sentence.act}: {sentence.about}."
+
+
+def _as_entry(command: ask.PersonsCommand) -> tuple[str, Data]:
+    match command:
+        case ask.Agree(purpose=purpose, note=note):
+            return "profile.consent_given", {"purpose": purpose, "note": note}
+        case ask.Withdraw(purpose=purpose, note=note):
+            return "profile.consent_withdrawn", {"purpose": purpose, "note": note}
+        case ask.Prefer(preference=name, value=given):
+            return "profile.setting_made", {"name": name, "value": given}
+        case ask.Clear(preference=name):
+            return "profile.setting_cleared", {"name": name}
+        case ask.Rate(preference=name, value=given, fits=fits):
+            return "profile.feedback_given", {"name": name, "value": given, "weight": 1 if fits else -1}
+        case ask.Correct(preference=name, value=given):
+            return "profile.corrected", {"name": name, "value": given}
+        case ask.Refuse(preference=name, value=given):
+            return "profile.refused", {"name": name, "value": given}
+        case ask.Allow(preference=name, value=given):
+            return "profile.allowed", {"name": name, "value": given}
+        case ask.Forget(part=part, name=name):
+            return "profile.forgotten", {"part": part, "name": name}
 
 
 def named(name: str) -> str:

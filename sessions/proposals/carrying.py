@@ -9,14 +9,17 @@ from collections.abc import Collection, Iterable, Set
 from datetime import timedelta
 from uuid import UUID
 
+import msgspec
 from django.db import transaction
 
+from agentstate.engine.alerts import Onward
 from agentstate.engine.decide.alerts import TooManyAlerts
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.ids import new_id
 from agentstate.people.permissions import Permission, PermissionDenied, roles_with
 from audit import keys, ledger, staff
 from audit.server_clock import now
+from sessions import reach
 from sessions.alerts import raising
 from sessions.proposals.acts import KINDS
 from sessions.proposals.kinds import Kind
@@ -66,11 +69,14 @@ def make(
     teams: Set[UUID],
     details: dict[str, object],
     reason: str = "",
+    content: bytes = b"",
     kid: UUID | None = None,
     second_person: bool = False,
     delay: timedelta = timedelta(),
 ) -> Proposal:
-    """Records a proposal. The proposer agrees for the teams in `own`, unless a second person must. Raises Invalid."""
+    """Records a proposal. The proposer agrees for the teams in `own`, unless a second person must. `content` is sealed.
+    Raises Invalid.
+    """
     _must_fit(reason)
     key = kid or keys.subject_kid(tenant, by)
     at = now()
@@ -84,6 +90,7 @@ def make(
             details=details,
             kid=key,
             reason=_sealed(key, reason),
+            content=content,
             by=by,
             at=at,
             answer_by=at + timedelta(days=DAYS_TO_ANSWER),
@@ -230,14 +237,23 @@ def _answer(row: Proposal, teams: Iterable[UUID], by: str, *, agrees: bool, reas
     _record(row, "proposal.answered", by, list(teams), agrees=agrees, for_team=for_team)
 
 
-def _ask(row: Proposal, teams: Iterable[UUID]) -> None:
-    to = tuple(f"role:{role}" for role in roles_with(Permission(row.permission)))
+def _ask(row: Proposal, teams: Set[UUID]) -> None:
+    """Alerts the people who answer for these teams; who decides for late teams, once a team is late."""
+    to, late = _names_with(Permission(row.permission)), _names_with(Permission.DECIDE_OVERDUE)
+    able = reach.answering(teams, Permission(row.permission))
+    chain = (Onward(DAYS_TO_ANSWER * 86_400, late),)
     for team in sorted(teams):
+        alert = raising.TeamAlert(ALERT, f"proposal:{row.pk}", "warning", "proposal_made", late)
+        if team in able:
+            alert = msgspec.structs.replace(alert, to=to, chain=chain)
         try:
-            alert = raising.TeamAlert(ALERT, f"proposal:{row.pk}", "warning", "proposal_made", to)
             raising.raise_for_team(row.tenant_id, team, alert)
         except TooManyAlerts:  # its queue has the proposal all the same
             log.warning("team %s was not alerted of a proposal: it has too many open alerts", team)
+
+
+def _names_with(permission: Permission) -> tuple[str, ...]:
+    return tuple(f"role:{role}" for role in roles_with(permission))
 
 
 def _must_fit(reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows of proposals. They hold ids, names of settings and counts; free text is sealed under a data subject's key."""
+"""Rows of proposals. They hold ids, names of settings and counts; all else is sealed under a data subject's key."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Proposal(models.Model):
     permission = models.CharField(max_length=30)  # what a person needs in a team to answer for it
     teams = ArrayField(models.UUIDField())  # that it concerns
     details = models.JSONField()  # of its kind: ids, settings, counts
-    kid = models.UUIDField()  # key under which free text is sealed: the data subject's, else the proposer's
+    kid = models.UUIDField()  # key under which text is sealed: the data subject's, else the proposer's
     reason = models.BinaryField()
+    content = models.BinaryField(default=b"")  # what is personal of what it changes, sealed
     by = models.CharField(max_length=60)
     at = models.DateTimeField()
     answer_by = models.DateTimeField()  # from then on the privacy officer answers for a team that has not

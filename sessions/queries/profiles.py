@@ -19,7 +19,7 @@ from audit import ledger
 from sessions import access
 from sessions.models import AgentSession
 from sessions.profiles import logs
-from sessions.profiles.access import Known, known, may_keep
+from sessions.profiles.access import Known, kept_in, known, spoken_in
 from sessions.profiles.partial import seen_from
 from sessions.projections import open_session_card
 from sessions.queries.entry_lines import EntryLine, opened
@@ -91,7 +91,8 @@ class HistoryLine(msgspec.Struct, frozen=True):
 
 class ProfileLine(msgspec.Struct, frozen=True):
     """A customer's profile as of `seq` entries. `adapted` names the mappings that apply to an agent's next step.
-    `outstanding`: parts are known from sessions that the reader may not read, and are left out.
+    `needs_others`: what the reader changes waits for other teams that serve the customer. `outstanding`: parts are
+    known from sessions that the reader may not read, and are left out.
     """
 
     customer: UUID
@@ -104,6 +105,7 @@ class ProfileLine(msgspec.Struct, frozen=True):
     histories: tuple[HistoryLine, ...]
     adapted: tuple[str, ...]
     may_keep: bool
+    needs_others: bool
     outstanding: bool
 
 
@@ -116,6 +118,7 @@ def profile(user: Person, customer: UUID) -> ProfileLine:
     if not found.whole:
         state = seen_from(state, found.sessions)
     declared = found.declared
+    own = kept_in(user, found.teams) | spoken_in(user, found.teams)
     return ProfileLine(
         customer=customer,
         name=_name(found),
@@ -126,7 +129,8 @@ def profile(user: Person, customer: UUID) -> ProfileLine:
         preferences=tuple(_preference(state, declared, kind, at) for kind in declared.preferences),
         histories=tuple(_histories(state, declared)),
         adapted=core.adapt(state, declared, at).mappings,
-        may_keep=may_keep(user, found.teams),
+        may_keep=bool(own),
+        needs_others=bool(own) and own != found.teams,
         outstanding=not found.whole,
     )
 

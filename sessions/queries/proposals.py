@@ -14,8 +14,11 @@ from django.db.models import Q, QuerySet
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import Permission, holds_any, teams_with
 from audit.retention import Schedule
+from sessions import access
 from sessions.commands.proposals import may_decide_overdue, overdue_teams, proposal_of
-from sessions.proposals import carrying, retention
+from sessions.models import AgentSession
+from sessions.profiles import words
+from sessions.proposals import carrying, profiles, retention
 from sessions.proposals.acts import KINDS
 from sessions.proposals.tables import Proposal, ProposalAnswer
 from sessions.queries.session_lines import Person
@@ -26,11 +29,13 @@ TITLES = {
     "erasure": "Erasure of a data subject",
     "lift_hold": "End of a legal hold",
     "report": "Report on a data subject",
+    "profile": "Change of a customer's profile",
 }
 _OF_SUBJECTS = {
     "erasure": "Erases everything that your teams hold about one data subject, for good.",
     "lift_hold": "Ends a legal hold. What it kept can then be erased or deleted.",
     "report": "Shows the proposer what your teams hold about one data subject, for 30 days.",
+    "profile": "Changes what the agents of your teams know about one customer.",
 }
 STATES = {
     "open": "Waits for answers",
@@ -56,7 +61,9 @@ class AnswerLine(msgspec.Struct, frozen=True):
 
 
 class ProposalLine(msgspec.Struct, frozen=True):
-    """One proposal as a reader may see it. `changes` says by own team what it changes there."""
+    """One proposal as a reader may see it. `changes` says by own team what it changes there. `customer`: whose profile
+    it changes, for those who may read a session of theirs.
+    """
 
     id: UUID
     kind: str
@@ -72,6 +79,7 @@ class ProposalLine(msgspec.Struct, frozen=True):
     ended_why: str
     second_person: bool
     changes: tuple[str, ...]
+    customer: UUID | None
     answers: tuple[AnswerLine, ...]
     others_outstanding: int
     may_answer: bool
@@ -82,6 +90,12 @@ class ProposalLine(msgspec.Struct, frozen=True):
 def may_open(user: Person) -> bool:
     """Whether the page of proposals has anything for `user`."""
     return holds_any(user, Permission.DECIDE_OVERDUE, *(kind.permission for kind in KINDS.values()))
+
+
+def openable(user: Person, ids: Iterable[str]) -> frozenset[str]:
+    """Returns those of these proposals that the person sees, by id."""
+    found = _visible(user).filter(pk__in=ids).values_list("pk", flat=True)
+    return frozenset(str(pk) for pk in found)
 
 
 def proposals(user: Person) -> list[ProposalLine]:
@@ -98,12 +112,26 @@ def waiting_count(user: Person) -> int:
 
 def proposal(user: Person, pk: UUID) -> ProposalLine:
     """Returns one of them. Raises UnknownProposal."""
-    return _line(user, proposal_of(user, pk))
+    return line_of(user, proposal_of(user, pk))
 
 
 def line_of(user: Person, row: Proposal) -> ProposalLine:
-    """Returns a proposal as the person may see it."""
-    return _line(user, row)
+    """Returns a proposal as the person may see it, with what it changes of a profile; that is an entry of the access
+    log.
+    """
+    line = _line(user, row)
+    change = profiles.change_of(row) if row.kind == profiles.KIND.name else None
+    if change is None:
+        return line
+    access.note(user, "profile", [access.Seen(row.kid, team) for team in row.teams])
+    readable = AgentSession.objects.filter(access.within(user, Permission.READ), kid=row.kid).exists()
+    changes = (*line.changes, words.change(change.command))
+    return msgspec.structs.replace(line, changes=changes, customer=row.kid if readable else None)
+
+
+def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
+    """Returns the proposals that wait to change a customer's profile, of those that the person sees, oldest first."""
+    return [line_of(user, row) for row in profiles.going(customer) & _visible(user)]
 
 
 def _waits(line: ProposalLine) -> bool:
@@ -146,6 +174,7 @@ def _line(user: Person, row: Proposal) -> ProposalLine:
         row.ended_why,
         row.second_person,
         tuple(_changes(row, seen)),
+        None,
         tuple(_answers(row, seen)),
         len(standing.outstanding - seen),
         may_answer=going and bool(own) and may_agree,

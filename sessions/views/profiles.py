@@ -11,6 +11,7 @@ from typing import Any, get_args
 from uuid import UUID
 
 import msgspec
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -25,7 +26,9 @@ from sessions import money
 from sessions.commands import profiles as commands
 from sessions.profiles import words
 from sessions.profiles.logs import Kept
+from sessions.proposals.tables import Proposal
 from sessions.queries import profiles as queries
+from sessions.queries import proposals
 from sessions.views.frame import console
 
 LAST = 20  # entries of the log that the page tells
@@ -47,7 +50,8 @@ def customer_change(request: HttpRequest, customer_id: UUID, act: str) -> HttpRe
     if change is None:
         raise Invalid(f"want one of {', '.join(_CHANGES)}", field="act")
     try:
-        change(request, customer_id, request.POST)
+        if isinstance(change(request, customer_id, request.POST), Proposal):
+            messages.success(request, "Proposed. It waits for other teams that serve this customer.")
     except Refused as refusal:
         if refusal.status == 404 or isinstance(refusal, PermissionDenied):
             raise
@@ -60,11 +64,14 @@ def customer_change(request: HttpRequest, customer_id: UUID, act: str) -> HttpRe
 def _context(request: HttpRequest, customer_id: UUID) -> dict[str, Any]:
     line = queries.profile(request.user, customer_id)
     entries = queries.profile_entries(request.user, customer_id, after=line.seq - LAST - 1, limit=LAST)
+    waiting = proposals.of_profile(request.user, customer_id)
     settings = [each.setting["by"] for each in line.preferences if each.setting]
     actors = {entry.actor for entry in entries} | {each.by for each in line.purposes} | set(settings)
+    actors |= {each.by for each in waiting}
     return {
         "here": "sessions",
         "profile": line,
+        "waiting": waiting,
         "log": [
             {"entry": entry, "sentence": words.entry(entry.kind, entry.data)}
             for entry in reversed(entries)
@@ -75,13 +82,13 @@ def _context(request: HttpRequest, customer_id: UUID) -> dict[str, Any]:
     }
 
 
-def _consent(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept:
+def _consent(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept | Proposal:
     agreed, note = sent.get("agreed") == "yes", sent.get("note", "")
     purpose = sent.get("purpose", "")
     return commands.consent(request.user, customer_id, purpose, agreed, note=note, key=sent.get("key", ""))
 
 
-def _setting(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept:
+def _setting(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept | Proposal:
     """A value; what takes it back; or, where something else was learned, a correction."""
     name, key = sent.get("preference", ""), sent.get("key", "")
     if sent.get("clear"):
@@ -114,12 +121,12 @@ def _typed(kind: dict[str, Any], text: str) -> Any:
     return text
 
 
-def _feedback(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept:
+def _feedback(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept | Proposal:
     name, fits, key = sent.get("preference", ""), sent.get("fits") == "yes", sent.get("key", "")
     return commands.rate(request.user, customer_id, name, _held(sent), fits, key=key)
 
 
-def _refusal(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept:
+def _refusal(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept | Proposal:
     allowed, key = sent.get("allowed") == "yes", sent.get("key", "")
     name, value = sent.get("preference", ""), _held(sent) if sent.get("held") else None
     return commands.refuse(request.user, customer_id, name, value=value, allowed=allowed, key=key)
@@ -133,14 +140,14 @@ def _held(sent: QueryDict) -> Any:
         raise BadValue("the form holds no value", field="held") from None
 
 
-def _forget(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept:
+def _forget(request: HttpRequest, customer_id: UUID, sent: QueryDict) -> Kept | Proposal:
     part = _PARTS.get(sent.get("part", ""))
     if part is None:
         raise Invalid("want a preference, a setting, a history or everything", field="part")
     return commands.forget(request.user, customer_id, part, name=sent.get("name", ""), key=sent.get("key", ""))
 
 
-_CHANGES: dict[str, Callable[[HttpRequest, UUID, QueryDict], Kept]] = {
+_CHANGES: dict[str, Callable[[HttpRequest, UUID, QueryDict], Kept | Proposal]] = {
     "consent": _consent,
     "settings": _setting,
     "feedback": _feedback,

@@ -137,18 +137,34 @@ def test_l6_a_reference_opens_no_consent_of_another_team(stack: Stack):
 
 
 def test_l6_a_reference_lets_nobody_change_what_another_team_knows(stack: Stack):
-    talk, keeper = spoken(stack, "bank"), stack.supervisor()
+    talk = spoken(stack, "bank")
     profile = talk.view["customer"]
     opened_by_cards(stack, talk)
-    stack.people("cards:supervisor").post(
-        f"/customers/{profile}/profile/settings", preference="careful_with_payees", value=True
-    )
-    assert '"careful_with_payees"' not in _chosen(keeper, profile), "cards changed what retail's agents go by"
+    reader = stack.people("retail:viewer", "cards:viewer")
+    before = _counts(reader, profile)
+    for intruder in (stack.people("cards:supervisor"), stack.people("cards:caller")):
+        intruder.post(f"/customers/{profile}/profile/settings", preference="careful_with_payees", value=True)
+        assert _counts(reader, profile) == before, "cards changed what retail's agents go by"
 
 
-def _chosen(person: Person, profile: str) -> str:
-    found = person.get(f"/customers/{profile}/profile").must()
-    return json.dumps([each for each in found.get("preferences", []) if each.get("value") is True])
+def test_l6_a_reference_lets_nobody_forget_what_another_team_knows(stack: Stack):
+    talk, keeper = spoken(stack, "bank"), stack.supervisor()
+    profile = talk.view["customer"]
+    keeper.post(f"/customers/{profile}/profile/settings", preference="careful_with_payees", value=True).must()
+    opened_by_cards(stack, talk)
+    reader = stack.people("retail:viewer", "cards:viewer")
+    before = _counts(reader, profile)
+    assert before["careful_with_payees"] is True
+    for intruder in (stack.people("cards:supervisor"), stack.people("cards:caller")):
+        intruder.post(f"/customers/{profile}/profile/forget", part="everything")
+        intruder.post(f"/customers/{profile}/profile/settings", preference="careful_with_payees", value=None)
+        assert _counts(reader, profile) == before, "cards made retail's agents careless"
+
+
+def _counts(person: Person, profile: str) -> dict[str, object]:
+    """By preference the value that the customer's agents go by, as this person reads it."""
+    found = person.get(f"/customers/{profile}/profile").must()["preferences"]
+    return {each["name"]: (each["setting"] or {}).get("value") for each in found}
 
 
 # H9: stops.

@@ -9,25 +9,31 @@ import pytest
 from django.urls import reverse
 
 from agentstate.clock import now
+from agentstate.engine.instants import stamp
+from agentstate.engine.profile.refusals import UnknownPreference
+from agentstate.engine.profile.values import BadValue
+from agentstate.errors import Invalid
+from agentstate.people import commands as people
 from agentstate.people.models import User
 from agentstate.people.permissions import Role
 from audit import erasure as audit_erasure
-from audit import holds
+from audit import holds, ledger
 from audit.erasure import State
 from audit.models import ErasureRequest, LegalHold
 from sessions import commands as sessions_commands
 from sessions import erasure as erasing
-from sessions import subject_report
+from sessions import states, subject_report
 from sessions.commands import erasure as commands
 from sessions.commands import profiles as keep
 from sessions.commands import proposals
-from sessions.models import AgentSession
-from sessions.profiles import logs
+from sessions.models import AccessLine, AgentSession
+from sessions.profiles import logs, using
 from sessions.profiles.partial import seen_from
 from sessions.proposals import carrying, subjects
 from sessions.proposals.tables import Proposal
 from sessions.queries import privacy, profiles
 from sessions.queries import proposals as queries
+from sessions.stores import STORES
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds, opened
@@ -130,8 +136,6 @@ def test_a_team_that_rejects_an_erasure_refuses_it(retails, cards):
 
 
 def test_who_asked_for_an_erasure_cannot_agree_to_it_for_another_team(retails, cards):
-    from agentstate.people import commands as people
-
     people.grant_role(cora(), cast.retail(), Role.PRIVACY, None)
     asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
     commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
@@ -229,3 +233,162 @@ def test_a_reader_of_all_of_a_customers_sessions_sees_the_whole_profile(bank):
     found = profiles.profile(cast.alice(), customer)
     assert not found.outstanding
     assert any(each.learned for each in found.preferences)
+
+
+# A profile that several teams share.
+
+TWO_HUNDRED = {"minor": 20_000, "currency": "USD"}
+
+
+@pytest.fixture
+def shared(bank):
+    """The customer of a session with retail, who has agreed to personalisation; then cards opens an empty one."""
+    _, customer = agreed_customer()
+    cast.alice(), cast.charlie()
+    sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
+    return customer
+
+
+def profile_of(customer):
+    return logs.read(logs.Subject(customer, cast.tenant().pk))
+
+
+def settings(customer):
+    return {name: each.value for name, each in profile_of(customer).settings.items()}
+
+
+CHANGES = {
+    "agree": lambda user, customer: keep.consent(user, customer, "analytics", True),
+    "prefer": lambda user, customer: keep.prefer(user, customer, "own_limit", TWO_HUNDRED),
+    "clear": lambda user, customer: keep.prefer(user, customer, "answers", None),
+    "rate": lambda user, customer: keep.rate(user, customer, "answers", "brief", True),
+    "refuse": lambda user, customer: keep.refuse(user, customer, "answers"),
+    "allow": lambda user, customer: keep.refuse(user, customer, "answers", allowed=True),
+    "correct": lambda user, customer: keep.correct(user, customer, "usual_source", "A-1001-C"),
+    "forget": lambda user, customer: keep.forget(user, customer, "everything"),
+}
+
+
+@pytest.mark.parametrize("who", [cast.charlie, carla], ids=["staff", "caller"])
+def test_one_team_changes_nothing_of_a_profile_that_another_team_shares(shared, who):
+    before = profile_of(shared)
+    for change in CHANGES.values():
+        proposal = change(who(), shared)
+        assert isinstance(proposal, Proposal)
+        assert profile_of(shared) == before
+        assert change(who(), shared).pk == proposal.pk
+
+
+def test_a_change_of_a_shared_profile_takes_effect_when_the_other_team_agrees(shared):
+    proposal = keep.prefer(carla(), shared, "own_limit", TWO_HUNDRED, key="k")
+    assert proposals.answer_proposal(cast.alice(), proposal.pk, agrees=True).state == "carried_out"
+    assert profile_of(shared).settings["own_limit"].by == "customer"
+    entries = list(ledger.read_rows(logs.Subject(shared, cast.tenant().pk).log))
+    assert ledger.open_row(entries[-1])[0].actor == carla().actor
+    assert keep.prefer(carla(), shared, "own_limit", TWO_HUNDRED, key="k").repeated
+
+
+def test_a_change_of_a_shared_profile_is_rejected_by_either_team(shared):
+    proposal = keep.prefer(cast.alice(), shared, "own_limit", TWO_HUNDRED)
+    assert proposals.answer_proposal(cast.charlie(), proposal.pk, agrees=False, reason="unknown").state == "rejected"
+    assert settings(shared) == {}
+
+
+def test_a_withdrawn_consent_takes_effect_at_once_in_every_team(shared):
+    keep.consent(carla(), shared, "personalisation", False, note="said so")
+    assert not profile_of(shared).consents["personalisation"].granted
+
+
+def test_a_person_of_every_team_changes_a_shared_profile_alone(shared):
+    people.grant_role(cast.alice(), cast.cards(), Role.SUPERVISOR, None)
+    keep.prefer(cast.alice(), shared, "own_limit", TWO_HUNDRED)
+    assert settings(shared) == {"own_limit": TWO_HUNDRED}
+
+
+def test_a_change_that_no_profile_takes_is_refused_before_a_team_is_asked(shared):
+    with pytest.raises(BadValue):
+        keep.prefer(cast.charlie(), shared, "own_limit", "much")
+    with pytest.raises(UnknownPreference):
+        keep.rate(cast.charlie(), shared, "nothing_such", "brief", True)
+    with pytest.raises(Invalid):
+        keep.refuse(cast.charlie(), shared, "answers", value="x" * 5_000, allowed=True)
+    assert not Proposal.objects.exists()
+
+
+def test_a_change_that_has_become_impossible_is_outdated(shared):
+    proposal = keep.prefer(cast.charlie(), shared, "answers", "brief")
+    keep.consent(cast.alice(), shared, "personalisation", False)
+    row = proposals.answer_proposal(cast.alice(), proposal.pk, agrees=True)
+    assert (row.state, row.ended_why) == ("outdated", "no_consent")
+
+
+def test_one_idempotency_key_proposes_one_change(shared):
+    keep.prefer(carla(), shared, "answers", "brief", key="k")
+    with pytest.raises(ledger.SameKeyOtherCommand):
+        keep.prefer(carla(), shared, "answers", "full", key="k")
+
+
+def test_the_pages_say_that_a_change_waits_and_never_for_which_team(shared):
+    browser, theirs = cast.browser(cast.charlie()), cast.browser(cast.alice())
+    sent = {"preference": "own_limit", "value": "200.00"}
+    shown = browser.post(reverse("customer_change", args=[shared, "settings"]), sent, follow=True).content.decode()
+    for text in ("It waits for other teams", "Waits for another team", "own limit: $200.00", "takes effect when they"):
+        assert text in shown
+    (proposal,) = Proposal.objects.all()
+    page = reverse("proposal", args=[proposal.pk])
+    own = browser.get(page).content.decode()
+    assert "1 other team has not answered" in own
+    assert [hidden for hidden in ("Retail", "Alice", str(cast.retail().pk)) if hidden in shown + own] == []
+    assert "Waits for your team" in theirs.get(reverse("customer", args=[shared])).content.decode()
+    assert "own limit: $200.00" in theirs.get(page).content.decode()
+    assert "$200.00" not in theirs.get(reverse("proposals")).content.decode()
+    theirs.post(reverse("proposal_answer", args=[proposal.pk, "agree"]))
+    assert settings(shared) == {"own_limit": TWO_HUNDRED}
+
+
+def test_the_api_answers_202_with_the_proposal_that_a_change_became(shared):
+    made = Api(carla()).post(f"/customers/{shared}/profile/settings", {"preference": "answers", "value": "brief"})
+    assert (made.status_code, made.json()["kind"], made.json()["customer"]) == (202, "profile", str(shared))
+    assert made.json()["others_outstanding"] == 1
+    assert Api(cast.charlie()).get(f"/customers/{shared}/profile").json()["needs_others"]
+    answered = Api(cast.alice()).post(f"/proposals/{made.json()['id']}/answers", {"agrees": True})
+    assert answered.json()["state"] == "carried_out"
+
+
+def test_a_reader_of_what_a_proposal_changes_of_a_profile_is_on_record(shared):
+    proposal = keep.prefer(carla(), shared, "answers", "brief")
+    cast.browser(cast.alice()).get(reverse("proposals"))
+    assert not read_by(cast.alice()).exists()
+    cast.browser(cast.alice()).get(reverse("proposal", args=[proposal.pk]))
+    (read,) = read_by(cast.alice())
+    assert read.about == [shared]
+
+
+def read_by(user):
+    return AccessLine.objects.filter(reader=user.actor, kind="access.profile_read")
+
+
+def test_what_is_proposed_of_a_profile_goes_with_its_customer(shared):
+    proposal = keep.prefer(carla(), shared, "answers", "brief")
+    store = next(each for each in STORES if each.name == "profile_proposals")
+    assert store.count(shared) == 1
+    store.sweep(shared)
+    assert store.count(shared) == 0
+    row = proposals.answer_proposal(cast.alice(), proposal.pk, agrees=True)
+    assert (row.state, row.ended_why) == ("outdated", "erased")
+    assert len(queries.proposal(cast.alice(), proposal.pk).changes) == 1
+
+
+def test_an_agent_is_given_what_its_own_team_learned_and_what_the_customer_said(bank):
+    _, customer = agreed_customer()
+    keep.prefer(cast.cleo(), customer, "own_limit", TWO_HUNDRED)
+    ours = transferred("$100.00")
+    swept()
+    theirs = sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
+    assert given(ours)["history"]["transfers"]
+    assert given(theirs) == {"preferences": {"own_limit": {"value": TWO_HUNDRED, "from": "said"}}}
+
+
+def given(session):
+    """What the agent of a session is given of its customer."""
+    return using.adapting(session, states.load(session).state, stamp(now())).adaptation.view

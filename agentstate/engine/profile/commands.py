@@ -10,7 +10,7 @@ from agentstate.engine.profile.events import Part
 from agentstate.engine.profile.happenings import Happening
 
 
-class ProfileCommand(msgspec.Struct, frozen=True):
+class ProfileCommand(msgspec.Struct, frozen=True, tag=True):
     """The base of all commands to a profile. `by` is the customer, or the account that speaks for them."""
 
 
@@ -92,3 +92,6 @@ class Learn(ProfileCommand, frozen=True):
     session: str
     through: int
     happenings: tuple[Happening, ...] = ()
+
+
+PersonsCommand = Agree | Withdraw | Prefer | Clear | Rate | Correct | Refuse | Allow | Forget

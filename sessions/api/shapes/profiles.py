@@ -166,6 +166,7 @@ class Profile(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="the declared mappings that apply to an agent's next step"
     )
     may_keep = serializers.BooleanField(help_text="whether you may change it")
+    needs_others = serializers.BooleanField(help_text="what you change waits for other teams that serve the customer")
     outstanding = serializers.BooleanField(help_text="parts are known from sessions that you may not read: left out")
 
 

@@ -53,6 +53,7 @@ class TeamProposal(serializers.Serializer[Any]):
     ended_why = serializers.CharField(help_text="code of the refusal that made it outdated, or empty")
     second_person = serializers.BooleanField(help_text="a person other than the proposer must agree")
     changes = serializers.ListField(child=serializers.CharField(), help_text="what it changes in your teams")
+    customer = serializers.UUIDField(allow_null=True, help_text="whose profile it changes, if you may read it")
     answers = TeamProposalAnswer(many=True, help_text="of your teams")
     others_outstanding = serializers.IntegerField(help_text="other teams that have not answered")
     may_answer = serializers.BooleanField()

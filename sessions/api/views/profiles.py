@@ -14,12 +14,16 @@ from rest_framework.views import APIView
 from sessions.api import shapes
 from sessions.api.parameters import Parameters, identifier
 from sessions.api.shapes import profiles as forms
+from sessions.api.shapes.proposals import TeamProposal
+from sessions.api.views import proposals
 from sessions.api.views.base import ABOVE, LAST, LIMIT, MOST, READING, REPLAYED, WRITING, answers, page, shown, valid
 from sessions.commands import profiles as commands
 from sessions.profiles.access import UnknownCustomer
 from sessions.profiles.logs import Kept
+from sessions.proposals.tables import Proposal
 from sessions.queries import PAGE
 from sessions.queries import profiles as queries
+from sessions.queries import proposals as lines
 
 CUSTOMER = OpenApiParameter(
     "customer", UUID, OpenApiParameter.PATH, description="`customer` of any session with that customer"
@@ -63,17 +67,21 @@ class _Change(APIView, ABC):
     shape: type[shapes.Strict]
 
     @abstractmethod
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         """Carry out the command."""
 
     def answer(self, request: Request, customer: str) -> Response:
-        """The receipt; the first one again for a repeated command, with a header that says so."""
+        """The receipt; the first one again for a repeated command, with a header that says so. Where other teams must
+        agree, the proposal that it became.
+        """
         kept = self.ask(request.user, identifier(customer, UnknownCustomer), valid(self.shape, request))
+        if isinstance(kept, Proposal):
+            return Response(proposals.rendered(lines.line_of(request.user, kept)), status=202)
         headers = {REPLAYED: "true"} if kept.repeated else None
         return Response(shown(forms.ProfileReceipt, kept), status=201, headers=headers)
 
 
-_CHANGES = answers(201, forms.ProfileReceipt, *WRITING, 410)
+_CHANGES = {**answers(201, forms.ProfileReceipt, *WRITING, 410), (202, "application/json"): TeamProposal}
 
 
 class ProfileConsent(_Change):
@@ -88,7 +96,7 @@ class ProfileConsent(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.consent(user, customer, **wanted)
 
 
@@ -104,7 +112,7 @@ class ProfileSettings(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.prefer(user, customer, **wanted)
 
 
@@ -120,7 +128,7 @@ class ProfileFeedback(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.rate(user, customer, **wanted)
 
 
@@ -136,7 +144,7 @@ class ProfileCorrections(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.correct(user, customer, **wanted)
 
 
@@ -152,7 +160,7 @@ class ProfileRefusals(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.refuse(user, customer, **wanted)
 
 
@@ -168,5 +176,5 @@ class ProfileForget(_Change):
     def post(self, request: Request, customer: str) -> Response:
         return self.answer(request, customer)
 
-    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept:
+    def ask(self, user: Any, customer: UUID, wanted: dict[str, Any]) -> Kept | Proposal:
         return commands.forget(user, customer, **wanted)
