@@ -395,6 +395,11 @@ class Talk:
         """Its delegate, once there is one."""
         return eventually(self.children, lambda: f"{self.id} has a delegate")[-1]
 
+    def alerted(self, name: str) -> bool:
+        """Whether an alert of this name was raised about it."""
+        alerts = self.stack.watcher.get(f"/alerts?limit=500&session={self.id}").must()["alerts"]
+        return any(each["name"] == name for each in alerts)
+
     # What was done outside.
 
     def moved(self) -> list[tuple[str, int]]:

@@ -224,6 +224,7 @@ def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(stack: Stack):
     fork.rests()
     held = not fork.moved() and not fork.pending
     assert held, "the promoted fork asks for what the fraud desk holds"
+    eventually(lambda: fork.alerted("chart-holds-tools"), "somebody is alerted", 20)
 
 
 def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(stack: Stack):

@@ -131,12 +131,7 @@ def q10_somebody_is_alerted_that_the_chart_was_stopped(stack: Stack) -> Scenario
     talk.requests[0].approve(stack.supervisor())
     talk.rests()
     assert talk.moved() == [], "the fraud desk holds it"
-
-    def alerted() -> bool:
-        alerts = stack.watcher.get("/alerts?limit=500").must()["alerts"]
-        return any(talk.id in str(each) for each in alerts)
-
-    eventually(alerted, "somebody is alerted", 20)
+    eventually(lambda: talk.alerted("chart-holds-tools"), "somebody is alerted", 20)
 
 
 def takes_the_new_schema(talk: Talk) -> None:
