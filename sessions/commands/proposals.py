@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agentstate.people.models import Membership, User
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any, roles_with
+from agentstate.people.models import User
+from agentstate.people.permissions import Permission, PermissionDenied, holds_any
 from audit.server_clock import now
 from sessions import reach
 from sessions.commands.person import Person
@@ -68,9 +68,7 @@ def overdue_teams(row: Proposal) -> frozenset[UUID]:
     outstanding = carrying.standing_of(row).outstanding
     if row.answer_by <= now():
         return outstanding
-    roles = roles_with(Permission(row.permission))
-    able = Membership.objects.filter(team__in=outstanding, role__in=roles, user__is_active=True)
-    return outstanding - set(able.values_list("team_id", flat=True))
+    return outstanding - reach.answering(outstanding, Permission(row.permission))
 
 
 def _concerns(user: Person, row: Proposal) -> bool:

@@ -15,10 +15,11 @@ from django.db.models.expressions import Case, Value, When
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import UnknownAlert
 from agentstate.engine.state.desk import QUEUE
-from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, names_in, teams_with
+from agentstate.people.models import Membership, Team
+from agentstate.people.permissions import Permission, names_in, roles_with, teams_with
 from sessions.alerts.tables import Alert
 from sessions.models import AgentSession
+from sessions.proposals import carrying
 from sessions.queries.paging import behind
 from sessions.queries.session_lines import PAGE, Person
 
@@ -68,8 +69,14 @@ _HEAVY = Case(
 
 
 def visible_alerts(user: Person) -> QuerySet[Alert]:
-    """The alerts of the teams that `user` sees."""
-    return Alert.objects.filter(team__in=teams_with(user, Permission.SEE))
+    """Returns the alerts of the teams that `user` sees, and those of proposals that they may decide for late teams."""
+    return Alert.objects.filter(Q(team__in=teams_with(user, Permission.SEE)) | _of_late_teams(user))
+
+
+def _of_late_teams(user: Person) -> Q:
+    roles = roles_with(Permission.DECIDE_OVERDUE)
+    deciding = Membership.objects.filter(user=user.pk, user__is_active=True, role__in=roles)
+    return Q(name=carrying.ALERT, tenant__in=deciding.values("team__tenant"))
 
 
 def mine(user: Person) -> QuerySet[Alert]:
@@ -80,9 +87,10 @@ def mine(user: Person) -> QuerySet[Alert]:
     nobodys = AgentSession.objects.filter(taken_by__in=["", QUEUE], assigned_to="", pk=OuterRef("session"))
     owned = Q(Exists(theirs)) | Q(Exists(nobodys), team__in=acting)
     named = Q(to__contains=[OWNER]) & owned
+    named |= _of_late_teams(user) & Q(to__overlap=[f"role:{role}" for role in roles_with(Permission.DECIDE_OVERDUE)])
     for team, names in names_in(user).items():
         named |= Q(team=team, to__overlap=sorted(names))
-    able = Q(team__in=acting) | Q(team__in=configuring, session=None)
+    able = Q(team__in=acting) | Q(team__in=configuring, session=None) | Q(name=carrying.ALERT)
     return visible_alerts(user).exclude(state="closed").filter(able).filter(Q(held_by=actor) | (Q(held_by="") & named))
 
 

@@ -78,12 +78,15 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     lines = [line for _, group in groups for line in group]
     requests = _requests(lines)
     told = stop_lines.told_by(lines, request.user.tenant_id) if isinstance(request.user, User) else {}
+    about = [_proposal(line) for line in lines if line.name == carrying.ALERT]
+    openable = proposing.openable(request.user, about) if about else frozenset[str]()
     actors = {name for line in lines for name in (line.held_by, line.closed_by) if name}
     return {
         "here": "alerts",
         "view": view,
-        "groups": [(name, [_told(line, requests, told) for line in group]) for name, group in groups if group],
-        "may_answer": proposing.may_open(request.user),
+        "groups": [
+            (name, [_told(line, requests, told, openable) for line in group]) for name, group in groups if group
+        ],
         "names": display_names(actors | {stop.by for stops in told.values() for stop in stops}),
         "slugs": dict(Team.objects.filter(pk__in=teams_with(request.user, Permission.STOP)).values_list("pk", "slug")),
         "key": str(new_id()),
@@ -107,11 +110,18 @@ def _requests(lines: list[AlertLine]) -> set[str]:
     return {str(each) for each in ApprovalRequest.objects.filter(pk__in=named).values_list("pk", flat=True)}
 
 
-def _told(line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]]) -> dict[str, Any]:
+def _proposal(line: AlertLine) -> str:
+    return line.about.removeprefix("proposal:")
+
+
+def _told(
+    line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]], openable: frozenset[str]
+) -> dict[str, Any]:
     return {
         "line": line,
         "stops": told.get(line.id, []),
-        "proposal": line.about.removeprefix("proposal:") if line.name == carrying.ALERT else "",
+        "of_proposal": line.name == carrying.ALERT,
+        "proposal": _proposal(line) if _proposal(line) in openable else "",
         "severity": words.SEVERITY[line.severity],
         "why": words.why(line.why),
         "ended": words.cause(line.cause) if line.cause else "",

@@ -18,6 +18,7 @@ from audit.erasure import State as Erasing
 from audit.retention import Class, Rule, Schedule
 from sessions import erasure as erasing
 from sessions import pruning
+from sessions.alerts import escalating
 from sessions.alerts.tables import Alert
 from sessions.commands import erasure as commands
 from sessions.commands import proposals
@@ -25,6 +26,7 @@ from sessions.models import AgentSession
 from sessions.proposals import carrying
 from sessions.proposals.retention import schedules
 from sessions.proposals.tables import Proposal, ProposalAnswer
+from sessions.queries import alerts
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds
@@ -228,6 +230,33 @@ def test_a_team_that_is_late_is_decided_for_by_the_privacy_officer():
     answer = ProposalAnswer.objects.get(team=cast.cards())
     assert (answer.by, answer.for_team) == (olga.actor, True)
     assert [entry["for_team"] for entry in entries_of_staff("proposal.answered")] == [False, True]
+
+
+def test_the_alert_of_a_late_team_leads_the_privacy_officer_to_the_buttons():
+    loans = cast.commands.create_team(tenant=cast.tenant(), slug="loans", name="Loans", by=None)
+    olga = cast.person("olga", Role.PRIVACY_OFFICER, loans)
+    browser = cast.browser(olga)
+    proposal = commands.set_retention(cast.petra(), Schedule((Class("all", 90),), (Rule("all"),)))
+    page = reverse("proposal", args=[proposal.pk])
+    assert [alert.team_id for alert in alerts.mine(olga)] == [loans.pk]  # nobody there answers for it
+    Alert.objects.filter(about=f"proposal:{proposal.pk}").update(escalates_at=now() - timedelta(seconds=1))
+    Proposal.objects.update(answer_by=now() - timedelta(seconds=1))
+    escalating.escalate_due()
+    assert {alert.team_id for alert in alerts.mine(olga)} == {loans.pk, cast.retail().pk, cast.cards().pk}
+    assert page in browser.get(reverse("alerts")).content.decode()
+    assert "Decide for the teams that have not answered" in browser.get(page).content.decode()
+    browser.post(reverse("proposal_answer", args=[proposal.pk, "agree"]), {"for": "late"})
+    assert Proposal.objects.get(pk=proposal.pk).state == "agreed"
+    assert list(alerts.mine(olga)) == []
+
+
+def test_an_alert_of_a_proposal_is_for_who_answers_it_and_has_no_link_for_others():
+    proposal = commands.set_retention(cast.petra(), of_retail(60))
+    page = reverse("proposal", args=[proposal.pk])
+    assert [alert.about for alert in alerts.mine(cast.paul())] == [f"proposal:{proposal.pk}"]
+    assert page in cast.browser(cast.paul()).get(reverse("alerts")).content.decode()
+    assert list(alerts.mine(cast.alice())) == []
+    assert page not in cast.browser(cast.alice()).get(reverse("alerts")).content.decode()
 
 
 def test_a_proposer_never_decides_for_a_late_team():
