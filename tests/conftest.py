@@ -20,7 +20,7 @@ from django.test import TransactionTestCase
 from hypothesis import settings
 
 from tests import claims, dealing
-from tests.searching import drawn
+from tests.searching import FIGURE, drawn
 from tests.shared_data import ABSENT
 
 # Folders of what `make test` leaves to `make test-all`; of chaos it runs the short form.
@@ -167,7 +167,11 @@ class ClaimsRan:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end, in one line, what a machine without a browser left untested."""
+    """Say at the end which figures tests recorded and, in one line, what a machine without a browser left untested."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name == FIGURE:
+                terminalreporter.write_line(str(value))
     skipped = [report for report in terminalreporter.stats.get("skipped", []) if "tests/browser/" in report.nodeid]
     if skipped:
         why = skipped[0].longrepr[2].removeprefix("Skipped: ")

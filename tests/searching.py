@@ -1,4 +1,6 @@
-"""How many examples tests draw that make up their own: a third in `make test`, all of them in `make test-all`."""
+"""How many examples tests draw that make up their own: a third in `make test`, all of them in `make test-all`; and the
+name under which a test records a figure that the end of the run prints.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import os
 
 FULL = bool(os.environ.get("FULL"))
 LEAST = 15
+FIGURE = "figure"
 
 
 def drawn(whole: int) -> int:

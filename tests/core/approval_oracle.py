@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentstate.engine import events as ev
-from agentstate.engine.advance import Nothing, next_action
+from agentstate.engine import scratchpad
+from agentstate.engine.advance import LetExpire, Nothing, next_action
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import calls_in, pending
-from tests.core.approval_system import LENT, WINDOW, System, asks
+from agentstate.engine.state import calls_in, fold, pending
+from tests.core.approval_system import WINDOW, WINDOWED, System, asks
 from tests.core.laws import require
 
 APPROVES = ("approve", "edit")
 ALLOWING = ("approved", "edited", "unopposed")
+REST = ("customer", "nobody")  # what a session waits for in which nothing is to be done
 
 
 def judge(before: System, after: System) -> None:
@@ -35,9 +37,8 @@ def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended
     if not _is_open(before, intent.call):  # what began before it ended is settled
         _in_force(system, before, name)
     _once(before, name, intent)
-    if system.chart is not None and intent.tool == "transfer" and not system.state(name).ended:
-        opened = max((at for each, event, at in before if each == name and _opens_window(event)), default=-WINDOW)
-        require(seconds - opened <= WINDOW + 1, "a transfer begins only while the chart allows it")
+    if intent.tool == "transfer" and not system.state(name).ended:
+        _in_chart(before, name, seconds)
     if intent.attempt > 1:
         return
     tier = asks(intent.tool, intent.arguments, _moved(system, before, name))
@@ -50,6 +51,15 @@ def _is_open(before: tuple[Any, ...], call: str) -> bool:
     kinds = (ev.ToolIntended, ev.ToolReturned, ev.ToolFailed)
     found = [event for _, event, _ in before if isinstance(event, kinds) and event.call == call]
     return bool(found) and isinstance(found[-1], ev.ToolIntended)
+
+
+def _in_chart(before: tuple[Any, ...], name: str, seconds: int) -> None:
+    """A session stays with the version of the chart that it began with; that allows transfers for a while."""
+    charts = [event.chart for each, event, _ in before if each == name and isinstance(event, ev.ChartMoved)]
+    if charts:
+        require(charts[0] == WINDOWED.reference, "a chart that allows no transfer lets none begin")
+        opened = max((at for each, event, at in before if each == name and _opens_window(event)), default=-WINDOW)
+        require(seconds - opened <= WINDOW + 1, "a transfer begins only while the chart allows it")
 
 
 def _opens_window(event: ev.AnyEvent) -> bool:
@@ -141,48 +151,74 @@ def _approved(system: System, before: tuple[Any, ...], name: str, intent: ev.Too
     entitled = [
         made
         for made in behind
-        if need in system.rights.get(made.under or made.by, ())
-        and system.rights.get(made.by)
-        and not {made.by, made.under} & _authors(before, name, made, intent.call, tier)
+        if need in system.rights[made.under or made.by]
+        and (not made.under or _lends(system, made))
+        and not {made.by, made.under} & _authors(system, before, name, made, intent.call, tier)
     ]
     require(bool(entitled), "somebody who may decide it and did not propose it approved it")
     if asked.tool == "plan":
         _as_planned(events, intent, asked, ended[-1])
         return
+    for made in behind:
+        if made.decision == "edit":
+            _lowered(decisions, made, asked)
+    _as_shown(system, before, name, asked)
     arguments = next((made.arguments for made in reversed(decisions) if made.arguments is not None), asked.arguments)
     require(intent.arguments == arguments, "what begins has the arguments that were approved")
     if tier == 3:
         require(any(made.retyped for made in behind), "the amount was typed by whoever approved it")
 
 
-def _authors(trail: tuple[Any, ...], name: str, made: ev.DecisionMade, call: str, tier: int) -> set[str]:
-    """Who had proposed the call when a decision was made, and who acts on their authority."""
+def _lends(system: System, made: ev.DecisionMade) -> bool:
+    """Whether the authority that a decision rests on is still delegated to who decided."""
+    return any((each.giver, each.receiver) == (made.under, made.by) for each in system.delegated(system.seconds))
+
+
+def _lowered(decisions: list[ev.DecisionMade], made: ev.DecisionMade, asked: ev.ApprovalRequested) -> None:
+    """An edit counts as its author's approval where it lowers the amount and changes nothing else."""
+    earlier = [each.arguments for each in decisions[: decisions.index(made)] if each.arguments is not None]
+    old, new = (earlier or [asked.arguments])[-1], made.arguments or {}
+    only_that = {**new, "amount": old.get("amount")} == old
+    require(only_that and new["amount"]["minor"] < old["amount"]["minor"], "only a lower amount counts as approved")
+
+
+def _as_shown(system: System, before: tuple[Any, ...], name: str, asked: ev.ApprovalRequested) -> None:
+    """The values of the state that an approval was shown have not changed since."""
+    count = sum(each == name for each, _, _ in before)
+    pad = fold(system.sessions[name].history[:count]).pad if asked.basis else {}
+    for shown in asked.basis:
+        require(scratchpad.read(pad, shown.path) == shown.value, "what was shown with it stands as it was shown")
+
+
+def _authors(
+    system: System, trail: tuple[Any, ...], name: str, made: ev.DecisionMade, call: str, tier: int
+) -> set[str]:
+    """Who had proposed the call when a decision was made, and who shared a right with them then."""
     at = next(at for at, (session, event, _) in enumerate(trail) if session == name and event is made)
     found = set(_proposers(trail[:at], name, call, tier)) - {""}
-    return (
-        found
-        | {lender for borrower, lender in LENT.items() if borrower in found}
-        | {borrower for borrower, lender in LENT.items() if lender in found}
-    )
+    return found.union(*(system.sharing(each, trail[at][2]) for each in found))
 
 
 def _as_planned(
     events: list[ev.AnyEvent], intent: ev.ToolIntended, asked: ev.ApprovalRequested, ended: ev.RequestEnded
 ) -> None:
     """The call as it stands in the approved plan; a value that was open then is a tool's, and no person has changed it
-    since, nor what it is made of.
+    since, nor what it is made of. Nor has the state got another form.
     """
     at = events.index(ended)
     name, _, instance = intent.call.rpartition(".")[2].partition("@")
     written = next((call for call in asked.arguments["calls"] if call["_id"] == name), None)
     require(written is not None, "the call stands in the approved plan")
     assert written is not None
-    members = {each["name"]: each["inputs"] for each in asked.arguments["members"] if "inputs" in each}
+    offers = [event for event in events if isinstance(event, ev.InstanceProposed) and event.round == asked.call]
+    inputs = {offer.instance: offer.inputs for offer in offers}
+    migrated = any(isinstance(event, ev.StateMigrated) for event in events[at:])
+    require(not migrated, "the state keeps its form while a plan is carried out")
     for key, value in intent.arguments.items():
         if not isinstance(written[key], str) or not written[key].startswith("†"):
             require(written[key] == value, "a value that stands in the plan is the approved one")
         elif written[key].startswith("†input"):
-            require(members[instance]["to"] == value, "an instance is given what was approved")
+            require(inputs[instance]["to"] == value, "an instance is given what was approved")
         else:
             for event in events[at:]:
                 require(not isinstance(event, ev.StateChanged), "nobody changed what it reads since it was approved")
@@ -235,22 +271,25 @@ def _judge_ends(system: System, name: str) -> None:
     state = system.state(name)
     allowed: dict[str, bool] = {}
     asked: dict[str, str] = {}
+    waiting: set[str] = set()
     over = False
     for event, _ in system.sessions[name].history:
         match event:
             case ev.ApprovalRequested(request=request, call=call):
                 asked[request] = call
+                waiting.add(request)
                 allowed.pop(call, None)
             case ev.CallAllowed(call=call):
                 allowed[call] = True
-            case ev.RequestEnded(request=request, outcome=outcome) if outcome in ALLOWING:
-                allowed[asked[request]] = True
-            case ev.RequestEnded(request=request):
-                allowed.pop(asked[request], None)
+            case ev.RequestEnded(request=request, outcome=outcome):
+                waiting.discard(request)
+                allowed[asked[request]] = outcome in ALLOWING
             case ev.PlanCommitted(round=round_):
                 allowed.pop(round_, None)
             case ev.SessionEnded() | ev.SessionCancelled():
                 over = True
+            case ev.SessionExpired():
+                require(not waiting and not any(allowed.values()), "no session expires in which something waits")
             case ev.CallIntervened(call=call, how=how):
                 allowed[call] = how in ("retry", "not_happened") and not over
             case ev.ToolIntended(call=call) | ev.CallRefused(call=call) | ev.CallWithdrawn(call=call):
@@ -263,8 +302,26 @@ def _judge_ends(system: System, name: str) -> None:
     if state.ended:
         require(not pending(state) and not calls_in(state, CallStatus.READY), "nothing waits in what has ended")
         return
-    ready = [call.id for call in calls_in(state, CallStatus.READY)] + list(state.plans.ready)
-    if ready and not (state.paused_at or state.taken_by or system.halt):
-        action = next_action(state, system.at)
-        idle = isinstance(action, Nothing) and not action.until and action.waiting_for in ("customer", "nobody")
+    if state.paused_at or state.taken_by or system.halt:
+        return
+    action = next_action(state, system.at)
+    if calls_in(state, CallStatus.READY) or state.plans.ready:
+        idle = isinstance(action, LetExpire) or (isinstance(action, Nothing) and action.waiting_for in REST)
         require(not idle, "what may begin is looked at")
+    due = _timers(system, name)
+    looked_at = not isinstance(action, Nothing) or "" < action.until <= min(due, default="")
+    require(not due or looked_at, "a timer that is set is waited for")
+
+
+def _timers(system: System, name: str) -> set[str]:
+    """When the timers that are set are due."""
+    found: dict[str, str] = {}
+    for event, _ in system.sessions[name].history:
+        match event:
+            case ev.TimerSet(timer=timer, due=due):
+                found[timer] = due
+            case ev.TimerFired(timer=timer) | ev.TimerCancelled(timer=timer):
+                found.pop(timer)
+            case ev.SessionRolledBack() | ev.SessionForked():
+                found.clear()
+    return set(found.values())

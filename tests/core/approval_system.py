@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -18,24 +19,31 @@ from msgspec import structs
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.advance import RunCall, is_task_done, next_actions
+from agentstate.engine.advance import LetExpire, MoveChart, RingTimer, RunCall, is_task_done, next_actions
 from agentstate.engine.charts import Chart
 from agentstate.engine.decide import tasks
 from agentstate.engine.decide.commands import Authority, EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.plans import Delegated, Deliver
 from agentstate.engine.decide.commands.versions import Promote, Supersede
+from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.halting import Halt, left
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange
+from agentstate.engine.migrating import Catalogue, catalogue
+from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.tally import without
+from agentstate.engine.schemas import Actor, declare
 from agentstate.engine.state import Request, SessionState, calls_in, evolve, fold, pending
 from agentstate.engine.state.rounds import planned
 from agentstate.engine.state.session import remembered_by
+from agentstate.engine.timers import TimerKind
 from agentstate.engine.versions.effects import Declared, Since, handed_over, since
 from agentstate.errors import Invalid, Refused
 from tests.core.chart_world import chart, go, state
+from tests.core.migrating_world import migration
+from tests.core.test_engine_explorer import essence
 
 START = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 AMOUNT = "arguments.amount.minor"
@@ -47,11 +55,13 @@ RIGHTS: Mapping[str, frozenset[str]] = {
     "user:bob": frozenset({"decide"}),
     "user:sue": BOTH,
     "user:zoe": BOTH,
+    "user:dan": frozenset(),  # decides on what others delegate to him alone
 }
-LENT = {"user:bob": "user:sue"}  # bob may act under sue's authority
 DECLARED = {name: Declared("idempotent", lambda arguments, pad: "Do it") for name in ("transfer", "post_letter")}
 DECLARED["look"] = Declared("pure", lambda arguments, pad: "Look")
 WINDOW = 300  # seconds after the customer spoke in which the chart allows transfers
+IDLE = 500  # seconds that a session waits for its customer before it expires
+OTHER = "key-of-another"  # of another data subject than the customer
 
 
 def money(minor: int) -> dict[str, Any]:
@@ -92,8 +102,16 @@ RULES = (
     rule("look", "look", "true", 0, "allow"),
     rule("letter", "post_letter", "true", 2, "approve"),
     rule("plan", "plan", "true", 2, "approve"),
-    rule("top", "transfer", TOPS, 3, "approve", retype=(AMOUNT,)),
-    rule("large", "transfer", f"!({TOPS}) && arguments.amount.minor > {SMALL}", 2, "approve"),
+    rule("top", "transfer", TOPS, 3, "approve", retype=(AMOUNT,), evidence=("state.check",)),
+    rule(
+        "large",
+        "transfer",
+        f"!({TOPS}) && arguments.amount.minor > {SMALL}",
+        2,
+        "approve",
+        evidence=("state.check",),
+        edits=(Editable(AMOUNT, "down"),),
+    ),
     rule("small", "transfer", f"!({TOPS}) && arguments.amount.minor <= {SMALL}", 1, "allow"),
 )
 POLICY = pol.Policy("model", 1, RULES)
@@ -102,6 +120,15 @@ WINDOWED = chart(
     state("open", {"after": "5m", "to": ["closed"]}, go("customer.said", "open"), tools=["look", "transfer"]),
     state("closed", go("customer.said", "open"), tools=["look"]),
 )
+FORBIDDING = chart(state("closed", tools=["look"]), version=2)
+WRITERS = {"type": "object", "x-writers": ["tool", "staff"]}
+SCHEMAS = (
+    declare("model", 1, {**WRITERS, "properties": {"check": {"type": "object"}}}),
+    declare("model", 2, {**WRITERS, "properties": {"checked": {"type": "object"}}}),
+)
+RENAMED = {"schema": "model", "before": 1, "steps": [{"op": "rename", "path": "state.check", "to": "checked"}]}
+OLDER: Catalogue = catalogue(SCHEMAS[:1])
+NEWER: Catalogue = catalogue(SCHEMAS, (migration(RENAMED),))
 
 
 def asks(tool: str, arguments: Mapping[str, Any], moved: int) -> int:
@@ -123,18 +150,42 @@ class Session:
     state: SessionState = field(default_factory=SessionState)
     history: tuple[tuple[ev.AnyEvent, str], ...] = ()
 
+    @cached_property
+    def essence(self) -> str:
+        """What deciding can depend on. Most moves change one session of several."""
+        return essence(self.state).decode()
+
+
+@dataclass(frozen=True)
+class Delegation:
+    """A person delegates what they may decide to another, from second `since` to second `until`."""
+
+    giver: str
+    receiver: str
+    since: int = 0
+    until: int | None = None
+
+    def runs_at(self, second: int) -> bool:
+        return self.since <= second and (self.until is None or second < self.until)
+
 
 @dataclass(frozen=True)
 class System:
     """All sessions by name, and what holds around them. `parents`: of sessions that do a call, the session and the
-    call; `trail`: all events in the order in which they happened, each with the name of its session.
+    call; `charts`: the deployed versions, the newest last; `trail`: all events in the order in which they happened,
+    each with the name of its session and its second.
     """
 
     sessions: Mapping[str, Session] = field(default_factory=dict)
     parents: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     rights: Mapping[str, frozenset[str]] = field(default_factory=lambda: dict(RIGHTS))
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
-    chart: Chart | None = None
+    delegations: tuple[Delegation, ...] = (
+        Delegation("user:sue", "user:bob"),
+        Delegation("user:ann", "user:dan"),
+    )
+    charts: tuple[Chart, ...] = ()
+    schemas: Catalogue = OLDER
     halt: Halt = field(default_factory=Halt)
     seconds: int = 0
     trail: tuple[tuple[str, ev.AnyEvent, int], ...] = ()
@@ -153,8 +204,10 @@ class System:
             lambda: f"{name}-{len(held.history)}-{next(numbers)}",
             self.tools,
             POLICY,
-            chart=self.chart,
-            charts={self.chart.reference: self.chart} if self.chart else {},
+            chart=self.charts[-1] if self.charts else None,
+            charts={each.reference: each for each in self.charts},
+            schemas=self.schemas,
+            idle=IDLE,
             halt=self.halt,
             saved=frozenset({"saved"}),
         )
@@ -166,13 +219,19 @@ class System:
     def authority(self, by: str, of: str = "") -> Authority:
         return Authority(self.rights[by], frozenset({by, "role:supervisor"}), of)
 
-    def sharing(self, by: str) -> frozenset[str]:
-        """With whom somebody shares a right."""
-        return frozenset(LENT.get(by, each) for each, of in LENT.items() if by in (each, of))
+    def delegated(self, second: int) -> list[Delegation]:
+        """The delegations that run at a second."""
+        return [each for each in self.delegations if each.runs_at(second)]
+
+    def sharing(self, by: str, second: int) -> frozenset[str]:
+        """With whom somebody shares a right at a second."""
+        pairs = [{each.giver, each.receiver} for each in self.delegated(second)]
+        return frozenset().union(*(pair - {by} for pair in pairs if by in pair))
 
     def lent(self, by: str) -> tuple[Authority, ...]:
-        of = LENT.get(by)
-        return (self.authority(of, of),) if of and "decide" in self.rights[of] else ()
+        """What others have delegated to somebody, as far as they may it themselves."""
+        givers = [each.giver for each in self.delegated(self.seconds) if each.receiver == by]
+        return tuple(self.authority(giver, giver) for giver in givers if "decide" in self.rights[giver])
 
     def after(self, name: str, *commands: core.Command) -> System:
         """The system after commands to one session, and what follows from them in others. Raises Refused."""
@@ -269,7 +328,7 @@ def decides(kind: str, by: str, **changes: Any) -> Move:
         return system.after(name, core.Decide(
             request.asked.request, kind, by, system.rights[by], "because", arguments=arguments, seen=shown,  # type: ignore[arg-type]
             retyped=typed(request, arguments or request.arguments), names=system.authority(by).names,
-            lent=system.lent(by), sharing=system.sharing(by),
+            lent=system.lent(by), sharing=system.sharing(by, system.seconds),
         ))  # fmt: skip
 
     return move
@@ -319,18 +378,40 @@ HANDED = step("task", "look", _outputPath="state.task || state.problem", _delega
 SAVED = (step("act", "transfer", amount=money(LARGE), to=OWN),)  # what the delegate does
 
 
+def answers(system: System) -> System:
+    """The agent answers in words, and rests."""
+    step = f"step-{len(system.trail)}"
+    return system.after(
+        "main",
+        core.Ask(step, "model", 0, 0, (), "digest"),
+        core.Answer(step, "model", "What else can I do?", ()),
+        core.Rest("customer"),
+    )
+
+
 def plan(
-    by: str, *calls: dict[str, Any], source: ev.PlanSource = "person", payee: str = "", replaces: bool = False
+    by: str,
+    *calls: dict[str, Any],
+    source: ev.PlanSource = "person",
+    payee: str = "",
+    others_payee: str = "",
+    replaces: bool = False,
 ) -> Move:
-    """Somebody hands over a plan; with `payee` for one instance that is given whom to pay."""
+    """Somebody hands over a plan; with `payee` for an instance that is given whom to pay, with `others_payee` for one
+    of another data subject too.
+    """
     instances = (InstanceGiven("x", {"to": payee}),) if payee else ()
+    if others_payee:
+        instances += (InstanceGiven("y", {"to": others_payee}, "C-2", OTHER),)
     return to(
         "main", lambda system, _: ProposePlan(tuple(calls), by, instances=instances, source=source, replace=replaces)
     )
 
 
 def begins(slot: str, again: bool = False) -> Move:
-    """The worker begins what is next in a session; `again`: after a crash, in which it forgot what it was at."""
+    """The worker begins what is next in a session, or lets what is due happen; `again`: after a crash, in which it
+    forgot what it was at.
+    """
 
     def move(system: System) -> System:
         name = named(system, slot)
@@ -342,11 +423,21 @@ def begins(slot: str, again: bool = False) -> Move:
             if isinstance(action, RunCall) and action.again == again:
                 begun = handing_over(system.after(name, core.Begin(action.call, standing=system.standing())), name)
                 return _first_of(move, begun) if isinstance(begun.trail[-1][1], ev.PlanCommitted) else begun
-            if type(action).__name__ == "MoveChart":
-                return system.after(name, core.Wind())
+            if isinstance(action, MoveChart | RingTimer | LetExpire):
+                return system.after(name, _due(action, system.at))
         raise Nowhere("nothing is to begin")
 
     return move
+
+
+def _due(action: MoveChart | RingTimer | LetExpire, at: str) -> core.Command:
+    match action:
+        case MoveChart():
+            return core.Wind()
+        case RingTimer():
+            return core.Ring(at)
+        case LetExpire():
+            return core.ExpireSession()
 
 
 def _first_of(move: Move, system: System) -> System:
@@ -372,7 +463,7 @@ def handing_over(system: System, name: str) -> System:
         system = system.after(name, Delegated(call.id, child))
         system = system.after(child, core.TakeTask(
             name, call.id, "agent:bank", plan=ProposePlan(SAVED, "agent:bank", True, source="delegate"),
-            remembered=remembered_by(system.state(name)),
+            remembered=remembered_by(system.state(name)), authors=authors_of(held, call),
         ))  # fmt: skip
     return system
 
@@ -452,8 +543,9 @@ def promotes(system: System) -> System:
     name, main = named(system, "fork"), system.sessions["main"]
     origin = system.state(name).versions.origin
     assert origin is not None
-    done = effects(system, "main", origin.seq)
-    promote = Promote("user:sue", "the better way", len(main.history), (), done, remembered_by(main.state))
+    done, older = effects(system, "main", origin.seq), fold(main.history[: origin.seq])
+    moved = main.state.chart if main.state.chart.at != older.chart.at else None
+    promote = Promote("user:sue", "the better way", len(main.history), (), done, remembered_by(main.state), moved)
     return system.after("main", Supersede(name, "user:sue", "the better way")).after(name, promote)
 
 
@@ -462,7 +554,7 @@ def changes_state(by: str, amount: int) -> Move:
 
     def make(system: System, held: SessionState) -> core.Command:
         change = PathChange("state.check", {"amount": money(amount)})
-        return core.ChangeState(held.seq, (change,), by, "staff", f"c-{held.seq}", held.pad, "it was wrong")
+        return core.ChangeState(held.seq, (change,), by, Actor("staff"), f"c-{held.seq}", held.pad, "it was wrong")
 
     return to("main", make)
 
@@ -498,6 +590,37 @@ def loses(by: str) -> Move:
     return lambda system: replace(system, rights={**system.rights, by: frozenset()})
 
 
+def lends(giver: str, receiver: str) -> Move:
+    """Somebody delegates their right to another, or ends that."""
+
+    def move(system: System) -> System:
+        told, now = system.delegations, system.seconds
+        runs = [each for each in system.delegated(now) if (each.giver, each.receiver) == (giver, receiver)]
+        ended = tuple(replace(each, until=now) if each in runs else each for each in told)
+        return replace(system, delegations=ended if runs else (*told, Delegation(giver, receiver, now)))
+
+    return move
+
+
+def sets_timer(what: TimerKind, seconds: int) -> Move:
+    def make(system: System, _: SessionState) -> core.Command:
+        return core.SetTimer(what, stamp(START + timedelta(seconds=system.seconds + seconds)), "user:sue", "look")
+
+    return to("main", make)
+
+
+def newer_schema(system: System) -> System:
+    """A newer version of the schema is deployed: sessions take it with their next step."""
+    return replace(system, schemas=NEWER)
+
+
+def newer_chart(system: System, keeps: bool) -> System:
+    """A newer version of the chart is deployed; `keeps`: beside the older one."""
+    if not system.charts or FORBIDDING in system.charts:
+        raise Nowhere("there is no older chart")
+    return replace(system, charts=(*system.charts, FORBIDDING) if keeps else (FORBIDDING,))
+
+
 def of_request(make: Callable[[str, System], core.Command]) -> Move:
     def move(system: System) -> System:
         name, request = waiting(system)
@@ -518,6 +641,10 @@ MOVES: dict[str, Move] = {
     "sue proposes it for x, own account": plan("user:sue", CHECK, FOR_EACH, payee=OWN),
     "sue proposes it for x, another account, instead": plan("user:sue", CHECK, FOR_EACH, payee=SAVINGS, replaces=True),
     "ann hands over another plan instead": plan("user:ann", CHECK, replaces=True),
+    "sue proposes it for x and for another customer": plan(
+        "user:sue", CHECK, FOR_EACH, payee=OWN, others_payee=SAVINGS
+    ),
+    "the other customer is erased": to("main", lambda *_: core.EraseSubject(OTHER)),
     "ann withdraws what waits or is ready": lambda system: _withdraws(system),
     "sue proposes it for x, a stranger": plan("user:sue", CHECK, FOR_EACH, payee=STRANGER),
     "the agent hands a task over": plan("agent:bank", HANDED, source="model"),
@@ -525,6 +652,7 @@ MOVES: dict[str, Move] = {
     "bob approves": decides("approve", "user:bob"),
     "sue approves": decides("approve", "user:sue"),
     "zoe approves": decides("approve", "user:zoe"),
+    "dan approves": decides("approve", "user:dan"),
     "ann edits the amount down": decides("edit", "user:ann", amount=money(SMALL + 1)),
     "ann edits the payee": decides("edit", "user:ann", to=STRANGER),
     "sue edits the amount up": decides("edit", "user:sue", amount=money(TOP)),
@@ -541,6 +669,7 @@ MOVES: dict[str, Move] = {
     "ann supplies a result": intervenes("supply"),
     "ann says it happened": intervenes("happened"),
     "ann says it did not happen": intervenes("not_happened"),
+    "the agent answers": answers,
     "the customer speaks": to("main", lambda *_: core.Say("customer", "Hello?", "customer")),
     "zoe speaks as the customer": to("main", lambda *_: core.Say("customer", "Yes, do it.", "user:zoe")),
     "zoe takes over": to("main", lambda *_: core.TakeOver("user:zoe")),
@@ -563,6 +692,13 @@ MOVES: dict[str, Move] = {
     "transfers are stopped, or not any more": stops("transfer"),
     "ann loses her rights": loses("user:ann"),
     "sue loses her rights": loses("user:sue"),
+    "zoe delegates to dan, or not any more": lends("user:zoe", "user:dan"),
+    "sue delegates to bob no more, or again": lends("user:sue", "user:bob"),
+    "sue sets a reminder": sets_timer("remind", 100),
+    "sue lets the session expire": sets_timer("expire", 100),
+    "a newer schema is deployed": newer_schema,
+    "a newer chart is deployed": lambda system: newer_chart(system, keeps=True),
+    "a newer chart takes the place of the older": lambda system: newer_chart(system, keeps=False),
     "a newer transfer is deployed": newer("transfer"),
     "a newer letter may run twice": newer("post_letter", effect="idempotent"),
     "ten minutes pass": waits(600),
@@ -587,7 +723,7 @@ def _responds(system: System) -> System:
 
 def opened(made: Chart | None = None) -> System:
     """A session whose customer has asked for something."""
-    return replace(System(), chart=made).after(
+    return replace(System(), charts=(made,) if made else ()).after(
         "main", core.Open("C-1", "team", "bank", "phone"), core.Say("customer", "Move money, please.", "customer")
     )
 

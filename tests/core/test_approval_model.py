@@ -1,13 +1,13 @@
 """The approval model check: every order of moves up to a depth from several starts, and long random walks.
 
-`approval_system.py` is the alphabet, `approval_oracle.py` the laws. With a mend taken out the check must find it.
+`approval_system.py` is the alphabet, `approval_oracle.py` the laws. With a mend taken out the check must find it. With
+FULL=1 one move deeper, 500,000 random steps, and each mend is looked for with the whole alphabet.
 """
 
 from __future__ import annotations
 
-import os
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +15,35 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from agentstate.engine import advance
+from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import state as folding
-from agentstate.engine.decide import forks, plans, tasks, withdrawals
+from agentstate.engine.decide import (
+    approvals,
+    calls,
+    charts,
+    forks,
+    permits,
+    plans,
+    reviewing,
+    schema,
+    tasks,
+    withdrawals,
+)
 from agentstate.engine.decide.plans import calls as plan_calls
-from agentstate.engine.decide.plans import force
+from agentstate.engine.decide.plans import force, wishes
 from agentstate.engine.state import Call, SessionState, put_back
 from agentstate.engine.state import forks as folded_forks
 from agentstate.engine.state import plans as plan_events
 from agentstate.engine.state.rounds import place_of
 from agentstate.errors import Refused
 from tests.core.approval_oracle import judge
-from tests.core.approval_system import MOVES, WINDOWED, Move, System, path
+from tests.core.approval_system import IDLE, MOVES, WINDOW, WINDOWED, Move, System, path
 from tests.core.laws import Unlawful
-from tests.core.test_engine_explorer import essence
+from tests.searching import FIGURE, FULL
 
-FULL = bool(os.environ.get("FULL"))
+pytestmark = pytest.mark.more
 DEPTH = 3 if FULL else 2
 STEPS = 500_000 if FULL else 4_000
 LENGTH = 40  # moves of one walk
@@ -57,6 +70,11 @@ STARTS: dict[str, System] = {
     ),
     "a fork beside its parent": path("the agent proposes a large transfer", "forked"),
     "in the chart's window": path("the agent proposes a large transfer", made=WINDOWED),
+    "a plan for two customers is approved": path(
+        "sue proposes it for x and for another customer", "zoe approves", "the worker begins", "a call returns",
+        "the worker begins",
+    ),
+    "the customer is awaited": path("the agent answers"),
 }  # fmt: skip
 
 
@@ -65,6 +83,9 @@ MISSED: dict[str, System] = {
     "a failed transfer was tried again": path(
         "the agent proposes a small transfer", "the worker begins", "a call fails", "the worker begins", "a call fails",
         "ann retries", "the worker begins", "a call returns",
+    ),
+    "a transfer is approved in the chart's window": path(
+        "the agent proposes a large transfer", "ann approves", made=WINDOWED
     ),
     "a call of a plan is approved by itself": path(
         "sue proposes check, then pay", "zoe approves", "the worker begins", "a call returns",
@@ -78,6 +99,15 @@ MISSED: dict[str, System] = {
     "a fork beside a delegate": path(
         "forked", "the agent hands a task over", "ann approves", "the worker begins", "ann approves"
     ),
+    "a transfer to a stranger waits, dan may decide it": path(
+        "the agent proposes a transfer to a stranger", "zoe delegates to dan, or not any more"
+    ),
+    "a person's transfer waits": path("zoe proposes a transfer"),
+    "a transfer for another customer waits": path(
+        "sue proposes it for x and for another customer", "zoe approves", "the worker begins", "a call returns",
+        "the worker begins", "a call returns", "a newer transfer is deployed", "the worker begins",
+        "the worker begins",
+    ),
     "a fork whose parent has moved money": path(
         "forked", "the agent proposes a large transfer", "ann approves", "the worker begins", "a call returns",
         "the agent proposes a large transfer", "ann approves", "the worker begins", "a call returns",
@@ -87,16 +117,22 @@ MISSED: dict[str, System] = {
 
 def known(system: System) -> bytes:
     """By what two systems are told apart."""
-    parts = [essence(held.state) for held in system.sessions.values()]
-    versions = [tool.version for tool in system.tools.values()]
-    rights = sorted(name for name, may in system.rights.items() if may)
-    return msgspec.json.encode([[part.decode() for part in parts], versions, rights, sorted(system.halt.tools)])
+    around = [
+        [tool.version for tool in system.tools.values()],
+        len(system.schemas.versions),
+        [each.reference for each in system.charts],
+        sorted(name for name, may in system.rights.items() if may),
+        sorted((each.giver, each.receiver) for each in system.delegated(system.seconds)),
+        sorted(system.halt.tools),
+        system.seconds // WINDOW,
+    ]
+    return msgspec.json.encode([[held.essence for held in system.sessions.values()], around])
 
 
 def explored(start: System, depth: int, moves: Mapping[str, Move] = MOVES) -> Iterator[tuple[str, ...]]:
     """Every path of `depth` moves, each judged; a refused move leads nowhere. Raises Unlawful."""
     layer = {known(start): (start, ())}
-    for _ in range(depth):
+    for left in reversed(range(depth)):
         following: dict[bytes, tuple[System, tuple[str, ...]]] = {}
         for here, told in layer.values():
             for name, move in moves.items():
@@ -106,7 +142,8 @@ def explored(start: System, depth: int, moves: Mapping[str, Move] = MOVES) -> It
                     continue
                 check(here, then, (*told, name))
                 yield (*told, name)
-                following.setdefault(known(then), (then, (*told, name)))
+                if left:
+                    following.setdefault(known(then), (then, (*told, name)))
         layer = following
 
 
@@ -137,14 +174,26 @@ def walked(seed: int, steps: int) -> int:
     return taken
 
 
-@pytest.mark.parametrize("start", STARTS)
-def test_no_order_of_moves_breaks_a_law(start: str):
-    assert sum(1 for _ in explored(STARTS[start], DEPTH)) > len(MOVES) // 4
+def test_no_order_of_moves_breaks_a_law(record_property: Callable[[str, object], None]):
+    count = 0
+    for name, start in STARTS.items():
+        try:
+            found = sum(1 for _ in explored(start, DEPTH))
+        except Exception as broken:
+            broken.add_note(f"from: {name}")
+            raise
+        assert found > len(MOVES) // 4
+        count += found
+    record_property(
+        FIGURE, f"approval model: {len(MOVES)} moves, {len(STARTS)} starts, all {count:,} orders of up to {DEPTH} moves"
+    )
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_random_walk_breaks_a_law(seed: int):
-    assert walked(seed, STEPS // 2) >= STEPS // 2
+def test_no_random_walk_breaks_a_law(seed: int, record_property: Callable[[str, object], None]):
+    taken = walked(seed, STEPS // 2)
+    assert taken >= STEPS // 2
+    record_property(FIGURE, f"approval model: {taken:,} random steps of {len(MOVES)} moves, seed {seed}")
 
 
 def _in_force_at_once(state: SessionState, event: ev.InstanceProposed, at: str) -> SessionState:
@@ -166,6 +215,14 @@ def _ended_without_a_word(state: SessionState, because: str = "another plan took
     return [withdrawals.end_of(state, because)] if state.plans.is_open else []
 
 
+def _still_allowing(state: SessionState, event: str, why: str) -> ev.ChartMoved:
+    """As it was once: a chart that is stopped allows for ever what it allowed until a timer."""
+    assert state.chart.inside is not None
+    return ev.ChartMoved(
+        state.chart.inside.chart, event, ev.Shift(), state.chart.inside, tools=state.chart.tools, stopped=why
+    )
+
+
 @dataclass(frozen=True)
 class Mend:
     """How a mend is taken out: where, which name, what stands there instead; the start, and the moves that show it.
@@ -182,6 +239,21 @@ class Mend:
 
 HANDED = ("the worker begins in the delegate", "ann approves")
 TAKEN_OUT = {
+    "C2": Mend(
+        approvals,
+        "edit_approves",
+        lambda *_: True,
+        "a large transfer waits",
+        ("ann edits the payee", "the worker begins"),
+        (permits, "asks_more", lambda *_: False),
+    ),
+    "C4": Mend(
+        reviewing,
+        "had_a_part",
+        lambda *_: {},
+        "nothing yet",
+        ("zoe proposes a transfer", "zoe approves", "the worker begins"),
+    ),
     "H7": Mend(
         withdrawals, "calls_withdrawn", lambda *_, **__: [], "a large transfer is approved", ("the customer hangs up",)
     ),
@@ -231,6 +303,13 @@ TAKEN_OUT = {
     "Q2": Mend(
         tasks, "because_of_parent", lambda *_: None, "a fork beside a delegate", ("the fork is promoted", *HANDED)
     ),
+    "Q4": Mend(
+        calls,
+        "overdue",
+        lambda *_: [],
+        "in the chart's window",
+        ("ann approves", "ten minutes pass", "the worker begins"),
+    ),
     "Q6": Mend(
         folded_forks,
         "remembering",
@@ -238,14 +317,60 @@ TAKEN_OUT = {
         "a fork whose parent has moved money",
         ("the fork is promoted", "in the fork the agent proposes a small transfer", "the worker begins in the fork"),
     ),
+    "the end of a delegation": Mend(
+        permits,
+        "lost_right",
+        lambda *_: False,
+        "a transfer to a stranger waits, dan may decide it",
+        ("dan approves", "zoe delegates to dan, or not any more", "the worker begins"),
+    ),
+    "a schema under a plan": Mend(
+        schema,
+        "_is_under_way",
+        lambda _: False,
+        "a person's transfer waits",
+        ("sue approves", "a newer schema is deployed", "the worker begins"),
+    ),
+    "values that were shown": Mend(
+        permits,
+        "_now",
+        lambda _state, call, *_: call.approved,
+        "a large transfer is approved",
+        ("sue changes what the plan reads", "the worker begins"),
+    ),
+    "another customer's erasure": Mend(
+        wishes,
+        "calls_withdrawn",
+        lambda *_, **__: [],
+        "a transfer for another customer waits",
+        ("zoe approves", "the other customer is erased"),
+    ),
+    "a session's timer": Mend(
+        advance, "_first", lambda _, until="": until, "the customer is awaited", ("sue sets a reminder",)
+    ),
+    "a session that expires": Mend(
+        core._RULES,
+        core.ExpireSession,
+        lambda *_: [ev.SessionExpired(IDLE)],
+        "the customer is awaited",
+        ("zoe proposes a transfer", "ten minutes pass", "the worker begins"),
+        (advance, "pending", lambda _: []),
+    ),
+    "a chart that is stopped": Mend(
+        charts,
+        "_stopped",
+        _still_allowing,
+        "a transfer is approved in the chart's window",
+        ("a newer chart takes the place of the older", "ten minutes pass", "the worker begins"),
+    ),
 }
 
 
 @pytest.mark.parametrize("mend", TAKEN_OUT)
 def test_with_a_mend_taken_out_the_check_finds_it(mend: str, monkeypatch: pytest.MonkeyPatch):
     out = TAKEN_OUT[mend]
-    moves = MOVES if FULL else {name: MOVES[name] for name in out.moves}
-    for _ in explored(MISSED[out.start], 3, moves):
+    few = {name: MOVES[name] for name in out.moves}
+    for _ in explored(MISSED[out.start], 3, few):
         pass  # with it nothing is found there
     if isinstance(out.where, dict):
         monkeypatch.setitem(out.where, out.name, out.instead)
@@ -254,5 +379,5 @@ def test_with_a_mend_taken_out_the_check_finds_it(mend: str, monkeypatch: pytest
     if out.beside is not None:
         monkeypatch.setattr(*out.beside)
     with pytest.raises(Unlawful):
-        for _ in explored(MISSED[out.start], 3, moves):
+        for _ in explored(MISSED[out.start], 3, MOVES if FULL else few):
             pass

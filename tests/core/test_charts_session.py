@@ -164,6 +164,18 @@ def test_a_chart_whose_version_is_gone_is_stopped_and_the_session_goes_on():
     assert desk.answers("", "move")[-1] != "call.refused"
 
 
+@pytest.mark.parametrize("heard", [core.Say("customer", "Hello?", "customer"), core.Wind()])
+def test_what_a_stopped_chart_allowed_until_a_timer_it_allows_no_longer(heard: core.Command):
+    desk = Desk(chart(state("open", {"after": "5m", "to": ["shut"]}, tools=["move"]), state("shut", tools=[])))
+    desk.do(core.Say("customer", "Hello", "customer"))
+    desk.answers("", "move")
+    (call,) = desk.state.calls
+    desk.at += timedelta(minutes=5)
+    desk.begins, desk.all = None, {}
+    desk.do(heard)
+    assert desk.do(core.Begin(call))[-1] == "call.refused"
+
+
 def test_a_chart_that_never_rests_is_stopped_and_the_session_goes_on():
     spin = chart(state("a", go("agent.said", "b")), state("b", go("", "c")), state("c", go("", "b")))
     desk = Desk(spin)

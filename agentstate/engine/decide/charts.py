@@ -194,7 +194,9 @@ def _told(
 
 
 def _stopped(state: SessionState, event: str, why: str) -> ev.ChartMoved:
-    """The chart stays where it is and runs no more. What it forbids stays forbidden: nothing has allowed it."""
+    """The chart stays where it is and runs no more. What it forbids stays forbidden: nothing has allowed it. What it
+    allows while a timer runs it allows no longer: nothing would end that.
+    """
     inside = state.chart.inside
     assert inside is not None
     return ev.ChartMoved(
@@ -202,7 +204,7 @@ def _stopped(state: SessionState, event: str, why: str) -> ev.ChartMoved:
         event=event,
         shift=ev.Shift(),
         after=replace(inside, data={}, timers=()),
-        tools=state.chart.tools,
+        tools=() if state.chart.due and state.chart.tools else state.chart.tools,
         stopped=why[:500],
     )
 
