@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -225,10 +226,19 @@ BOTH = {"a": 1, "b": {"c": 2, "d": [1, 2]}, "e": "x"}
         ((), {"a": 1, "b": BOTH["b"]}, ("arguments.e",)),
         ((Editable("arguments.b.c"),), {**BOTH, "b.c": 1}, ("arguments.'b.c'",)),
         ((), {**BOTH, "a": True}, ("arguments.a",)),
+        ((), {**BOTH, "b": "x"}, ("arguments.b",)),
+        ((), {**BOTH, "e": {"f": 1}}, ("arguments.e",)),
+        ((), {**BOTH, "f": None}, ("arguments.f",)),
+        ((Editable("arguments.a", "down"),), {**BOTH, "a": Decimal(1)}, ("arguments.a",)),
+        ((Editable("arguments.a", "up"),), {**BOTH, "a": Decimal(1)}, ("arguments.a",)),
     ],
 )
 def test_what_an_edit_changes_is_compared_leaf_by_leaf(named, new, outside):
     assert not_editable(named, BOTH, new) == outside
+
+
+def test_a_null_that_is_taken_away_is_a_change():
+    assert not_editable((), {"a": None}, {}) == ("arguments.a",)
 
 
 def test_of_several_rules_all_must_name_it_in_their_direction():

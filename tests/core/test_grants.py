@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,16 +14,17 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority, GrantSame, RevokeGrant
-from agentstate.engine.decide.grants import GrantOver, NoGrantOffered, UnknownGrant
+from agentstate.engine.decide.grants import MAX_REASON, GrantOver, NoGrantOffered, UnknownGrant, counted, offered
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import evolve, fold
+from agentstate.engine.state import SessionState, evolve, fold
 from agentstate.engine.state.grants import KEPT_GRANTS, grant_given
 from agentstate.engine.state.put_back import carried
-from agentstate.errors import Invalid
+from agentstate.errors import Invalid, Refused
 from tests.core import worlds
+from tests.core.test_forks import fork
 from tests.core.worlds import MAY, World, decision, transfer
 
 LIMIT = "arguments.amount.minor <= granted.amount.minor"
@@ -283,3 +285,142 @@ def test_rules_read_the_hour_of_the_policys_zone():
     verdict, values = policy_on(world.state, world.call("transfer"), world.tools["transfer"], given)
     assert (values["time"]["hour"], values["time"]["date"]) == (22, "2026-11-20")
     assert verdict.rule == "default.effect"  # 22 o'clock is not before eight
+
+
+# --- exactly what is given, used and taken back -------------------------------------------------------------------
+
+
+def refusal(world: World, command: object) -> tuple[str, dict[str, Any]]:
+    with pytest.raises(Refused) as refused:
+        world.after(command)
+    return refused.value.detail, {name: value for name, value in refused.value.facts.items() if value}
+
+
+def test_what_is_given_is_what_was_approved_for_as_long_and_as_often_as_was_asked():
+    rule = msgspec.structs.replace(ASKS, reasons=("asked", "urgent"), reviewers=("role:senior",), four_eyes=True)
+    world, names = worlds.opened().with_rules(rule, FREE).asked(transfer(900)), frozenset({"role:senior"})
+    request = world.request
+    world = world.after(decision(world, "approve", "sue", code="urgent", names=names))
+    until = stamp(world.given.at + timedelta(seconds=3600))
+    world = world.after(grant(world, uses=2, seconds=3600, reason=" Rent. ", names=names))
+    met = pol.Requirements(
+        reviewers=(("role:senior",),), four_eyes=True, reasons=("urgent",), sticky=OFFER, tier=2, quorum=1
+    )
+    assert world.events(ev.GrantGiven)[0] == ev.GrantGiven(
+        grant=world.events(ev.GrantGiven)[0].grant, request=request.asked.request, call=request.asked.call,
+        tool="transfer", rule="transfer.asked", policy="other@2", gate="approve", tier=2,
+        reviewers=(("role:senior",),), four_eyes=True, retype=(), arguments=request.arguments, scope="session",
+        until=until, uses=2, limit=LIMIT, by="sue", reason="Rent.", met=met,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["uses", "seconds"])
+def test_more_or_less_than_is_offered_is_refused_with_the_bounds(field):
+    world, most = approved(), {"uses": 2, "seconds": 3600}[field]
+    for wanted in (0, most + 1):
+        text = f"got {wanted}, want 1 to {most}"
+        assert refusal(world, grant(world, **{field: wanted})) == (text, {"field": field})
+    for wanted in (1, most):
+        assert world.after(grant(world, **{field: wanted})).events(ev.GrantGiven)
+
+
+def test_the_tighter_of_what_was_offered_then_and_is_offered_today_is_given():
+    world = approved()
+    for seconds, uses in ((60, 9), (9999, 1)):
+        today = msgspec.structs.replace(OFFER, seconds=seconds, uses=uses)
+        then = world.with_rules(msgspec.structs.replace(ASKS, sticky=today), FREE)
+        given = then.after(grant(then)).events(ev.GrantGiven)[0]
+        assert given.until == stamp(then.given.at + timedelta(seconds=min(3600, seconds)))
+        assert given.uses == min(2, uses)
+
+
+@pytest.mark.parametrize("today", [{"limit": "true"}, {"scope": "agent"}])
+def test_an_offer_that_policy_has_changed_since_is_none(today):
+    world = approved()
+    sticky = msgspec.structs.replace(OFFER, **today)
+    world = world.with_rules(msgspec.structs.replace(ASKS, sticky=sticky), FREE)
+    assert refusal(world, grant(world)) == ("policy has changed since it was asked about", {})
+
+
+def test_what_is_offered_once_its_tool_or_call_is_gone_is_nothing():
+    world = approved()
+    without_tool = replace(world, tools={})
+    without_call = replace(world, state=msgspec.structs.replace(world.state, calls={}))
+    for each in (without_tool, without_call):
+        with pytest.raises(NoGrantOffered):
+            each.after(grant(each))
+
+
+def test_each_request_is_granted_from_once_while_its_grant_holds():
+    world = approved()
+    first = grant(world)
+    world = world.after(first)
+    assert refusal(world, first) == ("it is granted already", {})
+    later = replace(world, seconds=world.seconds + 3600)
+    assert len(later.after(first).events(ev.GrantGiven)) == 2
+    second = again(world, 901)
+    other = second.request.asked.request
+    second = second.after(decision(second, "approve", "sue"))
+    assert len(second.after(GrantSame(other, "sue", MAY["sue"])).events(ev.GrantGiven)) == 2
+
+
+def test_only_an_approver_without_a_part_in_it_gives():
+    world = approved()
+    text = "only who approved it may grant the same for what follows"
+    assert refusal(world, grant(world, by="bob")) == (text, {})
+    spoke = world.after(core.BargeIn("One moment.", "sue"))
+    part = "you, or who lent you this authority, had a part in what was asked"
+    assert refusal(spoke, grant(spoke)) == (part, {})
+
+
+def test_nothing_is_offered_of_what_several_approved_of_another_subject_or_in_a_draft():
+    world = approved()
+    (request,) = (each for each in world.state.requests.values() if each.approvals)
+    assert offered(world.state, request) == OFFER
+    asked = request.asked
+    for changes in ({"quorum": 2}, {"terms": None}):
+        odd = msgspec.structs.replace(request, asked=msgspec.structs.replace(asked, **changes))
+        assert offered(world.state, odd) is None
+    assert offered(world.state, msgspec.structs.replace(request, kid="k")) is None
+    assert offered(fork(world).state, request) is None
+
+
+def test_who_takes_it_back_is_named_with_the_reason():
+    world = granted()
+    (key,) = world.state.grants
+    needs = "a grant is taken back by who may decide"
+    assert refusal(world, RevokeGrant(key, "bob", frozenset())) == (needs, {"permission": "decide"})
+    longest = "x" * MAX_REASON
+    assert refusal(world, RevokeGrant(key, "bob", MAY["bob"], longest + "x")) == (
+        f"{MAX_REASON + 1} characters, {MAX_REASON} allowed",
+        {"field": "reason"},
+    )
+    for reason in (" Not today. ", longest):
+        over = world.after(RevokeGrant(key, "bob", MAY["bob"], reason))
+        assert over.events(ev.GrantRevoked) == [ev.GrantRevoked(key, "bob", reason.strip())]
+    assert refusal(over, RevokeGrant(key, "ann", MAY["ann"])) == ("bob has taken it back", {})
+    wider = world.after(RevokeGrant("beyond", "bob", MAY["bob"], wider=True))
+    assert wider.events(ev.GrantRevoked) == [ev.GrantRevoked("beyond", "bob")]
+
+
+def test_a_grant_from_beyond_the_session_has_one_use_less_once_a_call_rests_on_it():
+    world = granted()
+    (one,) = world.state.grants.values()
+    grants = {each: msgspec.structs.replace(one, id=each, used=1) for each in ("a", "b")}
+    given = msgspec.structs.replace(world.given, grants=grants)
+    call = world.call("transfer")
+    allowed = ev.CallAllowed(call.id, 2, "grant:b", "other@2")
+    used = {each.id: each.used for each in counted(given, world.state, allowed).grants.values()}
+    assert used == {"a": 1, "b": 2}
+    assert counted(given, SessionState(), allowed).grants["b"].used == 2
+    rests = msgspec.structs.replace(call, rule="grant:b")
+    resting = msgspec.structs.replace(world.state, calls={call.id: rests})
+    intent = msgspec.structs.replace(world.events(ev.ToolIntended)[-1], rule="grant:b")
+    assert counted(given, world.state, intent).grants["b"].used == 2
+    for state, event in (
+        (resting, allowed),
+        (resting, intent),
+        (world.state, msgspec.structs.replace(allowed, rule="free")),
+        (world.state, ev.CallRefused(call.id, "code", "reason")),
+    ):
+        assert counted(given, state, event) is given

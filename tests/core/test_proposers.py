@@ -14,6 +14,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
 from agentstate.engine.decide.commands.plans import TakeTask
+from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
 from agentstate.engine.state.involvement import MAX_PEOPLE, Involvement, took_part
@@ -107,6 +108,22 @@ def test_who_spoke_for_the_agent_does_not_approve_until_the_next_hand_back():
 
 def test_who_has_the_session_does_not_approve():
     left_out(waiting().after(core.TakeOver("ann")), "ann", "took the session over")
+
+
+def test_under_four_eyes_the_person_to_whom_the_session_is_assigned_does_not_approve():
+    assigned = core.Assign("", "ann", "zoe")
+    world = worlds.opened().with_rules(replace(ASKS, four_eyes=True), FREE).asked(transfer(90_000)).after(assigned)
+    left_out(world, "ann", "got the session assigned")
+    alone = waiting().after(assigned)
+    assert alone.after(decision(alone, "approve", "ann")).call("transfer").status is CallStatus.READY
+
+
+def test_the_author_of_a_plan_is_no_author_of_a_call_beside_it_or_of_an_earlier_round():
+    world = planned("ann")
+    call = world.call("transfer")
+    assert authors_of(world.state, call) == ("ann",)
+    for round_id in ("", "earlier"):
+        assert authors_of(world.state, replace(call, round=round_id)) == ()
 
 
 def test_who_whispered_does_not_approve_at_tier_three_and_does_at_tier_two():

@@ -67,7 +67,14 @@ def test_an_approval_ends_a_delay_of_policy_and_a_delay_that_ran_out_has_asked_n
     assert asks_more(delayed, by_people) == ()
     assert asks_more(delayed, ran_out) == ()
     assert asks_more(replace(delayed, hold=61), ran_out) == ("hold",)
-    assert "gate" in asks_more(replace(delayed, gate="approve"), ran_out)
+    assert asks_more(replace(delayed, gate="approve"), ran_out) == ("gate", "quorum", "reviewers")
+    others = replace(delayed, reviewers=(("role:fraud",),))
+    assert asks_more(others, by_people) == ("reviewers",)
+
+
+def test_what_policy_allows_now_requires_nothing_whatever_its_other_fields_say():
+    every = {name: more[0] for name, (more, _) in MORE.items() if more}
+    assert asks_more(replace(MET, **{**every, "gate": "allow"}), MET) == ()
 
 
 def test_where_no_code_was_chosen_a_rule_with_codes_asks_more():

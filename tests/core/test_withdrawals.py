@@ -14,12 +14,24 @@ from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
 from agentstate.engine.decide.interventions import NotOpenToWithdrawal, is_blocked
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
+from agentstate.engine.decide.withdrawals import (
+    MAX_NAMES,
+    call_withdrawn,
+    calls_withdrawn,
+    end_of,
+    requests_withdrawn,
+    withdrawn,
+)
 from agentstate.engine.halting import Halt
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import calls_in, evolve, fold, pending
+from agentstate.engine.plan import model
+from agentstate.engine.plan.rounds import Outcome
+from agentstate.engine.state import SessionState, calls_in, evolve, fold, pending
+from agentstate.engine.state.rounds import Approval, Instance, Plans
 from agentstate.errors import NotFound, Refused
 from tests.core import worlds
+from tests.core.test_changes import conflict, contested
 from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
 from tests.core.worlds import MAY, World, transfer, waiting
 
@@ -298,3 +310,94 @@ def test_an_approved_call_is_tried_again_for_the_time_that_its_tool_declares_and
     (*_, last) = late.after(core.Fail(call, 6, "no connection", transient=True, pause=1.0)).events(ev.ToolFailed)
     assert (last.retry_at, last.retry_until) == ("", "")
     assert world.ran(world.call("transfer"), {"receipt": "r"}).call("transfer").status is CallStatus.DONE
+
+
+# --- exactly what ends, and by which name ---------------------------------------------------------------------------
+
+
+def test_all_that_is_open_ends_with_the_same_reason_and_person():
+    world = approved().asked(transfer(95_000))
+    call, waits = world.state.requests[next(iter(world.state.requests))].asked, world.request.asked.request
+    ends = withdrawn(world.state, "because", "cancelled", "user:sue")
+    assert ends == [
+        ev.RequestEnded(waits, "withdrawn", "because"),
+        ev.CallWithdrawn(call.call, "cancelled", "because", "user:sue", call.request, ("ann",)),
+    ]
+    assert withdrawn(world.state, "because", "ended")[1] == msgspec.structs.replace(ends[1], code="ended", by="")
+
+
+def test_a_conflict_ends_with_its_session_and_names_what_was_lost():
+    world = contested()
+    found = conflict(world)
+    assert withdrawn(world.state, "because", "ended") == [
+        ev.ConflictEnded(found.id, "withdrawn", lost=found.proposals, reason="because")
+    ]
+
+
+def test_of_one_data_subject_only_its_own_requests_and_calls_end():
+    world = approved().asked(transfer(95_000))
+    (waits,) = pending(world.state)
+    (ready,) = calls_in(world.state, CallStatus.READY)
+    theirs = msgspec.structs.replace(
+        world.state,
+        requests={**world.state.requests, waits.asked.request: msgspec.structs.replace(waits, kid="k")},
+        calls={**world.state.calls, ready.id: msgspec.structs.replace(ready, kid="k")},
+    )
+    assert requests_withdrawn(theirs, "because", "k") == requests_withdrawn(world.state, "because")
+    assert calls_withdrawn(theirs, "because", "erased", kid="k") == calls_withdrawn(world.state, "because", "erased")
+    for state, kid in ((world.state, "k"), (theirs, "other")):
+        assert requests_withdrawn(state, "because", kid) == calls_withdrawn(state, "because", "erased", kid=kid) == []
+
+
+def test_a_call_that_rests_on_no_approval_names_no_request():
+    state = approved().state
+    (ready,) = calls_in(state, CallStatus.READY)
+    unapproved = msgspec.structs.replace(ready, approved="")
+    assert call_withdrawn(state, unapproved, "because", "ended") == ev.CallWithdrawn(ready.id, "ended", "because")
+    gone = msgspec.structs.replace(state, requests={})
+    assert call_withdrawn(gone, ready, "because", "ended").approved_by == ()
+
+
+def carried_out(many: bool = True, **parts: Instance) -> SessionState:
+    """A round of a plan of two calls, for these instances."""
+    steps = model.read([{**step("load_customer"), "_id": "a"}, {**step("authorize"), "_id": "b"}])
+    own = next(iter(parts.values()), Instance())
+    plans = Plans(round="r", is_open=True, plan=steps, many=many, instances=parts, own=own)
+    return msgspec.structs.replace(approved().state, plans=plans)
+
+
+def part(kid: str = "", **outcomes: str) -> Instance:
+    found = {name: Outcome(status) for name, status in outcomes.items()}
+    return Instance(round="r", kid=kid, outcomes=found)
+
+
+def test_the_end_of_a_round_counts_its_calls_and_its_instances():
+    state = carried_out(x=part(a="done", b="skipped"), y=part(a="done", b="failed"), z=part(a="done", b="done"))
+    counts = {"done": 4, "skipped": 1, "failed": 1}
+    assert end_of(state, "") == ev.RoundEnded("r", counts, {"well": 2, "not well": 1})
+    alone = carried_out(many=False, x=part(a="done", b="failed"))
+    assert end_of(alone, "") == ev.RoundEnded("r", {"done": 1, "failed": 1})
+
+
+def test_a_round_that_is_ended_from_outside_names_what_had_not_begun_and_who_approved_it():
+    state = carried_out(x=part(a="done"), y=part(), other=part("k"))
+    counts, instances = {"done": 1, "not begun": 5}, {"well": 3, "not well": 0}
+    ended = ev.RoundEnded("r", counts, instances, "because", not_begun=("b", "a"))
+    assert end_of(state, "because") == ended
+    request = next(iter(state.requests))
+    plans = msgspec.structs.replace(state.plans, approved=Approval(request, 2, 1))
+    whole = end_of(msgspec.structs.replace(state, plans=plans), "because")
+    assert whole == msgspec.structs.replace(ended, request=request, approved_by=("ann",))
+
+
+def test_the_names_of_another_data_subject_stand_in_no_entry():
+    assert end_of(carried_out(x=part("k")), "because").not_begun == ()
+
+
+def test_the_end_of_a_round_names_so_many_calls_and_no_more():
+    for count in (MAX_NAMES, MAX_NAMES + 1):
+        names = [f"n{number}" for number in range(count)]
+        steps = model.read([{**step("load_customer"), "_id": name} for name in names])
+        plans = Plans(round="r", is_open=True, plan=steps, many=True, instances={"x": part(), "y": part()})
+        state = msgspec.structs.replace(approved().state, plans=plans)
+        assert end_of(state, "because").not_begun == tuple(names[:MAX_NAMES])

@@ -7,6 +7,7 @@ until its time is over (see `holds`). Nothing that passes by itself approves.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -190,7 +191,7 @@ def edit_approves(request: Request, arguments: dict[str, Any], verdict: Verdict,
         required(terms, request.asked.tier, request.asked.quorum),
         gate="approve",
         hold=terms.hold if terms.gate == "approve" else 0,
-        reasons=(code,) if code else (),
+        reasons=(code,),  # an empty code is none of any rule's
     )
     return not asks_more(verdict.requirements, met)
 
@@ -230,7 +231,7 @@ def _decision(
         under=authority.of,
         code=command.code,
         retyped=tuple(path for path in request.terms.retype if path in command.retyped) if approves else (),
-        changed=tuple(change for change, _ in zip(changes, range(MAX_CHANGES), strict=False)),
+        changed=tuple(islice(changes, MAX_CHANGES)),
         shown=command.shown,
     )
 

@@ -131,7 +131,7 @@ def _passed_with_plan(
     if passed is None or approval is None:
         return plans.Covering("", covering.why, covering.changed)
     now = required(gated.terms or Terms(), gated.tier, gated.quorum)
-    if asks_more(now, met_by_plan(passed, call, state.plans, now)):
+    if asks_more(now, met_by_plan(passed, approval, call, state.plans, now)):
         return plans.Covering("", plans.STRICTER)
     if standing is not None and lost_right(passed, approval.tier, standing):
         return plans.Covering("", plans.LOST_RIGHT)

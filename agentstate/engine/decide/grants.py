@@ -118,7 +118,7 @@ def counted(given: Given, state: SessionState, event: ev.AnyEvent) -> Given:
     """What is given once `event` has happened in `state`: a grant from beyond the session on which it rests has one use
     less, unless the call was let through by it already.
     """
-    if not given.grants or not isinstance(event, ev.CallAllowed | ev.ToolIntended):
+    if not isinstance(event, ev.CallAllowed | ev.ToolIntended):
         return given
     grant = next((each for each in given.grants.values() if each.name == event.rule), None)
     held = state.calls.get(event.call)

@@ -18,7 +18,7 @@ from agentstate.engine.plan import model
 from agentstate.engine.policy import Requirements, Verdict, asks_more, required
 from agentstate.engine.policy.terms import Names, is_known_at, may_review
 from agentstate.engine.state import Call, Request, SessionState
-from agentstate.engine.state.rounds import Plans, data_instance, pad_of, place_of
+from agentstate.engine.state.rounds import Approval, Plans, data_instance, pad_of, place_of
 
 Standing = Mapping[str, tuple[Authority, ...]]  # by actor: their own authority, then those lent to them
 
@@ -84,7 +84,7 @@ def _met(state: SessionState, passed: Request, call: Call, verdict: Verdict, sta
         required(terms, tier, len(passed.approvals)),
         gate="hold" if unopposed else "approve",
         hold=terms.hold if unopposed or terms.gate == "approve" else 0,
-        reviewers=(*terms.reviewers, *(among if approvers else ())),
+        reviewers=(*terms.reviewers, *among),
         four_eyes=terms.four_eyes or not concerns,
         reasons=tuple(code for code in passed.codes if code),
         chain=terms.chain if any(passed.steps) else verdict.chain,
@@ -92,17 +92,17 @@ def _met(state: SessionState, passed: Request, call: Call, verdict: Verdict, sta
     )
 
 
-def met_by_plan(request: Request, call: Call, plans: Plans, now: Requirements) -> Requirements:
+def met_by_plan(request: Request, approval: Approval, call: Call, plans: Plans, now: Requirements) -> Requirements:
     """Returns what the request of a whole plan has met for one of its calls. A value was typed where it stood in the
     plan as it was approved; what a reference fills is typed when it is known.
     """
-    approval, place = plans.approved, place_of(plans, call.id)
+    place = place_of(plans, call.id)
     typed = _typed_in_plan(request, place[0], now.retype) if place is not None and now.retype else ()
     met = required(request.terms, request.asked.tier, len(request.approvals))
     return replace(
         met,
         gate="hold" if request.status is RequestStatus.UNOPPOSED else "approve",
-        tier=max(met.tier, approval.tier if approval is not None else 0),
+        tier=max(met.tier, approval.tier),
         reasons=tuple(code for code in request.codes if code),
         retype=typed,
     )
