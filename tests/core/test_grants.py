@@ -314,6 +314,15 @@ def test_what_is_given_is_what_was_approved_for_as_long_and_as_often_as_was_aske
     )  # fmt: skip
 
 
+def test_what_is_given_is_bound_to_the_activity_of_what_was_approved():
+    world = approved()
+    command = grant(world)
+    request = world.state.requests[command.request]
+    slow = msgspec.structs.replace(request, asked=msgspec.structs.replace(request.asked, activity="slow"))
+    state = msgspec.structs.replace(world.state, requests={command.request: slow})
+    assert replace(world, state=state).after(command).events(ev.GrantGiven)[0].activity == "slow"
+
+
 @pytest.mark.parametrize("field", ["uses", "seconds"])
 def test_more_or_less_than_is_offered_is_refused_with_the_bounds(field):
     world, most = approved(), {"uses": 2, "seconds": 3600}[field]

@@ -33,6 +33,8 @@ def said(*rules: pol.Rule, n: Any = 2, tool: str = "t", effect: str = "once") ->
 def test_a_rule_that_matches_says_all_that_it_names():
     assert said(WHOLE) == pol.joined([SAID])
     assert said(replace(WHOLE, tools=("*",)), tool="other") == pol.joined([SAID])
+    offering = replace(WHOLE, quorum=1, retype=(), hold=0)
+    assert said(offering).sticky == STICKY
     bare = pol.Rule("bare", ("t",), "true", 1, "allow", "Fine.")
     assert said(bare) == pol.joined([Verdict("allow", 1, "bare", "p@3", "Fine.")])
 
@@ -88,6 +90,11 @@ def test_a_case_is_given_its_own_values_before_those_of_the_file_and_its_argumen
     case = Case("c", "t", Want("allow", 1, "s"), {"n": 2})
     for given, own in (({"state": {"n": 3}}, {}), ({"state": {"n": 9}}, {"state": {"n": 3}, "arguments": {"n": 9}})):
         assert findings(policy, Cases((replace(case, given=own),), given)) == []
+
+
+def test_a_case_is_judged_with_the_effect_that_it_names():
+    reads = replace(SMALL, name="reads", effect="pure", want=Want("allow", 0, "default.read_only"))
+    assert found(BIG, reads) == []
 
 
 def test_two_cases_of_one_name_and_a_rule_without_a_case_are_found():

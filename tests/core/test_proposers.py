@@ -120,7 +120,7 @@ def test_under_four_eyes_the_person_to_whom_the_session_is_assigned_does_not_app
 
 def test_the_author_of_a_plan_is_no_author_of_a_call_beside_it_or_of_an_earlier_round():
     world = planned("ann")
-    call = world.call("transfer")
+    call = replace(world.call("transfer"), authors=())
     assert authors_of(world.state, call) == ("ann",)
     for round_id in ("", "earlier"):
         assert authors_of(world.state, replace(call, round=round_id)) == ()

@@ -19,6 +19,7 @@ from agentstate.engine.decide.withdrawals import (
     call_withdrawn,
     calls_withdrawn,
     end_of,
+    ended_with,
     requests_withdrawn,
     withdrawn,
 )
@@ -345,8 +346,17 @@ def test_of_one_data_subject_only_its_own_requests_and_calls_end():
     )
     assert requests_withdrawn(theirs, "because", "k") == requests_withdrawn(world.state, "because")
     assert calls_withdrawn(theirs, "because", "erased", kid="k") == calls_withdrawn(world.state, "because", "erased")
+    assert [each.by for each in calls_withdrawn(theirs, "because", "erased", "user:sue", "k")] == ["user:sue"]
+    assert [each.by for each in calls_withdrawn(theirs, "because", "erased")] == [""]
     for state, kid in ((world.state, "k"), (theirs, "other")):
         assert requests_withdrawn(state, "because", kid) == calls_withdrawn(state, "because", "erased", kid=kid) == []
+
+
+def test_what_is_looked_ahead_ends_when_the_session_last_changed():
+    world = waiting()
+    request, at = world.request.asked.request, world.state.last_at
+    assert at
+    assert ended_with(world.state, [ev.RequestEnded(request, "withdrawn")]).requests[request].ended_at == at
 
 
 def test_a_call_that_rests_on_no_approval_names_no_request():
