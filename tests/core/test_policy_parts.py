@@ -64,8 +64,11 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
             {"reviewers": ["role:x"]},
             {"chain": [{"after": 5, "reviewers": ["role:x"]}]},
             {"sticky": STICKY},
+            {"edits": [{"path": "arguments.n"}]},
         )
     ),
+    ({"edits": [{"path": "amount"}]}, "rule 'r': edits 'amount': want a path like arguments.amount.minor"),
+    ({"edits": [{"path": "arguments.n"}, {"path": "arguments.n"}]}, "rule 'r': edits name each path once"),
     ({"retype": ["amount"]}, "rule 'r': retype 'amount': want a path like arguments.amount.minor"),
     ({"reviewers": ["maya"]}, "rule 'r': reviewer 'maya': want role:<role>, team:<team> or user:<login>"),
     ({"reasons": ["a b"]}, f"rule 'r': a reason code is made of {NAMES}"),
@@ -83,6 +86,7 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
 ]
 SOUND: list[dict[str, Any]] = [
     {"retype": ["arguments.amount.minor"]},
+    {"edits": [{"path": "arguments.n"}, {"path": "arguments.to", "only": "down"}]},
     {"tools": ["x" * MAX_TEXT]},
     {"gate": "hold", "hold": 1},
     {"chain": [{"after": 1, "reviewers": ["role:x"]}]},
