@@ -131,11 +131,14 @@ SHOWN: Mapping[str, Forms] = {
     "item.rated": _words("by") | _numbers("seq", "rating"),
     "summary.requested": _words("model") | _ids("step") | _numbers("first", "last", "count", "limit"),
     "summary.made": _words("method") | _ids("step") | _numbers("first", "last", "count"),
-    "plan.proposed": _words("by", "source", "saved") | _ids("round") | _numbers("instances") | {"/follow": BOOLEAN},
+    "plan.proposed": _words("by", "source", "saved")
+    | _ids("round")
+    | _numbers("instances")
+    | {"/follow": BOOLEAN, "/saved_by": WORDS},
     "plan.committed": _words("by", "source", "saved")
     | _ids("round", "request")
     | _numbers("version", "instances", "tier", "quorum")
-    | {"/follow": BOOLEAN},
+    | {"/follow": BOOLEAN, "/saved_by": WORDS},
     "plan.instance_proposed": _ids("round"),
     "plan.instance_opened": _ids("round"),
     "call.readied": _words("tool", "activity") | _ids("call") | _money("arguments"),

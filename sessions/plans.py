@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 from msgspec.structs import replace
 
 from agentstate.clock import now
@@ -21,6 +22,7 @@ from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.state import SessionState
+from agentstate.engine.state.involvement import MAX_PEOPLE, people
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from audit import keys
@@ -72,6 +74,15 @@ def saved_plan(team: UUID, reference: str) -> Saved:
     if row is None:
         raise UnknownPlan(reference[:100])
     return opened(row)
+
+
+def authors_of(team: UUID, saved: Saved) -> tuple[str, ...]:
+    """Returns the actors of the people who saved this version of a plan or an earlier one, the latest last: an edit
+    keeps the authors of what it edits.
+    """
+    versions = SavedPlan.objects.filter(team=team, name=saved.name, version__lte=saved.version)
+    rows = versions.values("by").annotate(last=Max("version")).order_by("-last")[:MAX_PEOPLE]
+    return people(row["by"] for row in reversed(rows))
 
 
 def _parts(reference: str) -> tuple[str, int | None]:

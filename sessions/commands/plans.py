@@ -122,9 +122,13 @@ def _proposal(
     if calls is not None:
         model.read(calls)  # refused here, before it is hashed as a wish
         return ProposePlan(tuple(calls), author.actor, follow, inputs)
-    found = plans.saved_plan(states.load(session).place.team, saved)
+    team = states.load(session).place.team
+    found = plans.saved_plan(team, saved)
     library.instantiate(found, inputs, plans.facts_of(session))
-    return ProposePlan(found.calls, author.actor, follow, inputs, saved=found.reference, source="saved")
+    saved_by = plans.authors_of(team, found)
+    return ProposePlan(
+        found.calls, author.actor, follow, inputs, saved=found.reference, source="saved", saved_by=saved_by
+    )
 
 
 def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGiven, ...], author: Author) -> Committed:
@@ -153,7 +157,7 @@ def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGive
         }
         for number, (child, part) in enumerate(zip(children, parts, strict=True), 1)
     )
-    waiting = ProposePlan(waits, author.actor, saved=command.saved, replace=command.replace)
+    waiting = ProposePlan(waits, author.actor, saved=command.saved, replace=command.replace, saved_by=command.saved_by)
     return person_command(session, waiting, author)
 
 
@@ -163,7 +167,8 @@ def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -
     wish = Open(opened.customer, opened.team, opened.agent, opened.channel, opened.topic)
     open_session(Place(child, place.tenant, place.team, place.kid), wish, Author(author.actor))
     if not states.load(child).state.plans.parent:
-        task = TakeTask(str(place.id), "", author.actor, plan=plan)
+        authors, customers = parent.state.plans.parent_authors, parent.state.involved.customer
+        task = TakeTask(str(place.id), "", author.actor, plan=plan, authors=authors, customers=customers)
         guard = _living(plan.instances)
         person_command(child, task, Author(author.actor), guard=guard, refused=SubjectLeaves(), under=place.id)
 

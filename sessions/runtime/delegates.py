@@ -18,7 +18,7 @@ from agentstate.engine.advance import is_task_done
 from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
 from agentstate.engine.decide.commands.plans import Delegated, Deliver, ProposePlan, TakeTask
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.reviewing import authors_of
+from agentstate.engine.decide.reviewing import proposers_of
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.facts import ANONYMOUS
@@ -27,6 +27,7 @@ from agentstate.engine.policy.tally import without
 from agentstate.engine.remembered import Remembered
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state.involvement import people
 from agentstate.engine.state.session import remembered_by
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import keys, ledger
@@ -105,8 +106,9 @@ def _open(session: UUID, state: SessionState, call: Call, delegate: str, allowed
         return Delegated(call.id, str(child))
 
     def taken(loaded: Mapping[UUID, Loaded]) -> Command:
-        remembered = None if call.kid else remembered_by(loaded[session].state)
-        return msgspec.structs.replace(task, remembered=remembered)
+        now = loaded[session].state
+        remembered = None if call.kid else remembered_by(now)
+        return msgspec.structs.replace(task, remembered=remembered, customers=now.involved.customer)
 
     together(session, {session: handed, child: taken}, author)
 
@@ -116,15 +118,19 @@ def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed
     agent = f"agent:{state.opened.agent if state.opened else ''}"
     views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
     view = scopes.narrowed(views, allowed)
-    authors = authors_of(state, call)
+    authors = people(proposers_of(state, call))
     if delegate == ANONYMOUS:
         asked = {"task": call.tool, "arguments": call.arguments, "given": view}
         return TakeTask(str(session), call.id, agent, _json.encode(asked).decode(), authors=authors)
-    saved = plans.saved_plan(states.load(session).place.team, delegate)
+    team = states.load(session).place.team
+    saved = plans.saved_plan(team, delegate)
     inputs = {**view.get("input", {}), **({"state": view["state"]} if "state" in view else {}), **call.arguments}
     inputs = {name: value for name, value in inputs.items() if name in saved.inputs.get("properties", {})}
     library.instantiate(saved, inputs, plans.facts_of(session, model.read(list(saved.calls))))
-    proposal = ProposePlan(saved.calls, agent, True, inputs, saved=saved.reference, source="delegate")
+    saved_by = plans.authors_of(team, saved)
+    proposal = ProposePlan(
+        saved.calls, agent, True, inputs, saved=saved.reference, source="delegate", saved_by=saved_by
+    )
     return TakeTask(str(session), call.id, agent, plan=proposal, authors=authors)
 
 

@@ -16,13 +16,16 @@ def groups_of_people(groups: Iterable[Iterable[str]]) -> str:
 
 
 def proposed(by: Iterable[str], names: Mapping[str, str]) -> str:
-    """Who proposed a call, as a sentence: `Proposed by Maya Okafor, not by the agent.` A person without a name among
-    `names` is named by their actor. Empty for entries that do not say.
+    """Who proposed a call, as a sentence: `Proposed by Maya Okafor, not by the agent.` Where the agent is among them,
+    the people wrote only values that the call reads. A person without a name among `names` is named by their actor.
+    Empty for entries that do not say.
     """
     actors = list(by)
     people = [names.get(actor, actor) for actor in actors if not actor.startswith("agent:")]
     if not people:
         return "Proposed by the agent." if actors else ""
+    if len(people) < len(actors):
+        return f"Proposed by the agent, with values that {' and '.join(people)} wrote."
     return f"Proposed by {' and '.join(people)}, not by the agent."
 
 

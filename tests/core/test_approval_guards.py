@@ -28,6 +28,7 @@ from tests.core import test_asks_approvals as asks
 from tests.core import test_charts_session, test_engine_approval, worlds
 from tests.core import test_edits as edits
 from tests.core import test_proposers as proposers
+from tests.core import test_value_authors as values
 from tests.core.worlds import MAY, transfer, waiting
 
 MODULES = (approvals, claims, gates, holds, permits, reviewing)
@@ -258,6 +259,8 @@ ROWS: dict[str, Probe] = {
     "reviewing.why_not: by in left": EYES,
     "reviewing.why_not: authority.of in left":
     proposers.test_who_lends_a_right_and_who_uses_it_count_as_one_person,
+    "reviewing._input_authors: call.tool != PLAN or not has_authors(state.plans)":
+    values.test_who_wrote_the_value_that_an_argument_reads_does_not_approve_the_call,
     "reviewing.left_out: terms.proposer_may_approve and tier < HIGHEST_TIER and (not terms.four_eyes)":
     proposers.test_a_policy_may_let_proposers_approve_below_the_highest_tier_on_record,
 }  # fmt: skip
@@ -325,6 +328,10 @@ WHOLE: dict[str, tuple[Callable[..., Any], Probe]] = {
     "must_be_entitled": (lambda command, *_: Authority(command.may, command.names), REVIEWED),
     "left_out": (lambda *_: {}, EYES),
     "authors_of": (lambda *_: (), edits.test_an_edit_by_somebody_who_is_left_out_is_a_proposal),
+    "proposers_of": (
+        lambda *_: ("agent:bank",),
+        values.test_who_wrote_the_value_that_an_argument_reads_does_not_approve_the_call,
+    ),
     "held": (lambda *_: None, HELD),
     "lost_right": (lambda *_: False, REASONS),
     "may_review": (lambda *_: True, REVIEWED),

@@ -91,6 +91,38 @@ def test_a_session_that_does_the_task_of_another_inherits_who_proposed_it():
     left_out(world, "ann", "you proposed it")
 
 
+def test_who_wrote_or_edited_the_saved_plan_does_not_approve_its_calls():
+    world = worlds.opened().with_rules(ASKS, FREE)
+    plan = ProposePlan((MOVE,), "zoe", saved="pay@2", source="saved", saved_by=("ann", "bob"))
+    direct = world.after(plan)
+    direct = direct.after(core.Begin(f"{direct.state.plans.round}.transfer"))
+    assert direct.request.asked.proposed_by == ("zoe", "ann", "bob")
+    left_out(direct, "ann", "you proposed it")
+    whole = pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are looked at.")
+    asked = world.with_rules(whole, ASKS, replace(FREE, tools=("load_customer",))).after(plan)
+    assert asked.request.asked.proposed_by == ("zoe", "ann", "bob")
+    with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
+        asked.after(decision(asked, "approve", "bob"))
+    asked = asked.after(decision(asked, "approve", "sue"), core.Begin(asked.state.plans.proposed))
+    assert asked.state.plans.authors == ("zoe", "ann", "bob")
+
+
+def test_a_saved_plan_that_a_delegate_runs_is_its_writers():
+    world = worlds.opened().with_rules(ASKS, FREE)
+    plan = ProposePlan((MOVE,), "agent:bank", True, saved="pay@2", source="delegate", saved_by=("ann",))
+    world = world.after(TakeTask("parent", "call", "agent:bank", plan=plan))
+    world = world.after(core.Begin(f"{world.state.plans.round}.transfer"))
+    assert world.request.asked.proposed_by == ("ann",)
+
+
+def test_a_delegate_leaves_out_who_spoke_as_the_customer_in_its_parents():
+    world = worlds.opened().with_rules(ASKS, FREE)
+    world = world.after(TakeTask("parent", "call", "agent:bank", "do it", customers=("ann",)))
+    world = world.asked(transfer(90_000))
+    assert world.request.asked.proposed_by == ("agent:bank",)
+    left_out(world, "ann", "spoke as the customer")
+
+
 def test_who_spoke_as_the_customer_does_not_approve():
     world = waiting().after(core.Say("customer", "And hurry.", "ann"))
     left_out(world, "ann", "spoke as the customer")

@@ -13,7 +13,7 @@ from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
-from agentstate.engine.decide.reviewing import authors_of
+from agentstate.engine.decide.reviewing import proposers_of
 from agentstate.engine.decide.schema import must_have_a_place
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
@@ -120,7 +120,7 @@ def approval_request(
         adapted=verdict.adapted,
         activity=call.activity,
         terms=verdict.terms,
-        proposed_by=authors_of(state, call) or (f"agent:{state.opened.agent if state.opened else ''}",),
+        proposed_by=proposers_of(state, call),
     )
 
 

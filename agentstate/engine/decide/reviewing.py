@@ -12,13 +12,17 @@ from typing import Protocol
 from agentstate.engine.decide.commands import Authority, Decide
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus
+from agentstate.engine.plan import model
 from agentstate.engine.policy import HIGHEST_TIER
 from agentstate.engine.policy.terms import Names, may_review
 from agentstate.engine.state import Call, Request, SessionState
 from agentstate.engine.state.desk import QUEUE
 from agentstate.engine.state.involvement import is_person, people
+from agentstate.engine.state.rounds import PLAN, offered_by
+from agentstate.engine.state.value_authors import authors_read_by, has_authors
 
 PROPOSED = "proposed it"
+WROTE = "wrote a value that it reads"
 SPOKE_AS_CUSTOMER = "spoke as the customer in this session"
 SPOKE_AS_AGENT = "spoke to the customer for the agent since the last hand-back"
 HAS_SESSION = "took the session over"
@@ -139,8 +143,8 @@ def had_a_part(
     """Returns the people who had a part in a call, by recorded facts alone, each with what they did. Four eyes add the
     person to whom the session is assigned.
     """
-    authors = (*proposed_by, *(authors_of(state, call) if call is not None else ()))
-    found = [(actor, PROPOSED) for actor in authors]
+    found = [(actor, PROPOSED) for actor in (authors_of(state, call) if call is not None else ())]
+    found += [(actor, PROPOSED if all(map(is_person, proposed_by)) else WROTE) for actor in proposed_by]
     found += [(actor, SPOKE_AS_CUSTOMER) for actor in state.involved.customer]
     found += [(actor, SPOKE_AS_AGENT) for actor in state.involved.agent]
     if state.taken_by != QUEUE:
@@ -153,8 +157,24 @@ def had_a_part(
 
 
 def authors_of(state: SessionState, call: Call) -> tuple[str, ...]:
-    """Returns the people who proposed the call or an argument of it: by an edit, by a plan or an edit of it, by an
-    order to undo, or in the session whose task this one does.
+    """Returns the people who proposed the call: by an edit, by a plan or an edit of it, by an order to undo, or in the
+    session whose task this one does.
     """
     of_plan = state.plans.authors if call.round and call.round == state.plans.round else ()
     return people((*call.authors, *of_plan, *state.plans.parent_authors))
+
+
+def proposers_of(state: SessionState, call: Call) -> tuple[str, ...]:
+    """Returns who proposed the call, people or the agent, and the people who wrote a value that it reads. The agent and
+    people together: the agent wrote the call, the people only such values.
+    """
+    agent = f"agent:{state.opened.agent if state.opened else ''}"
+    return tuple(dict.fromkeys((*(authors_of(state, call) or (agent,)), *_input_authors(state, call))))
+
+
+def _input_authors(state: SessionState, call: Call) -> tuple[str, ...]:
+    """Returns the people who wrote a value that the call reads; of a plan, that any of its calls reads now."""
+    if call.tool != PLAN or not has_authors(state.plans):
+        return call.inputs_by
+    members = tuple(offered_by(state.plans, call.id)) or ("",)
+    return authors_read_by(state.plans, model.read(list(call.arguments["calls"])).calls, members)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import references
 from agentstate.engine.decide.given import Given, ToolFacts
-from agentstate.engine.decide.reviewing import had_a_part, needed
+from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
 from agentstate.engine.policy.granted import Asked, Grant, let_through
@@ -41,7 +41,7 @@ def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict
     the authority, had no part in the call, and still has the right of the rule's reviewers and tier.
     """
     tier = max(grant.tier, verdict.tier)
-    if {grant.by, grant.under} & had_a_part(state, call, (), tier, grant.four_eyes).keys():
+    if {grant.by, grant.under} & had_a_part(state, call, proposers_of(state, call), tier, grant.four_eyes).keys():
         return False
     if given.givers is None:
         return True

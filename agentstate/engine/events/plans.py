@@ -29,7 +29,8 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class PlanProposed(Event, frozen=True, tag="plan.proposed"):
     """A plan that waits for a person as a whole. `round` is also the id of the call that the person decides. Its
-    approval binds the versions of its `tools` and the inputs of its instances (`members`).
+    approval binds the versions of its `tools` and the inputs of its instances (`members`). `saved_by`: the people who
+    wrote or edited the saved plan that it was made from.
     """
 
     round: str
@@ -42,6 +43,7 @@ class PlanProposed(Event, frozen=True, tag="plan.proposed"):
     saved: str = ""  # name@version of the saved plan it was made from
     members: tuple[Member, ...] = ()
     tools: dict[str, int] = {}  # the version of each tool that it calls
+    saved_by: tuple[str, ...] = ()
     v: int = 1
 
 
@@ -64,6 +66,7 @@ class PlanCommitted(Event, frozen=True, tag="plan.committed"):
     quorum: int = 0
     saved: str = ""  # name@version of the saved plan it was made from
     tools: dict[str, int] = {}
+    saved_by: tuple[str, ...] = ()  # as of PlanProposed
     v: int = 1
 
 
@@ -160,13 +163,14 @@ class CallDelegated(Event, frozen=True, tag="call.delegated"):
 
 class TaskTaken(Event, frozen=True, tag="task.taken"):
     """This session does what a call of another asks: its output becomes the result of that call. `remembered` is what
-    was refused and set going there: it counts here.
+    was refused and set going there: it counts here. `customers`: the people who spoke as the customer there.
     """
 
     parent: str
     call: str
     remembered: Remembered | None = None
     authors: tuple[str, ...] = ()  # the people who proposed that call: they proposed all that is done for it
+    customers: tuple[str, ...] = ()
     v: int = 1
 
 

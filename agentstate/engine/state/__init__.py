@@ -35,6 +35,7 @@ from agentstate.engine.state import (
     subjects,
     supervision,
     timers,
+    value_authors,
 )
 from agentstate.engine.state import talk as talks
 from agentstate.engine.state import user as users
@@ -239,6 +240,7 @@ def _after(
     try:
         changed = plans.followed(state, change(state, event, at), event, at)
         changed = approved_inputs.watched(state, changed, event)
+        changed = value_authors.attributed(state, changed, event)
         changed = memory.recollected(state, changed, event, at)
         if not subjects.kid_of(state, event):  # what others' data says is no part of this conversation
             changed = heard(state, changed, event, at)

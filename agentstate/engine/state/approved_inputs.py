@@ -127,18 +127,20 @@ def _changed(
         at = call.instance or member
         if at not in written:
             continue
-        was, now = _views(before, at), _views(state, at)
+        was, now = views(before, at), views(state, at)
         for path in reads(call):
-            if _digest(was, path) != _digest(now, path):
+            if digest_at(was, path) != digest_at(now, path):
                 return at, path
     return None
 
 
-def _views(state: SessionState, instance: str) -> Views:
+def views(state: SessionState, instance: str) -> Views:
+    """What references of that instance may read in this state."""
     return views_of(state.plans, state.pad, instance)
 
 
-def _digest(views: Views, path: Path) -> str:
+def digest_at(views: Views, path: Path) -> str:
+    """The digest of the value at `path`; empty: there is none."""
     found = references.read(views, path)
     return ev.digest(found.value) if found is not None else ""
 

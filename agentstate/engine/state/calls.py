@@ -22,6 +22,7 @@ from agentstate.engine.state import grants
 from agentstate.engine.state.rounds import is_told_later, place_of
 from agentstate.engine.state.session import Call, Execution, SessionState
 from agentstate.engine.state.subjects import kid_of_instance
+from agentstate.engine.state.value_authors import authors_of_inputs
 from agentstate.engine.state.versions import late_result
 
 BROKEN = ("broke", "lost")  # codes of failures that say nothing about the call itself
@@ -93,6 +94,7 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
         kid=kid_of_instance(state.plans, instance),
         activity=event.activity,
         authors=state.plans.authors,
+        inputs_by=authors_of_inputs(state.plans, event.call),
     )
     return replace(state, calls={**state.calls, call.id: call})
 

@@ -26,7 +26,7 @@ from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
-from agentstate.engine.state.involvement import people
+from agentstate.engine.state.involvement import people, took_part
 from agentstate.engine.state.rounds import (
     KEPT_VERSIONS,
     PLAN,
@@ -46,6 +46,7 @@ from agentstate.engine.state.rounds import (
 )
 from agentstate.engine.state.session import Call, SessionState, remembering
 from agentstate.engine.state.subjects import kid_of_instance
+from agentstate.engine.state.value_authors import authors_of_inputs
 
 _json = msgspec.json.Encoder(decimal_format="number")
 FEW = 50  # calls whose results the agent is told one by one at the end of a round
@@ -66,7 +67,7 @@ def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> Sessi
     arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
     arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances, "saved": event.saved}
     arguments |= {"members": [msgspec.to_builtins(each) for each in event.members], "tools": event.tools}
-    authors = () if event.source == "model" else people((event.by,))
+    authors = () if event.source == "model" else people((event.by, *event.saved_by))
     waits = Call(event.round, PLAN, arguments, None, CallStatus.PROPOSED, authors=authors)
     calls = {**state.calls, event.round: waits}
     return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round, shaken=None))
@@ -113,11 +114,14 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
 
 
 def _authors(state: SessionState, event: ev.PlanCommitted, again: bool) -> tuple[str, ...]:
-    """The people who proposed the plan: in an earlier version of the round, or by an edit of its request, too."""
+    """The people who proposed the plan: in an earlier version of the round, by an edit of its request, or of the saved
+    plan that it was made from, too.
+    """
     proposal = state.calls.get(event.round)
     before = state.plans.authors if again else ()
     of_request = proposal.authors if proposal is not None and proposal.tool == PLAN else ()
-    return people((*before, *of_request, *(() if event.source == "model" else (event.by,))))
+    own = () if event.source == "model" else (event.by, *event.saved_by)
+    return people((*before, *of_request, *own))
 
 
 def _new_approval(event: ev.PlanCommitted, plan: Plan) -> Approval | None:
@@ -217,6 +221,7 @@ def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> Session
         kid=kid_of_instance(state.plans, event.instance),
         activity=event.activity,
         authors=state.plans.authors,
+        inputs_by=authors_of_inputs(state.plans, event.call),
     )
     plans = replace(state.plans, ready=_without(state.plans.ready, event.call))
     return replace(state, calls={**state.calls, event.call: call}, plans=plans)
@@ -304,7 +309,10 @@ def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionStat
     plans = replace(
         state.plans, parent=event.parent, parent_call=event.call, inherited=inherited, parent_authors=event.authors
     )
-    return replace(remembering(state, event.remembered), plans=plans)
+    involved = state.involved
+    for actor in event.customers:
+        involved = took_part(involved, "customer", actor)
+    return replace(remembering(state, event.remembered), plans=plans, involved=involved)
 
 
 def task_delivered(state: SessionState, event: ev.TaskDelivered, at: str) -> SessionState:

@@ -35,6 +35,7 @@ class Instance(msgspec.Struct, frozen=True):
     the round is with it. `seq` is the entry that changed it last. `subject` is whose data it is and `kid` the key of
     that subject; empty: the session's customer. `offered` is what it will be given by plans that wait for a person, by
     their rounds. `rewritten`: by name the calls of the round whose inputs somebody changed after the approval.
+    `writers`: by path, the people who wrote the value that stands there.
     """
 
     pad: dict[str, Any] = {}
@@ -48,6 +49,7 @@ class Instance(msgspec.Struct, frozen=True):
     data: dict[str, Held] = {}
     offered: dict[str, dict[str, Any]] = {}
     rewritten: dict[str, ev.ChangedInput] = {}
+    writers: dict[str, tuple[str, ...]] = {}
 
 
 class Approval(msgspec.Struct, frozen=True):

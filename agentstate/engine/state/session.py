@@ -57,7 +57,8 @@ class Call(msgspec.Struct, frozen=True):
     effect: str = ""  # while it runs: of its tool, as the intent says
     tool_version: int = 0  # while it runs: as the intent says
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
-    authors: tuple[str, ...] = ()  # the people who proposed it or an argument of it
+    authors: tuple[str, ...] = ()  # the people who proposed it, by an edit, a plan or an order to undo
+    inputs_by: tuple[str, ...] = ()  # the people who wrote a value that it reads, as it was resolved
 
 
 # What came of the call of an approved request; empty: the request was not approved.

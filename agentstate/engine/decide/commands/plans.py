@@ -26,7 +26,10 @@ class InstanceGiven(msgspec.Struct, frozen=True):
 class ProposePlan(Command, frozen=True):
     """Somebody hands the session a plan, in the protocol's notation, and what it is given. With `instances` it is
     carried out for each of them. With `replace` it takes the place of the plan that is under way, or that waits.
+    `saved_by`: the people who wrote or edited the saved plan `saved`.
     """
+
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"saved_by"})
 
     calls: tuple[dict[str, Any], ...]
     by: str
@@ -36,6 +39,7 @@ class ProposePlan(Command, frozen=True):
     saved: str = ""
     source: ev.PlanSource = "person"
     replace: bool = False
+    saved_by: tuple[str, ...] = ()
 
 
 class EditPlan(Command, frozen=True):
@@ -61,10 +65,11 @@ class Delegated(Command, frozen=True):
 
 class TakeTask(Command, frozen=True):
     """A session that was opened for it takes on what a call of another session asks: a plan, or words to its agent.
-    `remembered` is what that session remembers of people's answers and of the day's sums.
+    `remembered` is what that session remembers of people's answers and of the day's sums, `customers` the people who
+    spoke as the customer in it.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"remembered"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"remembered", "customers"})
 
     parent: str
     call: str
@@ -73,6 +78,7 @@ class TakeTask(Command, frozen=True):
     plan: ProposePlan | None = None
     remembered: Remembered | None = None
     authors: tuple[str, ...] = ()
+    customers: tuple[str, ...] = ()
 
 
 class Deliver(Command, frozen=True):

@@ -28,6 +28,7 @@ from agentstate.engine.state.rounds import (
     round_of,
     views_of,
 )
+from agentstate.engine.state.value_authors import authors_of_inputs
 from agentstate.errors import Invalid, NotFound, Refused
 
 EFFECTS = ("pure", "idempotent", "once")  # the laxest first
@@ -62,6 +63,7 @@ def next_call(state: SessionState, key: str) -> Call:
         instance=instance,
         round=plans.round,
         activity=activity,
+        inputs_by=authors_of_inputs(plans, key),
     )
 
 

@@ -109,6 +109,7 @@ def _committed(state: SessionState, proposal: ev.PlanProposed) -> ev.PlanCommitt
         inputs=proposal.inputs,
         instances=proposal.instances,
         saved=proposal.saved,
+        saved_by=proposal.saved_by,
     )
 
 

@@ -51,6 +51,7 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
         inputs=command.inputs,
         instances=len(command.instances),
         saved=command.saved,
+        saved_by=command.saved_by,
     )
     return gated(state, proposal, offers, given)
 
@@ -135,7 +136,7 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
     must_live(state)
     if state.plans.parent:
         raise Refused("this session has its task already")
-    taken = ev.TaskTaken(command.parent, command.call, command.remembered, command.authors)
+    taken = ev.TaskTaken(command.parent, command.call, command.remembered, command.authors, customers=command.customers)
     if command.plan is None:
         return [taken, ev.MessageAdded("note", command.words, command.by)]
     return [taken, *proposed(command.plan, after(state, [taken], given), given)]

@@ -1,0 +1,109 @@
+"""Who wrote a value, saved a plan, or spoke as the customer in a parent does not approve: on the real runtime."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.urls import reverse
+
+from agentstate.engine.decide.refusals import DecisionNotAllowed
+from agentstate.engine.merge.three_way import PathChange
+from agentstate.people.commands import grant_role
+from agentstate.people.models import User
+from agentstate.people.permissions import Role
+from sessions import commands, rebuild, words
+from tests import cast
+from tests.shell.api_world import Api
+from tests.shell.bank_world import events, kinds, say, state, work
+from tests.shell.side_by_side_world import proposed, told
+from tests.shell.test_plans import FIRST, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+NAMED = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def sam() -> User:
+    return cast.person("sam", Role.SUPERVISOR, cast.retail())
+
+
+def speaker(session: UUID) -> User:
+    """A supervisor who has spoken as the customer in a session."""
+    dora = cast.person("dora", Role.SUPERVISOR, cast.retail())
+    grant_role(dora, cast.retail(), Role.CALLER, None)
+    commands.say(dora, session, "This is the customer's husband.")
+    work()
+    return dora
+
+
+def asked(session: UUID) -> dict[str, Any]:
+    """The newest request of a session, as its entry has it."""
+    return events(session, "approval.requested")[-1]
+
+
+def refused(session: UUID, why: str) -> None:
+    """Alice may not approve the newest request, and bob may."""
+    request, digest = UUID(asked(session)["request"]), asked(session)["digest"]
+    with pytest.raises(DecisionNotAllowed, match=why):
+        commands.decide(cast.alice(), request, "approve", seen=digest)
+    commands.decide(cast.bob(), request, "approve", seen=digest)
+    work()
+    assert kinds(session).count("tool.intended")
+    assert rebuild.check(session) == []
+
+
+def test_who_changed_a_value_that_the_agents_call_reads_does_not_approve_the_call(client):
+    session = told((proposed("act", "†state.payee.name", _outputPath="state.done"),))
+    change = [PathChange("state.payee.name", "Eve")]
+    commands.change_state(cast.alice(), session, seen=len(kinds(session)), changes=change)
+    say(session, "Go.")
+    assert asked(session)["arguments"]["name"] == "Eve"
+    agent, by = asked(session)["proposed_by"]
+    assert (agent.partition(":")[0], by) == ("agent", cast.alice().actor)
+    sentence = f"Proposed by the agent, with values that {cast.alice().display_name} wrote."
+    client.force_login(cast.bob())
+    assert sentence in client.get(reverse("decision", args=[asked(session)["request"]])).content.decode()
+    assert Api(cast.bob()).get(f"/requests/{asked(session)['request']}").json()["proposed_by"] == [agent, by]
+    assert words.proposed([agent, by], {by: "Alice"}) == "Proposed by the agent, with values that Alice wrote."
+    refused(session, "you wrote a value that it reads")
+
+
+def test_who_saved_any_version_of_a_plan_does_not_approve_its_calls():
+    commands.save_plan(cast.alice(), "pay", [step("act", "state.done", name="someone")])
+    saved = commands.save_plan(sam(), "pay", [step("act", name="X")])
+    later = commands.save_plan(cast.bob(), "pay", [step("act", name="Y")])
+    assert (saved.reference, later.reference) == ("pay@2", "pay@3")
+    session = told()
+    commands.propose_plan(sam(), session, saved="pay@2")
+    work()
+    assert set(asked(session)["proposed_by"]) == {cast.alice().actor, sam().actor}
+    refused(session, "you proposed it")
+
+
+def test_a_delegate_leaves_out_who_saved_its_plan_and_who_spoke_as_the_customer_in_its_parent():
+    commands.save_plan(cast.alice(), "careful", [step("act", "state.done", name="†input.name")], inputs=NAMED)
+    call = step("wait", "state.x || state.y", name="†state.first.name", _delegate="careful", _scopes=["state.first"])
+    session = told()
+    dora = speaker(session)
+    commands.propose_plan(sam(), session, calls=[FIRST, call])
+    work()
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    assert state(child).involved.customer == state(session).involved.customer
+    assert dora.actor in events(child, "task.taken")[0]["customers"]
+    assert asked(child)["proposed_by"] == [cast.alice().actor, sam().actor]
+    with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
+        commands.decide(dora, UUID(asked(child)["request"]), "approve", seen=asked(child)["digest"])
+    refused(child, "you proposed it")
+
+
+def test_a_part_of_a_batch_leaves_out_who_spoke_as_the_customer_in_its_parent(monkeypatch):
+    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 1)
+    session = told()
+    dora = speaker(session)
+    members = [{"name": name, "inputs": {}} for name in ("a", "b")]
+    commands.propose_plan(cast.alice(), session, calls=[step("act", name="X")], instances=members)
+    work()
+    child = UUID(events(session, "plan.committed")[-1]["calls"][0]["session"])
+    assert dora.actor in state(child).involved.customer
