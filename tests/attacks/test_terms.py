@@ -91,6 +91,21 @@ def test_c4_the_request_says_who_proposed_it(stack: Stack):
     assert any(ann.actor in str(value) for name, value in view.items() if "propos" in name), view
 
 
+def test_c4_who_wrote_the_amount_that_a_call_reads_does_not_approve_the_call(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk()
+    talk.write(sue, agreed={"amount": money(900)}).must()
+    talk.propose(ann, {"_id": "move", **talk.transfer(0), "amount": "†state.agreed.amount"}).must()
+    refused_or_not_counted(talk, talk.one_pending("transfer"), sue)
+
+
+def test_c4_who_saved_the_plan_that_another_runs_does_not_approve_its_calls(stack: Stack):
+    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk()
+    name = f"pay-{talk.id[-12:]}"
+    sue.post("/plans", name=name, team="retail", calls=[talk.transfer(900)]).must()
+    talk.post(ann, "plans", saved=name).must()
+    refused_or_not_counted(talk, talk.one_pending("transfer"), sue)
+
+
 def test_c4_a_program_proposes_and_never_decides(stack: Stack):
     program, talk = stack.people("retail:program"), stack.talk()
     other = talk.asks_for(900)

@@ -227,8 +227,9 @@ def _as_planned(
 
 
 def _proposers(trail: tuple[Any, ...], name: str, call: str, tier: int) -> Iterator[str]:
-    """The people who wrote the plan or an argument of the call, spoke as the customer, or as the agent since the last
-    hand-back; who has the session; at the highest tier who whispered. Of a task those of the call that asked as well.
+    """The people who wrote the plan, an argument of the call or a value that it reads, spoke as the customer, or as the
+    agent since the last hand-back; who has the session; at the highest tier who whispered. Of a task those of the call
+    that asked as well.
     """
     events = [event for session, event, _ in trail if session == name]
     rounds = {event.round for event in events if isinstance(event, ev.PlanProposed | ev.PlanCommitted)}
@@ -255,10 +256,33 @@ def _proposers(trail: tuple[Any, ...], name: str, call: str, tier: int) -> Itera
                 taken, speakers = "", set()
     yield from speakers
     yield taken
+    yield from _writers(events, call, mine)
     for event in events:
         if isinstance(event, ev.TaskTaken):
             at = trail.index(next(each for each in trail if each[1] is event))
             yield from _proposers(trail[:at], event.parent, event.call, tier)
+
+
+def _writers(events: list[ev.AnyEvent], call: str, round_: str) -> Iterator[str]:
+    """The people who wrote what the plan's check gives, since a tool last did, when the call that reads it was asked
+    about with its plan, or was resolved.
+    """
+    plans = [e for e in events if isinstance(e, ev.PlanProposed | ev.PlanCommitted) and e.round == round_]
+    if not any(
+        each["_id"] == call.rpartition(".")[2] and "†state.check" in str(each) for e in plans for each in e.calls
+    ):
+        return
+    held: set[str] = set()
+    for event in events:
+        match event:
+            case ev.StateChanged(by=by, writes=writes) if any(each.path.startswith("state.check") for each in writes):
+                held.add(by)
+            case ev.ToolReturned(output_path="state.check") | ev.SessionRolledBack() | ev.SessionForked():
+                held.clear()
+            case ev.ApprovalRequested(call=asked) if asked == round_:
+                yield from held
+            case ev.CallReadied(call=readied) if readied == call:
+                yield from held
 
 
 def _is_of(events: list[ev.AnyEvent], request: str, call: str) -> bool:

@@ -79,6 +79,10 @@ STARTS: dict[str, System] = {
 
 
 MISSED: dict[str, System] = {
+    "sue has written what a plan of the agent reads": path(
+        "the agent proposes check, then pay", "zoe approves", "the worker begins", "a call returns",
+        "sue changes what the plan reads",
+    ),
     **STARTS,
     "a failed transfer was tried again": path(
         "the agent proposes a small transfer", "the worker begins", "a call fails", "the worker begins", "a call fails",
@@ -278,6 +282,14 @@ TAKEN_OUT = {
         _whatever_it_reads,
         "a plan is under way",
         ("sue changes what the plan reads", "the worker begins"),
+    ),
+    "C4, by a value": Mend(
+        plan_events,
+        "authors_of_inputs",
+        lambda *_: (),
+        "sue has written what a plan of the agent reads",
+        ("the worker begins", "sue approves"),
+        (plan_calls, "authors_of_inputs", lambda *_: ()),
     ),
     "P3": Mend(
         tasks,
