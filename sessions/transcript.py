@@ -42,6 +42,7 @@ class Item:
     tier: int = 0
     expires_at: str = ""
     reason: str = ""
+    retry_until: str = ""  # of a call that is tried again: until when
 
     @property
     def key(self) -> str:
@@ -147,7 +148,8 @@ def _failed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
     item = reading.calls.get(data["call"])
     if item is not None:
         again = bool(data.get("retry_at"))
-        until = f" until {data['retry_until'][11:19]}" if data.get("retry_until") else ""
+        item.retry_until = data.get("retry_until", "") if again else ""
+        until = f" until {item.retry_until[11:19]}" if item.retry_until else ""
         item.state = "retrying" if again else "failed"
         item.result = f"{data['reason']}, will be tried again{until}" if again else data["reason"]
 

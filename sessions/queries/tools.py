@@ -40,7 +40,9 @@ class SecretLine(msgspec.Struct, frozen=True):
 
 
 class ToolLine(msgspec.Struct, frozen=True):
-    """A tool as it may be called now. `agents` are those that may."""
+    """A tool as it may be called now. `agents` are those that may. `retry_seconds` bounds the tries after the first
+    failure; 0: `attempts` does.
+    """
 
     name: str
     version: int
@@ -54,6 +56,7 @@ class ToolLine(msgspec.Struct, frozen=True):
     reaches: str
     seconds: float
     attempts: int
+    retry_seconds: float
     secrets: tuple[SecretLine, ...]
     limit: int
     undone_by: str
@@ -145,6 +148,7 @@ def _line(tool: Tool) -> ToolLine:
         reaches=tool.reaches,
         seconds=tool.timeout,
         attempts=1 if tool.effect == "once" else tool.retry.attempts,
+        retry_seconds=0.0 if tool.effect == "once" else tool.retry.seconds,
         secrets=_secrets(tool.secrets),
         limit=limits.limit_of_tool(tool.name),
         undone_by=tool.undone_by,

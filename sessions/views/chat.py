@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -85,5 +86,8 @@ def _talk(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
     line = queries.session_line(request.user, session_id)
     start = queries.tail_start(line.seq)
     entries = queries.entries(request.user, session_id, after=start - 1, limit=line.seq - start)
-    said = [item for item in transcript.items(entries) if item.role in ("customer", "agent", "staff")]
-    return {"here": "chat", "line": line, "items": said, "key": str(new_id())}
+    items = transcript.items(entries)
+    said = [item for item in items if item.role in ("customer", "agent", "staff")]
+    retried = max((item.retry_until for item in items if item.state == "retrying"), default="")
+    until = datetime.fromisoformat(retried) if retried and line.waiting_for == "retry" else None
+    return {"here": "chat", "line": line, "items": said, "retry_until": until, "key": str(new_id())}

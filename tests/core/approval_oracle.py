@@ -7,6 +7,7 @@ did not propose it; with the values that they approved; once. An allowed call be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agentstate.engine import events as ev
@@ -40,10 +41,22 @@ def _judge_effect(system: System, place: int, name: str, intent: ev.ToolIntended
     if intent.tool == "transfer" and not system.state(name).ended:
         _in_chart(before, name, seconds)
     if intent.attempt > 1:
+        _in_time(replace(system, seconds=seconds), before, name, intent.call)
         return
     tier = asks(intent.tool, intent.arguments, _moved(system, before, name))
     if tier:
         _approved(system, before, name, intent, tier)
+
+
+def _in_time(system: System, before: tuple[Any, ...], name: str, call: str) -> None:
+    """No try begins after the total time of its tool, which a person or a new request begins anew."""
+    until = ""
+    for session, event, _ in before:
+        if session == name and isinstance(event, ev.ToolFailed) and event.call == call:
+            until = event.retry_until
+        elif session == name and isinstance(event, ev.CallIntervened | ev.ApprovalRequested) and event.call == call:
+            until = ""
+    require(not until or system.at <= until, "no try begins after the total time of its tool")
 
 
 def _is_open(before: tuple[Any, ...], call: str) -> bool:

@@ -699,7 +699,7 @@ MOVES: dict[str, Move] = {
     "a newer schema is deployed": newer_schema,
     "a newer chart is deployed": lambda system: newer_chart(system, keeps=True),
     "a newer chart takes the place of the older": lambda system: newer_chart(system, keeps=False),
-    "a newer transfer is deployed": newer("transfer"),
+    "a newer transfer is deployed": newer("transfer", retry_seconds=60.0),
     "a newer letter may run twice": newer("post_letter", effect="idempotent"),
     "ten minutes pass": waits(600),
 }

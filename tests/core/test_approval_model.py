@@ -83,6 +83,10 @@ MISSED: dict[str, System] = {
         "the agent proposes check, then pay", "zoe approves", "the worker begins", "a call returns",
         "sue changes what the plan reads",
     ),
+    "a patient transfer failed long ago": path(
+        "a newer transfer is deployed", "the agent proposes a large transfer", "ann approves", "the worker begins",
+        "a call fails", "ten minutes pass",
+    ),
     **STARTS,
     "a failed transfer was tried again": path(
         "the agent proposes a small transfer", "the worker begins", "a call fails", "the worker begins", "a call fails",
@@ -290,6 +294,13 @@ TAKEN_OUT = {
         "sue has written what a plan of the agent reads",
         ("the worker begins", "sue approves"),
         (plan_calls, "authors_of_inputs", lambda *_: ()),
+    ),
+    "M7, after the total time": Mend(
+        calls,
+        "_retries_over",
+        lambda *_: "",
+        "a patient transfer failed long ago",
+        ("the worker begins", "a call fails"),
     ),
     "P3": Mend(
         tasks,

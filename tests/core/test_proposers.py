@@ -93,18 +93,18 @@ def test_a_session_that_does_the_task_of_another_inherits_who_proposed_it():
 
 def test_who_wrote_or_edited_the_saved_plan_does_not_approve_its_calls():
     world = worlds.opened().with_rules(ASKS, FREE)
-    plan = ProposePlan((MOVE,), "zoe", saved="pay@2", source="saved", saved_by=("ann", "bob"))
+    plan = ProposePlan((MOVE,), "carl", saved="pay@2", source="saved", saved_by=("ann", "bob"))
     direct = world.after(plan)
     direct = direct.after(core.Begin(f"{direct.state.plans.round}.transfer"))
-    assert direct.request.asked.proposed_by == ("zoe", "ann", "bob")
+    assert direct.request.asked.proposed_by == ("carl", "ann", "bob")
     left_out(direct, "ann", "you proposed it")
     whole = pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are looked at.")
     asked = world.with_rules(whole, ASKS, replace(FREE, tools=("load_customer",))).after(plan)
-    assert asked.request.asked.proposed_by == ("zoe", "ann", "bob")
+    assert asked.request.asked.proposed_by == ("carl", "ann", "bob")
     with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
         asked.after(decision(asked, "approve", "bob"))
     asked = asked.after(decision(asked, "approve", "sue"), core.Begin(asked.state.plans.proposed))
-    assert asked.state.plans.authors == ("zoe", "ann", "bob")
+    assert set(asked.state.plans.authors) == {"carl", "ann", "bob"}
 
 
 def test_a_saved_plan_that_a_delegate_runs_is_its_writers():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from datetime import timedelta
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
@@ -35,6 +38,7 @@ from tests.core import worlds
 from tests.core.test_changes import conflict, contested
 from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
 from tests.core.worlds import MAY, World, transfer, waiting
+from tests.searching import drawn
 
 READ = step("load_customer", "state.customer", customer="C-1")
 PAY = step("transfer", "state.receipt", amount={"minor": 90_000})
@@ -294,9 +298,80 @@ def test_a_stop_of_one_tool_holds_its_calls_alone():
     assert {key.partition(".")[2] for key in halt.held_calls(plan.state)} == {"transfer"}
 
 
+def patient() -> World:
+    """An approved transfer whose tool is tried again for two minutes."""
+    tool = msgspec.structs.replace(worlds.TOOLS["transfer"], retry_seconds=120.0)
+    return replace(approved(), tools={**worlds.TOOLS, "transfer": tool})
+
+
+def failing(world: World) -> World:
+    """The transfer begins and fails for reasons that pass."""
+    call = world.call("transfer")
+    failure = core.Fail(call.id, call.attempt + 1, "no connection", transient=True, pause=1.0)
+    return world.after(core.Begin(call.id), failure)
+
+
+def test_a_try_that_comes_after_the_total_time_does_not_begin_and_the_request_says_why():
+    world = failing(patient())
+    late = replace(world, seconds=world.seconds + 121)  # the session was paused meanwhile
+    late = late.after(core.Begin(late.call("transfer").id))
+    (refused,) = late.events(ev.CallRefused)
+    (request,) = late.state.requests.values()
+    assert (refused.code, late.call("transfer").status) == ("retries_over", CallStatus.REFUSED)
+    assert (request.execution, request.because) == ("refused", refused.reason)
+    assert "the time to try it again ended at 2026-11-21T03:0" in refused.reason
+
+
+def test_a_lost_try_is_not_begun_again_after_the_total_time():
+    world = failing(patient())
+    world = world.after(core.Begin(world.call("transfer").id))  # its worker died
+    late = replace(world, seconds=world.seconds + 121).after(core.Begin(world.call("transfer").id))
+    assert late.call("transfer").status is CallStatus.DOUBTED
+    assert world.after(core.Begin(world.call("transfer").id)).call("transfer").attempt == 3
+
+
+def test_a_person_who_has_it_tried_again_and_a_new_approval_begin_the_total_time_anew():
+    world = failing(patient())
+    world = world.after(core.Begin(world.call("transfer").id))
+    world = replace(world, seconds=world.seconds + 121).after(core.Begin(world.call("transfer").id))
+    again = core.Intervene(world.call("transfer").id, "not_happened", "user:sue", "the bank has nothing of it")
+    assert failing(world.after(again)).call("transfer").status is CallStatus.READY
+    asked = failing(patient()).with_rules(*worlds.gated_by(2))
+    asked = asked.after(core.Begin(asked.call("transfer").id))
+    asked = replace(asked, seconds=asked.seconds + 121)
+    for by in ("ann", "bob"):
+        asked = asked.after(worlds.decision(asked, "approve", by))
+    assert failing(asked).call("transfer").status is CallStatus.READY
+
+
+@given(
+    st.lists(st.sampled_from(["begin", "fail", "pause", "resume", "a second", "a minute", "two minutes"]), max_size=40)
+)
+@settings(max_examples=drawn(300), deadline=None)
+def test_no_try_begins_after_the_total_time(moves: list[str]):
+    world, waits = patient(), {"a second": 1, "a minute": 60, "two minutes": 120}
+    for move in moves:
+        call = world.call("transfer")
+        commands = {
+            "begin": core.Begin(call.id),
+            "fail": core.Fail(call.id, call.attempt, "no connection", transient=True, pause=1.0),
+            "pause": core.Pause("wait", "user:sue"),
+            "resume": core.Resume("user:sue"),
+        }
+        with contextlib.suppress(Refused):
+            world = (
+                world.after(commands[move]) if move in commands else replace(world, seconds=world.seconds + waits[move])
+            )
+    until = ""
+    for event, at in world.history:
+        if isinstance(event, ev.ToolFailed):
+            until = event.retry_until
+        elif isinstance(event, ev.ToolIntended) and event.attempt > 1:
+            assert not until or at <= until
+
+
 def test_an_approved_call_is_tried_again_for_the_time_that_its_tool_declares_and_each_try_is_judged_anew():
-    patient = msgspec.structs.replace(worlds.TOOLS["transfer"], retry_seconds=120.0)
-    world = replace(approved(), tools={**worlds.TOOLS, "transfer": patient})
+    world = patient()
     call, start = world.call("transfer").id, world.seconds
     for attempt, pause in enumerate((1.0, 2.0, 4.0, 8.0, 16.0), 1):  # an outage of 32 seconds
         world = world.after(core.Begin(call), core.Fail(call, attempt, "no connection", transient=True, pause=pause))
@@ -307,9 +382,9 @@ def test_an_approved_call_is_tried_again_for_the_time_that_its_tool_declares_and
     assert world.seconds - start > 32
     asked = world.with_rules(*worlds.gated_by(2)).after(core.Begin(call))
     assert asked.request.asked.call == call
-    late = replace(world, seconds=world.seconds + 120).after(core.Begin(call))
-    (*_, last) = late.after(core.Fail(call, 6, "no connection", transient=True, pause=1.0)).events(ev.ToolFailed)
-    assert (last.retry_at, last.retry_until) == ("", "")
+    last = world.after(core.Begin(call), core.Fail(call, 6, "no connection", transient=True, pause=120.0))
+    assert last.call("transfer").status is CallStatus.FAILED
+    assert (last.events(ev.ToolFailed)[-1].retry_at, last.events(ev.ToolFailed)[-1].retry_until) == ("", "")
     assert world.ran(world.call("transfer"), {"receipt": "r"}).call("transfer").status is CallStatus.DONE
 
 

@@ -10,7 +10,8 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from sessions import queries
+from sessions import commands, queries
+from sessions.tools.registry import ToolFailed
 from tests import cast
 from tests.shell.bank_world import events, work
 from tests.shell.pages import read
@@ -38,6 +39,23 @@ def test_a_person_plays_a_caller_and_reads_the_answer(bank):
     assert "What is my balance?" in page.id("items").text()
     assert "$" in page.id("items").text().split("What is my balance?")[1]
     assert read(client.get(f"{address}changes/").content).id("items").shape() == page.id("items").shape()
+
+
+def test_supervisor_and_customer_read_until_when_a_call_is_tried_again(bank, monkeypatch):
+    session, request = paused()
+
+    def away():
+        raise ToolFailed("no connection", transient=True)
+
+    monkeypatch.setattr("sessions.tools.bank._bank", away)
+    chat = reverse("chat_with", args=[session])
+    assert "We try again until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
+    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    work()
+    failed = events(session, "tool.failed")[0]
+    page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
+    assert f"no connection, will be tried again until {failed['retry_until'][11:19]}" in page.text()
+    assert "It has not worked yet. We try again until" in read(cast.browser(cast.cleo()).get(chat).content).text()
 
 
 def test_hanging_up_ends_the_session(bank):

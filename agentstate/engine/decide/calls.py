@@ -30,6 +30,7 @@ from agentstate.errors import NotFound
 LOST = "it is not known whether it happened"
 OTHER_VERSION = "its tool has another version by now"
 NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all the same
+RETRIES_OVER = "retries_over"  # code of a refusal: the total time of its tool is over
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
@@ -57,8 +58,10 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
     facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
     if facts is None:
         return [_gone(call)]
-    if call.status is CallStatus.RUNNING and (given_up := _not_again(state, call, facts)):
+    if call.status is CallStatus.RUNNING and (given_up := _not_again(state, call, facts, given)):
         return [given_up]
+    if call.status is CallStatus.READY and (over := _retries_over(call, given)):
+        return [ev.CallRefused(call.id, RETRIES_OVER, over)]
     if call.status is CallStatus.READY and (gone := without_activity(call, facts)):
         return [gone]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
@@ -173,9 +176,17 @@ def _gone(call: Call) -> ev.AnyEvent:
     return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
 
 
-def _not_again(state: SessionState, call: Call, facts: ToolFacts) -> ev.AnyEvent | None:
-    """What becomes of a call whose result is lost and that is not begun again; None: it is. What is never repeated, and
-    what another version would do or the chart forbids by now, is for a person to say; a read has changed nothing.
+def _retries_over(call: Call, given: Given) -> str:
+    """Returns why a call that failed before is not tried again: its tool's total time is over; empty: it is not."""
+    if not call.retry_until or stamp(given.at) <= call.retry_until:
+        return ""
+    return f"it failed, and the time to try it again ended at {call.retry_until}"
+
+
+def _not_again(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> ev.AnyEvent | None:
+    """What becomes of a call whose result is lost and that is not begun again; None: it is. What is never repeated,
+    what another version would do, what the chart forbids by now and what comes too late is for a person to say; a read
+    has changed nothing.
     """
     effect = plans.effect_of(state.plans, call, facts)
     if effect == "once":
@@ -185,9 +196,10 @@ def _not_again(state: SessionState, call: Call, facts: ToolFacts) -> ev.AnyEvent
     misplaced = not_in_this_state(state, call)
     asked = effect == "idempotent" or bool(call.request)  # a free read and a delegate are of no version
     is_other = call.tool_version != facts.version and effect != "delegate" and asked
-    if misplaced is None and not is_other:
+    late = _retries_over(call, given)
+    if misplaced is None and not is_other and not late:
         return None
-    why = f"{LOST}, and {misplaced.reason if misplaced else OTHER_VERSION}"
+    why = f"{LOST}, and {misplaced.reason if misplaced else late or OTHER_VERSION}"
     if effect == "pure":
         return ev.ToolFailed(call.id, call.attempt, why, transient=False, code="lost")
     return interventions.doubted(call, why)
@@ -219,7 +231,7 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
     if not command.transient or state.ended or effect == "once" or facts is None:
         return [failure]
     retry_at, until = stamp(given.at + timedelta(seconds=command.pause)), _retry_until(call, facts, given)
-    if call.attempt >= facts.attempts and retry_at > until:
+    if retry_at > until if until else call.attempt >= facts.attempts:
         return [failure]
     return [msgspec.structs.replace(failure, retry_at=retry_at, retry_until=until)]
 

@@ -34,7 +34,7 @@ def call_intervened(state: SessionState, event: ev.CallIntervened, at: str) -> S
                 state = replace(state, pad=scratchpad.write(state.pad, event.output_path, event.result))
             return _told(state, event, {"status": "ok", "result": event.result})
         case "retry" | "not_happened" if not state.ended:
-            return moved(state, event.call, CallMove.RETRY, stuck="", retry_at="")
+            return moved(state, event.call, CallMove.RETRY, stuck="", retry_at="", retry_until="")
         case "skip" if before.status is CallStatus.READY:
             state = moved(state, event.call, CallMove.WITHDRAW, stuck="")
             return _told(state, event, {"status": "withdrawn", "reason": event.reason})

@@ -35,6 +35,7 @@ def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str
         request=event.request,
         approved="",
         arguments=event.arguments,
+        retry_until="",
     )
     terms = event.terms
     asked = Request(event, state.seq, at, kid=state.calls[event.call].kid)

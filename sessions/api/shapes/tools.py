@@ -26,7 +26,10 @@ class Tool(serializers.Serializer[Any]):
     compensation = serializers.CharField(help_text="what can be done about its effect; empty: nothing is declared")
     reaches = serializers.CharField(help_text="where its calls go; empty: they stay in the process")
     seconds = serializers.FloatField(help_text="that one call may take")
-    attempts = serializers.IntegerField(help_text="at most")
+    attempts = serializers.IntegerField(help_text="at most, where `retry_seconds` is 0")
+    retry_seconds = serializers.FloatField(
+        help_text="it is tried again for so long after its first failure; 0: by attempts"
+    )
     secrets = ToolSecret(many=True)
     limit = serializers.IntegerField(help_text="calls at once, over all workers; 0: any number")
     undone_by = serializers.CharField(help_text="the tool whose call undoes its effect; empty: none does")
