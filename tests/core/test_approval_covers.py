@@ -199,6 +199,16 @@ def test_an_edit_that_takes_a_source_away_takes_its_reader_out():
     assert asked(begun(world, "transfer")).startswith("The plan was edited after it was approved")
 
 
+def test_a_tool_that_an_edit_of_the_request_adds_is_asked_about_by_itself():
+    world = opened().with_rules(*RULES).after(ProposePlan((PAY | {"to": "C-1"},), "user:pat"))
+    letter = step("post_letter", "state.letter", to="C-1")
+    arguments = {**world.request.asked.arguments, "calls": [*world.request.asked.arguments["calls"], letter]}
+    world = world.after(worlds.decision(world, "edit", "sue", arguments=arguments))
+    world = world.after(worlds.decision(world, "approve", "zoe"), core.Begin(world.state.plans.proposed))
+    assert asked(begun(world, "post_letter")).startswith("The tool has another version")
+    assert not pending(begun(world, "transfer").state)
+
+
 def test_an_edit_elsewhere_leaves_what_was_approved():
     world = approved(LOAD, step("transfer", "state.receipt", amount={"minor": 5}))
     named = [dict(call) for call in world.events(ev.PlanCommitted)[-1].calls]
