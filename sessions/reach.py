@@ -10,7 +10,7 @@ from collections.abc import Set
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import Permission, roles_with, teams_with
@@ -42,8 +42,12 @@ def of_retention(tenant: UUID, before: Schedule, after: Schedule) -> frozenset[U
 
 def of_subject(kid: UUID) -> frozenset[UUID]:
     """Returns the teams that have a session with a data subject, or a session that holds data of theirs."""
-    held = AgentSession.objects.filter(Q(kid=kid) | Q(pk__in=keyed.logs_of(kid)))
-    return frozenset(held.values_list("team_id", flat=True))
+    return frozenset(sessions_of(kid).values_list("team_id", flat=True))
+
+
+def sessions_of(kid: UUID) -> QuerySet[AgentSession]:
+    """Returns the sessions with a data subject, and those that hold data of theirs."""
+    return AgentSession.objects.filter(Q(kid=kid) | Q(pk__in=keyed.logs_of(kid)))
 
 
 def of_profile(customer: UUID) -> frozenset[UUID]:

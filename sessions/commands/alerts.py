@@ -1,6 +1,7 @@
 """What people do with alerts: they acknowledge one, take it from a colleague, close it with a reason.
 
-It needs `take_over` in the alert's team; of an alert that is about no session, `configure` does too.
+It needs `take_over` in the alert's team; of an alert that is about no session, `configure` does too. An alert of a
+proposal closes with the team's answer alone, so that it reaches who decides for late teams.
 """
 
 from __future__ import annotations
@@ -9,16 +10,25 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide.alerts import PERSON, UnknownAlert
+from agentstate.errors import Refused
 from agentstate.people.permissions import Permission, can, require
 from sessions.alerts import raising
 from sessions.alerts.tables import Alert
 from sessions.commands.person import Person, author_of
 from sessions.commit import person_command
+from sessions.proposals import carrying
+
+
+class WaitsForAnswer(Refused):
+    """This alert stays open until the team answers the proposal."""
+
+    code = "waits_for_answer"
+    remedy = "Open the proposal."
 
 
 def acknowledge_alert(user: Person, alert: UUID, *, holder: str = "", key: str = "") -> Alert:
     """They have it. `holder` names the colleague from whom they take it, by actor. Raises UnknownAlert,
-    PermissionDenied, AlertOver, HasChanged.
+    PermissionDenied, AlertOver, HasChanged, WaitsForAnswer.
     """
     row = _theirs(user, alert)
     author = author_of(user, key)
@@ -32,7 +42,7 @@ def acknowledge_alert(user: Person, alert: UUID, *, holder: str = "", key: str =
 
 
 def close_alert(user: Person, alert: UUID, reason: str, *, key: str = "") -> Alert:
-    """It is over, and why. Raises UnknownAlert, PermissionDenied, AlertOver, Invalid."""
+    """It is over, and why. Raises UnknownAlert, PermissionDenied, AlertOver, Invalid, WaitsForAnswer."""
     row = _theirs(user, alert)
     author = author_of(user, key)
     if row.session is None:
@@ -49,6 +59,8 @@ def _theirs(user: Person, alert: UUID) -> Alert:
     if row is None or not can(user, Permission.SEE, row.team_id):
         raise UnknownAlert()
     _may(user, row)
+    if row.session is None and row.name == carrying.ALERT:
+        raise WaitsForAnswer()
     return row
 
 

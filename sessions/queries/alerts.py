@@ -156,5 +156,6 @@ def _line(
         agent=agent,
         customer=kid if row.team_id in reading else None,
         may_act=row.state != "closed"
+        and row.name != carrying.ALERT
         and (row.team_id in acting or (row.session is None and row.team_id in setting_up)),
     )

@@ -67,7 +67,7 @@ class Detail(msgspec.Struct, frozen=True):
     """An erasure request with what would be erased (by store, before) or what was, its holds and its sessions."""
 
     erasure: Erasure
-    stores: list[tuple[str, int]]
+    stores: list[tuple[str, int]]  # empty for people who do not deal with them in every team that serves them
     sessions: list[tuple[UUID, bool]]  # and whether it is the subject's own
     holds: list[Hold]
     may_approve: bool
@@ -149,7 +149,7 @@ def detail(user: Person, request: UUID) -> Detail:
     may = bool(approving & serving if serving else approving)
     return Detail(
         shown,
-        [(store.words, counts.get(store.name, 0)) for store in STORES],
+        [(store.words, counts.get(store.name, 0)) for store in STORES] if whole else [],
         [(session, kid == row.kid) for session, kid in own],
         [shown_to(user, hold_line(hold)) for hold in holds.blocking(row.kid, logs)],
         may_approve=row.state == State.ASKED and may and actor != row.asked_by and waits is None,

@@ -14,11 +14,11 @@ from django.db.models import Q, QuerySet
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import Permission, holds_any, teams_with
 from audit.retention import Schedule
-from sessions import access
+from sessions import access, reach
 from sessions.commands.proposals import may_decide_overdue, overdue_teams, proposal_of
 from sessions.models import AgentSession
 from sessions.profiles import words
-from sessions.proposals import carrying, profiles, retention
+from sessions.proposals import carrying, profiles, retention, subjects
 from sessions.proposals.acts import KINDS
 from sessions.proposals.tables import Proposal, ProposalAnswer
 from sessions.queries.session_lines import Person
@@ -61,8 +61,9 @@ class AnswerLine(msgspec.Struct, frozen=True):
 
 
 class ProposalLine(msgspec.Struct, frozen=True):
-    """One proposal as a reader may see it. `changes` says by own team what it changes there. `customer`: whose profile
-    it changes, for those who may read a session of theirs.
+    """One proposal as a reader may see it. `changes` says by own team what it changes there. `sessions` of the reader's
+    teams hold data of the subject that it is about; `customer`: whose profile it changes, for those who may read a
+    session of theirs.
     """
 
     id: UUID
@@ -80,6 +81,8 @@ class ProposalLine(msgspec.Struct, frozen=True):
     second_person: bool
     changes: tuple[str, ...]
     customer: UUID | None
+    erasure: UUID | None
+    sessions: tuple[UUID, ...]
     answers: tuple[AnswerLine, ...]
     others_outstanding: int
     may_answer: bool
@@ -92,10 +95,10 @@ def may_open(user: Person) -> bool:
     return holds_any(user, Permission.DECIDE_OVERDUE, *(kind.permission for kind in KINDS.values()))
 
 
-def openable(user: Person, ids: Iterable[str]) -> frozenset[str]:
-    """Returns those of these proposals that the person sees, by id."""
-    found = _visible(user).filter(pk__in=ids).values_list("pk", flat=True)
-    return frozenset(str(pk) for pk in found)
+def titles(user: Person, ids: Iterable[str]) -> dict[str, str]:
+    """Returns the titles of those of these proposals that the person sees, by id."""
+    found = _visible(user).filter(pk__in=ids).values_list("pk", "kind")
+    return {str(pk): TITLES[kind] for pk, kind in found}
 
 
 def proposals(user: Person) -> list[ProposalLine]:
@@ -116,10 +119,10 @@ def proposal(user: Person, pk: UUID) -> ProposalLine:
 
 
 def line_of(user: Person, row: Proposal) -> ProposalLine:
-    """Returns a proposal as the person may see it, with what it changes of a profile; that is an entry of the access
-    log.
+    """Returns a proposal as the person may see it, with whom it is about, and what it changes of a profile: that is an
+    entry of the access log.
     """
-    line = _line(user, row)
+    line = msgspec.structs.replace(_line(user, row), sessions=_sessions(user, row))
     change = profiles.change_of(row) if row.kind == profiles.KIND.name else None
     if change is None:
         return line
@@ -127,6 +130,14 @@ def line_of(user: Person, row: Proposal) -> ProposalLine:
     readable = AgentSession.objects.filter(access.within(user, Permission.READ), kid=row.kid).exists()
     changes = (*line.changes, words.change(change.command))
     return msgspec.structs.replace(line, changes=changes, customer=row.kid if readable else None)
+
+
+def _sessions(user: Person, row: Proposal) -> tuple[UUID, ...]:
+    if row.kind == retention.KIND.name:
+        return ()
+    own = frozenset(teams_with(user, Permission(row.permission))) & set(row.teams)
+    found = reach.sessions_of(row.kid).filter(team__in=own).order_by("opened_at")
+    return tuple(found.values_list("pk", flat=True)[:MOST])
 
 
 def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
@@ -175,6 +186,8 @@ def _line(user: Person, row: Proposal) -> ProposalLine:
         row.second_person,
         tuple(_changes(row, seen)),
         None,
+        UUID(row.details["request"]) if own and row.kind == subjects.ERASURE.name else None,
+        (),
         tuple(_answers(row, seen)),
         len(standing.outstanding - seen),
         may_answer=going and bool(own) and may_agree,

@@ -79,14 +79,12 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     requests = _requests(lines)
     told = stop_lines.told_by(lines, request.user.tenant_id) if isinstance(request.user, User) else {}
     about = [_proposal(line) for line in lines if line.name == carrying.ALERT]
-    openable = proposing.openable(request.user, about) if about else frozenset[str]()
+    titles = proposing.titles(request.user, about) if about else {}
     actors = {name for line in lines for name in (line.held_by, line.closed_by) if name}
     return {
         "here": "alerts",
         "view": view,
-        "groups": [
-            (name, [_told(line, requests, told, openable) for line in group]) for name, group in groups if group
-        ],
+        "groups": [(name, [_told(line, requests, told, titles) for line in group]) for name, group in groups if group],
         "names": display_names(actors | {stop.by for stops in told.values() for stop in stops}),
         "slugs": dict(Team.objects.filter(pk__in=teams_with(request.user, Permission.STOP)).values_list("pk", "slug")),
         "key": str(new_id()),
@@ -115,13 +113,14 @@ def _proposal(line: AlertLine) -> str:
 
 
 def _told(
-    line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]], openable: frozenset[str]
+    line: AlertLine, requests: set[str], told: dict[UUID, list[StopLine]], titles: dict[str, str]
 ) -> dict[str, Any]:
     return {
         "line": line,
         "stops": told.get(line.id, []),
         "of_proposal": line.name == carrying.ALERT,
-        "proposal": _proposal(line) if _proposal(line) in openable else "",
+        "proposal": _proposal(line) if _proposal(line) in titles else "",
+        "title": titles.get(_proposal(line), ""),
         "severity": words.SEVERITY[line.severity],
         "why": words.why(line.why),
         "ended": words.cause(line.cause) if line.cause else "",

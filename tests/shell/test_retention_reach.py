@@ -20,6 +20,7 @@ from sessions import erasure as erasing
 from sessions import pruning
 from sessions.alerts import escalating
 from sessions.alerts.tables import Alert
+from sessions.commands import alerts as alert_commands
 from sessions.commands import erasure as commands
 from sessions.commands import proposals
 from sessions.models import AgentSession
@@ -257,6 +258,18 @@ def test_an_alert_of_a_proposal_is_for_who_answers_it_and_has_no_link_for_others
     assert page in cast.browser(cast.paul()).get(reverse("alerts")).content.decode()
     assert list(alerts.mine(cast.alice())) == []
     assert page not in cast.browser(cast.alice()).get(reverse("alerts")).content.decode()
+
+
+def test_an_alert_of_a_proposal_closes_with_the_answer_alone():
+    proposal = commands.set_retention(cast.petra(), of_retail(60))
+    (row,) = open_alerts(proposal)
+    (line,) = alerts.lines(cast.alice(), open_alerts(proposal))
+    assert not line.may_act
+    with pytest.raises(alert_commands.WaitsForAnswer):
+        alert_commands.acknowledge_alert(cast.alice(), row.pk)
+    with pytest.raises(alert_commands.WaitsForAnswer):
+        alert_commands.close_alert(cast.alice(), row.pk, "not now")
+    assert open_alerts(proposal).exists()
 
 
 def test_a_proposer_never_decides_for_a_late_team():

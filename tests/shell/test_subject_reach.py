@@ -126,6 +126,19 @@ def test_an_erasure_waits_for_every_team_that_serves_the_subject(retails, cards,
     assert kinds(retails)[-1] == "session.sealed"
 
 
+def test_a_team_sees_which_of_its_sessions_a_proposal_is_about(retails, cards):
+    asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
+    commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
+    (proposal,) = Proposal.objects.all()
+    page = cast.browser(cast.petra()).get(reverse("proposal", args=[proposal.pk])).content.decode()
+    assert f"{retails.hex[-6:].upper()}</span>" in page
+    assert reverse("erasure", args=[asked.pk]) in page
+    assert queries.proposal(cora(), proposal.pk).sessions == (cards,)
+    waiting = cast.browser(cora()).get(reverse("erasure", args=[asked.pk])).content.decode()
+    assert "Waits for other teams" in waiting
+    assert "Only people of all these teams see how much is held" in waiting
+
+
 def test_a_team_that_rejects_an_erasure_refuses_it(retails, cards):
     asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
     commands.rule_erasure(conrad(), asked.pk, State.APPROVED)

@@ -54,6 +54,10 @@ class TeamProposal(serializers.Serializer[Any]):
     second_person = serializers.BooleanField(help_text="a person other than the proposer must agree")
     changes = serializers.ListField(child=serializers.CharField(), help_text="what it changes in your teams")
     customer = serializers.UUIDField(allow_null=True, help_text="whose profile it changes, if you may read it")
+    erasure = serializers.UUIDField(allow_null=True, help_text="the erasure request that it is about")
+    sessions = serializers.ListField(
+        child=serializers.UUIDField(), help_text="of your teams, with data of the subject; empty in lists"
+    )
     answers = TeamProposalAnswer(many=True, help_text="of your teams")
     others_outstanding = serializers.IntegerField(help_text="other teams that have not answered")
     may_answer = serializers.BooleanField()

@@ -26,6 +26,7 @@ def rendered(line: queries.ProposalLine) -> dict[str, Any]:
     return {
         **shown(forms.TeamProposal, line),
         "changes": list(line.changes),
+        "sessions": list(line.sessions),
         "answers": [msgspec.structs.asdict(answer) for answer in line.answers],
     }
 
