@@ -17,11 +17,12 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Authority, Begin, Command, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide import Answer, Begin, Command, Compensate, Decide, Given, ProposePlan, TakeTask, decide
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.given import Giver
 from agentstate.engine.decide.grants import counted
+from agentstate.engine.decide.verdicts import grants_for
 from agentstate.engine.instants import stamp
-from agentstate.engine.policy.granted import Grant
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.rounds import place_of
 from agentstate.engine.state.subjects import kid_of
@@ -32,10 +33,11 @@ from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
 from sessions import children, granted, live, plans, projections, states, stops
 from sessions.agents.registry import given_for
-from sessions.authority import standing
+from sessions.authority import sharing, standing
 from sessions.states import Loaded
 
 TRIES = 5
+RESTING = (Answer, Begin, Compensate)  # commands that may let a call through on a standing approval
 
 
 class LeaseLost(Refused):
@@ -104,7 +106,7 @@ Step = Callable[[SessionState, Given], Sequence["ev.AnyEvent | Step"]]
 
 def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
     """The events that `command` amounts to, with what it names looked up beforehand. Raises what `decide` refuses."""
-    return decide(_standing(command, state), state, plans.informed(command, state, given))
+    return decide(_standing(command, state), state, _with_givers(command, state, plans.informed(command, state, given)))
 
 
 def _standing(command: Command, state: SessionState) -> Command:
@@ -117,6 +119,21 @@ def _standing(command: Command, state: SessionState) -> Command:
     if request is None or not request.approvals:
         return command
     return msgspec.structs.replace(command, standing=standing(request.approvals, UUID(state.opened.team)))
+
+
+def _with_givers(command: Command, state: SessionState, given: Given) -> Given:
+    """What is given, with what those may decide now who gave the standing approvals on which the command may let a call
+    through. Others cost nothing, and let nothing through on one.
+    """
+    if not isinstance(command, RESTING) or state.opened is None:
+        return given
+    actors = {grant.by for grant in grants_for(state, given)}
+    if not actors:
+        return given
+    team = UUID(state.opened.team)
+    shared, held = sharing(team), standing(actors, team)
+    givers = {by: Giver(held.get(by, ()), shared.get(by, frozenset())) for by in actors}
+    return msgspec.structs.replace(given, givers=givers)
 
 
 def _passed(state: SessionState, call_id: str) -> str:
@@ -321,12 +338,6 @@ def _answered_before(loaded: Loaded, command: Command, author: Author) -> Commit
     return Committed(loaded.place, receipt.command, receipt.first, receipt.size, loaded.state, repeated=True)
 
 
-def _givers(loaded: Loaded, approvals: Mapping[str, Grant]) -> dict[str, tuple[Authority, ...]]:
-    """What those who gave a standing approval for this session may decide now. Without one nobody looks."""
-    actors = {grant.by for grant in (*loaded.state.grants.values(), *approvals.values())}
-    return standing(actors, loaded.place.team) if actors else {}
-
-
 def _append(
     loaded: Loaded,
     steps: Sequence[Step],
@@ -344,7 +355,7 @@ def _append(
         given,
         halt=stops.halt_for(loaded.place, loaded.state),
         grants=approvals,
-        givers=_givers(loaded, approvals),
+        givers={},
     )
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)

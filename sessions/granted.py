@@ -17,6 +17,8 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
 
 from agentstate.engine import events as ev
 from agentstate.engine.policy import Policy
@@ -39,29 +41,44 @@ _GIVE = """INSERT INTO agent_sessions_standinggrant
  (id, tenant_id, team_id, scope, agent, kid, tool, given_in, by, at, until, uses, used, revoked_by, sealed)
  SELECT %(w_id)s, %(w_tenant)s, %(w_team)s, %(w_scope)s, %(w_agent)s, %(w_kid)s, %(w_tool)s, %(w_session)s, %(w_by)s,
   clock_timestamp(), %(w_until)s::timestamptz, %(w_uses)s, 0, '', %(w_sealed)s FROM head"""
-_REVOKE = """UPDATE agent_sessions_standinggrant SET revoked_at = clock_timestamp(), revoked_by = %(w_by)s
- WHERE id = %(w_revoked)s AND EXISTS (SELECT 1 FROM head)"""
-_NOT_REVOKED = """SELECT 1 FROM agent_sessions_standinggrant WHERE id = %(w_revoked)s AND revoked_at IS NULL
+_REVOKE = """UPDATE agent_sessions_standinggrant
+ SET revoked_at = clock_timestamp(), revoked_by = %(w_by)s, rolled_back = %(w_rolled_back)s
+ WHERE id IN (SELECT id FROM agent_sessions_standinggrant WHERE id = ANY(%(w_revoked)s::uuid[]) AND revoked_at IS NULL
+  ORDER BY id FOR UPDATE) AND EXISTS (SELECT 1 FROM head)"""
+_NOT_REVOKED = """SELECT 1 FROM agent_sessions_standinggrant WHERE id = %(g_grant)s AND revoked_at IS NULL
  FOR UPDATE"""
 
 
-def rows_for(place: Place, agent: str) -> Iterator[StandingGrant]:
+def rows_for(place: Place, agent: str) -> QuerySet[StandingGrant]:
     """The grants that were given for a session like this one, newest first."""
     found = StandingGrant.objects.filter(tenant=place.tenant, team=place.team)
     ours = found.filter(scope="customer", kid=place.kid) | found.filter(scope="agent", agent=agent)
-    yield from ours.exclude(sealed=b"").order_by("-at", "pk")[:MOST]
+    return ours.exclude(sealed=b"").order_by("-at", "pk")
+
+
+def _in_force(rows: QuerySet[StandingGrant]) -> QuerySet[StandingGrant]:
+    return rows.filter(revoked_at=None, until__gt=Now())
+
+
+def still_usable(grants: Sequence[str]) -> tuple[str, ...]:
+    """Returns those of these grants that may still let a call through."""
+    if not grants:
+        return ()
+    found = _in_force(StandingGrant.objects.filter(pk__in=grants, used__lt=F("uses")))
+    return tuple(map(str, found.order_by("pk").values_list("pk", flat=True)))
 
 
 def standing_for(place: Place, state: SessionState, policy: Policy) -> dict[str, Grant]:
     """The grants from beyond this session that may let its calls through. Where no rule offers such, nobody looks."""
     if state.opened is None or not policy.offers_beyond_the_session:
         return {}
-    return {str(row.pk): found for row in rows_for(place, state.opened.agent) if (found := grant_of(row)) is not None}
+    rows = _in_force(rows_for(place, state.opened.agent))[:MOST]
+    return {str(row.pk): found for row in rows if (found := grant_of(row)) is not None}
 
 
 def may_rest_on(place: Place, state: SessionState) -> bool:
     """Whether there are grants from beyond this session on which something of it may rest."""
-    return state.opened is not None and any(True for _ in rows_for(place, state.opened.agent))
+    return state.opened is not None and rows_for(place, state.opened.agent).exists()
 
 
 def grant_of(row: StandingGrant) -> Grant | None:
@@ -78,12 +95,9 @@ def _purpose(grant: UUID) -> str:
     return f"{PURPOSE}/{grant}"
 
 
-def taken_back(grant: UUID, by: str) -> tuple[ledger.Fragment, ledger.Fragment]:
-    """The guard and the statement that take a standing grant back, once."""
-    return (
-        ledger.Fragment(_NOT_REVOKED, {"w_revoked": grant}),
-        ledger.Fragment(_REVOKE, {"w_by": by}),
-    )
+def not_revoked(grant: UUID) -> ledger.Fragment:
+    """Returns the guard that nobody has taken a standing grant back."""
+    return ledger.Fragment(_NOT_REVOKED, {"g_grant": grant})
 
 
 def in_time(
@@ -127,14 +141,24 @@ def uses(before: SessionState, events: Sequence[ev.AnyEvent], standing: Mapping[
 def fragments(
     place: Place, before: SessionState, events: Sequence[ev.AnyEvent], standing: Mapping[str, Grant], at: str
 ) -> Iterator[ledger.Fragment]:
-    """What is written with `events`: the rows of grants that are given, and the uses of those that stand. The uses'
-    parameters are those of `in_time`.
+    """What is written with `events`: the rows of grants that are given, the uses of those that stand, and the end of
+    those that are taken back. The uses' parameters are those of `in_time`.
     """
     for number, _ in enumerate(uses(before, events, standing)):
         yield ledger.Fragment(_COUNT.format(n=number))
     for event in events:
         if isinstance(event, ev.GrantGiven) and event.scope != "session" and before.opened is not None:
             yield ledger.Fragment(_GIVE, _row(place, before.opened.agent, event, at))
+    if revoked := [event for event in events if isinstance(event, ev.GrantRevoked)]:
+        yield ledger.Fragment(_REVOKE, _end(revoked, events))
+
+
+def _end(revoked: Sequence[ev.GrantRevoked], events: Sequence[ev.AnyEvent]) -> dict[str, object]:
+    return {
+        "w_revoked": [UUID(event.grant) for event in revoked],
+        "w_by": revoked[0].by,
+        "w_rolled_back": any(isinstance(event, ev.SessionRolledBack) for event in events),
+    }
 
 
 def _row(place: Place, agent: str, event: ev.GrantGiven, at: str) -> dict[str, object]:

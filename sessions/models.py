@@ -382,6 +382,7 @@ class StandingGrant(models.Model):
     used = models.IntegerField(default=0)
     revoked_by = models.CharField(max_length=60, blank=True)
     revoked_at = models.DateTimeField(null=True)
+    rolled_back = models.BooleanField(db_default=False)  # it was given in what a rollback has taken back
     sealed = models.BinaryField()  # what was granted; empty once its customer was erased
 
     class Meta:

@@ -17,7 +17,7 @@ from agentstate.engine.decide.versions import Consequences, consequences
 from agentstate.engine.state import SessionState, subjects
 from agentstate.engine.versions import effects
 from audit import keys, ledger
-from sessions import states
+from sessions import granted, states
 from sessions.states import Loaded
 from sessions.tools import registry
 
@@ -44,18 +44,19 @@ def _compensation(declared: str) -> str:
 
 def since(session: UUID, older: SessionState, size: int) -> effects.Since:
     """What the session did after `older` outside of itself, up to `size` entries, and what those did that do its calls:
-    oldest first, theirs where the call was handed over.
+    oldest first, theirs where the call was handed over. With the standing approvals that were given in them.
     """
     stored = list(states.events_since(session, older.seq, size))
     own = subjects.own(older)
     found = effects.since(own, stored, declared_tools())
     others = [_done_for(session, each) for each in effects.handed_over(own, stored)]
+    approvals = (*effects.given_since(stored), *(each for _, theirs in others for each in theirs.approvals))
     more = found.more + _of_others(session, older.seq, size) + sum(each.more for _, each in others)
     placed = [(each.seq, 0, each) for each in found.lasting]
     placed += [(seq, 1 + number, each) for seq, theirs in others for number, each in enumerate(theirs.lasting)]
     lasting = tuple(each for _, _, each in sorted(placed, key=itemgetter(0, 1)))
     kept = lasting[-effects.MOST_LASTING :]
-    return effects.Since(kept, more + len(lasting) - len(kept))
+    return effects.Since(kept, more + len(lasting) - len(kept), granted.still_usable(approvals))
 
 
 def _done_for(session: UUID, handed: effects.HandedOver) -> tuple[int, effects.Since]:
@@ -69,7 +70,7 @@ def _done_for(session: UUID, handed: effects.HandedOver) -> tuple[int, effects.S
         return handed.seq, effects.Since(more=_intended(child, 0, loaded.head.size))
     found = since(child, SessionState(), loaded.head.size)
     told = tuple(each if each.session else msgspec.structs.replace(each, session=str(child)) for each in found.lasting)
-    return handed.seq, effects.Since(told, found.more)
+    return handed.seq, effects.Since(told, found.more, found.approvals)
 
 
 def lasting_at(session: UUID, rollback: int) -> tuple[ev.Lasting, ...]:

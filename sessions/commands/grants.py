@@ -15,7 +15,7 @@ from sessions import authority, granted, states
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command
 from sessions.models import AgentSession, StandingGrant
-from sessions.states import UnknownSession
+from sessions.states import Loaded, UnknownSession
 
 
 def grant_same(
@@ -35,13 +35,16 @@ def grant_same(
     """
     team = _team(user, session)
     mine, others, author = authority.own(user, team), authority.lent(user, team), author_of(user, key)
-    command = GrantSame(str(request), author.actor, mine.may, seconds, uses, reason, mine.names, others)
+
+    def wish(_: Loaded) -> GrantSame:
+        sharing = authority.sharing(team).get(author.actor, frozenset())
+        return GrantSame(str(request), author.actor, mine.may, seconds, uses, reason, mine.names, others, sharing)
 
     def still() -> None:
         if (authority.own(user, team), authority.lent(user, team)) != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
-    return person_command(session, command, author, still=still)
+    return person_command(session, wish, author, still=still)
 
 
 def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:
@@ -54,15 +57,13 @@ def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", k
     command = RevokeGrant(grant, author.actor, may, reason, wider=standing is not None)
     if standing is None:
         return person_command(session, command, author, still=_still(user, team, may))
-    guard, also = granted.taken_back(standing.pk, author.actor)
     return person_command(
         session,
         command,
         author,
         still=_still(user, team, may),
-        guard=guard,
+        guard=granted.not_revoked(standing.pk),
         refused=GrantOver("somebody has taken it back"),
-        also=(also,),
     )
 
 
@@ -71,7 +72,7 @@ def _standing(session: UUID, grant: str) -> StandingGrant | None:
     loaded = states.load(session)
     if loaded.state.opened is None:
         return None
-    rows = granted.rows_for(loaded.place, loaded.state.opened.agent)
+    rows = granted.rows_for(loaded.place, loaded.state.opened.agent)[: granted.MOST]
     return next((row for row in rows if str(row.pk) == grant), None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
 import msgspec
@@ -19,7 +20,9 @@ from sessions.queries.session_lines import Person
 
 
 class GrantLine(msgspec.Struct, frozen=True):
-    """A grant. `standing`: open, used up, over (its time is), revoked. `session`: in which it was given."""
+    """A grant. `standing`: open, used up, over (its time is), revoked, rolled back. `session`: in which it was
+    given.
+    """
 
     id: str
     session: str
@@ -63,22 +66,27 @@ def grants_of(user: Person, session: UUID) -> GrantsView:
     must_read(user, session, "state")
     loaded = states.load(session)
     state = loaded.state
-    wider = [_line(found, row.given_in) for row in _rows(loaded) if (found := granted.grant_of(row)) is not None]
+    wider = [
+        _line(found, row.given_in, rolled_back=row.rolled_back)
+        for row in _rows(loaded)
+        if (found := granted.grant_of(row)) is not None
+    ]
     own = [_line(grant, session) for grant in reversed(state.grants.values()) if grant.scope == "session"]
     newest = sorted([*wider, *own], key=lambda line: line.at, reverse=True)
-    return GrantsView(newest, [_offer(request, found) for request, found in _offers(state)])
+    taken = {line.request for line in newest if line.standing == "open"}
+    return GrantsView(newest, [_offer(request, found) for request, found in _offers(state, taken)])
 
 
 def _rows(loaded: states.Loaded) -> list[StandingGrant]:
     """Of grants that hold in this session among others."""
     opened = loaded.state.opened
-    return list(granted.rows_for(loaded.place, opened.agent)) if opened is not None else []
+    return list(granted.rows_for(loaded.place, opened.agent)[: granted.MOST]) if opened is not None else []
 
 
-def _line(grant: Grant, session: UUID) -> GrantLine:
+def _line(grant: Grant, session: UUID, *, rolled_back: bool = False) -> GrantLine:
     own = ("session", "standing")
     fields = {name: getattr(grant, name) for name in GrantLine.__struct_fields__ if name not in own}
-    return GrantLine(**fields, session=str(session), standing=_standing(grant))
+    return GrantLine(**fields, session=str(session), standing="rolled back" if rolled_back else _standing(grant))
 
 
 def _standing(grant: Grant) -> str:
@@ -89,8 +97,7 @@ def _standing(grant: Grant) -> str:
     return "open" if grant.used < grant.uses else "used up"
 
 
-def _offers(state: SessionState) -> list[tuple[Request, Sticky]]:
-    taken = {grant.request for grant in state.grants.values() if _standing(grant) == "open"}
+def _offers(state: SessionState, taken: Collection[str]) -> list[tuple[Request, Sticky]]:
     through = (RequestStatus.APPROVED, RequestStatus.EDITED)
     waiting = [each for key, each in state.requests.items() if each.status in through and key not in taken]
     return [(each, found) for each in waiting if not state.ended and (found := offered(state, each)) is not None]

@@ -254,10 +254,10 @@ ROWS: dict[str, Probe] = {
     "reviewing.why_not: {by, authority.of} & behind": EYES,
     "reviewing.why_not: sharing & behind":
     proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
-    "reviewing.why_not: (shared := sorted(sharing & left.keys()))":
+    "reviewing.why_left_out: (shared := sorted(sharing & left.keys()))":
     proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
-    "reviewing.why_not: by in left": EYES,
-    "reviewing.why_not: authority.of in left":
+    "reviewing.why_left_out: by in left": EYES,
+    "reviewing.why_left_out: lender in left":
     proposers.test_who_lends_a_right_and_who_uses_it_count_as_one_person,
     "reviewing._input_authors: call.tool != PLAN or not has_authors(state.plans)":
     values.test_who_wrote_the_value_that_an_argument_reads_does_not_approve_the_call,

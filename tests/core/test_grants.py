@@ -14,14 +14,17 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority, GrantSame, RevokeGrant
+from agentstate.engine.decide.given import Giver
 from agentstate.engine.decide.grants import MAX_REASON, GrantOver, NoGrantOffered, UnknownGrant, counted, offered
-from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.decide.verdicts import grants_for, policy_on
+from agentstate.engine.decide.versions import consequences
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step
 from agentstate.engine.state import SessionState, evolve, fold
 from agentstate.engine.state.grants import KEPT_GRANTS, grant_given
 from agentstate.engine.state.put_back import carried
+from agentstate.engine.versions.effects import Since, given_since
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.test_forks import fork
@@ -108,6 +111,15 @@ def test_who_takes_it_back_stops_even_what_was_let_through_and_has_not_begun():
         world.after(RevokeGrant("other", "bob", MAY["bob"]))
 
 
+def test_of_standing_approvals_only_those_in_force_are_looked_at():
+    world = granted(seconds=60)
+    (key,) = world.state.grants
+    assert [each.id for each in grants_for(world.state, world.given)] == [key]
+    assert grants_for(world.state, replace(world, seconds=world.seconds + 60).given) == []
+    revoked = world.after(RevokeGrant(key, "bob", MAY["bob"]))
+    assert grants_for(revoked.state, revoked.given) == []
+
+
 def test_it_is_judged_anew_when_the_call_begins():
     world = again(granted())
     stricter = msgspec.structs.replace(ASKS, tier=3)
@@ -165,11 +177,7 @@ def test_only_somebody_with_the_right_of_the_rules_reviewers_gives_a_standing_ap
     assert held.under == "sue"
 
     def standing(**givers: tuple[Authority, ...]) -> CallStatus:
-        given = msgspec.structs.replace(world.given, givers=givers)
-        state = evolve_all(core.decide(core.Ask("s", "m", 0, 0, (), "d"), world.state, given), world.state)
-        for event in core.decide(core.Answer("s", "m", "", (transfer(900),)), state, given):
-            state = evolve(state, event, stamp(given.at))
-        return list(state.calls.values())[-1].status
+        return with_givers(world, **{by: Giver(authorities) for by, authorities in givers.items()})
 
     assert standing(bob=(Authority(MAY["bob"], names["bob"]), *lent)) is CallStatus.READY
     assert standing(bob=(Authority(MAY["bob"], names["bob"]),)) is CallStatus.WAITING  # the lending has ended
@@ -178,12 +186,6 @@ def test_only_somebody_with_the_right_of_the_rules_reviewers_gives_a_standing_ap
     assert standing(bob=(lost,)) is CallStatus.WAITING
     junior = Authority(MAY["sue"], names["bob"], "sue")
     assert standing(bob=(junior,)) is CallStatus.WAITING
-
-
-def evolve_all(events, state):
-    for event in events:
-        state = evolve(state, event, stamp(worlds.START))
-    return state
 
 
 def test_a_standing_approval_covers_nothing_in_which_its_giver_had_a_part():
@@ -197,8 +199,34 @@ def test_a_standing_approval_covers_nothing_in_which_its_giver_had_a_part():
 
 def test_who_had_a_part_since_gives_no_standing_approval():
     world = approved().after(core.BargeIn("One moment.", "sue"))
-    with pytest.raises(core.DecisionNotAllowed, match="had a part"):
+    with pytest.raises(core.DecisionNotAllowed, match="you spoke to the customer for the agent"):
         world.after(grant(world))
+
+
+def with_givers(world: World, **givers: Giver) -> CallStatus:
+    """What becomes of another transfer when this is known of those who gave standing approvals."""
+    state, given = world.state, msgspec.structs.replace(world.given, givers=givers)
+    for command in (core.Ask("s", "m", 0, 0, (), "d"), core.Answer("s", "m", "", (transfer(900),))):
+        for event in core.decide(command, state, given):
+            state = evolve(state, event, stamp(given.at))
+    return list(state.calls.values())[-1].status
+
+
+def test_a_standing_approval_covers_nothing_in_which_a_colleague_who_shares_its_givers_right_had_a_part():
+    """Whether ann lent her right to sue, or sue hers to ann: the two count as one person."""
+    world = granted()
+    barged = world.after(core.BargeIn("One moment.", "ann"))
+    own = (Authority(MAY["sue"]),)
+    assert with_givers(barged, sue=Giver(own, frozenset({"ann"}))) is CallStatus.WAITING
+    assert with_givers(barged, sue=Giver(own, frozenset({"bob"}))) is CallStatus.READY
+    assert with_givers(world, sue=Giver(own, frozenset({"ann"}))) is CallStatus.READY
+
+
+def test_who_shares_a_right_with_somebody_who_had_a_part_gives_no_standing_approval():
+    world = approved().after(core.BargeIn("One moment.", "ann"))
+    with pytest.raises(core.DecisionNotAllowed, match="a colleague with whom you share a right spoke"):
+        world.after(grant(world, sharing=frozenset({"ann"})))
+    assert world.after(grant(world, sharing=frozenset({"bob"}))).state.grants
 
 
 def test_a_rule_beside_it_that_offers_none_asks():
@@ -235,12 +263,29 @@ def test_no_more_is_granted_than_is_offered(more):
         world.after(grant(world, **more))
 
 
-def test_a_rollback_ends_every_grant():
+def test_a_rollback_ends_every_grant_of_its_session_alone():
     world = granted()
     at = stamp(world.given.at)
     for older in (world.state, fold(world.history[:-1])):
         rolled = ev.SessionRolledBack(older.seq, world.state.epoch + 1, "sue", "wrong", "", carried(older))
         assert evolve(world.state, rolled, at).grants == {}
+
+
+def test_a_rollback_ends_by_name_the_standing_approvals_that_were_given_since_and_hold_beyond_the_session():
+    customer = msgspec.structs.replace(ASKS, sticky=msgspec.structs.replace(OFFER, scope="customer"))
+    world = approved(customer, FREE)
+    older = world.state
+    world = world.after(grant(world))
+    stored = [(seq, event) for seq, (event, _) in enumerate(world.history)]
+    assert given_since(stored[older.seq :]) == tuple(world.state.grants)
+    assert given_since(stored[: older.seq]) == ()
+    since = Since(approvals=given_since(stored))
+    shown = consequences(world.state, older, since)
+    world = world.after(core.Rollback(older.seq, "sue", "wrong", shown.digest, older, since))
+    (ended,) = world.events(ev.GrantRevoked)
+    assert (ended.grant, ended.by, ended.reason) == (*since.approvals, "sue", "taken back by a rollback")
+    (given,) = world.events(ev.GrantGiven)
+    assert given_since([(0, msgspec.structs.replace(given, scope="session"))]) == ()
 
 
 def test_a_fork_does_not_have_the_grants_of_its_parent():
@@ -378,7 +423,7 @@ def test_only_an_approver_without_a_part_in_it_gives():
     text = "only who approved it may grant the same for what follows"
     assert refusal(world, grant(world, by="bob")) == (text, {})
     spoke = world.after(core.BargeIn("One moment.", "sue"))
-    part = "you, or who lent you this authority, had a part in what was asked"
+    part = "you spoke to the customer for the agent since the last hand-back: another person must approve it"
     assert refusal(spoke, grant(spoke)) == (part, {})
 
 

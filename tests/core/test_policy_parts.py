@@ -277,7 +277,7 @@ OFFER = replace(MILD, evidence=("state.x",))
 def test_what_a_standing_approval_covers(grant: Any, verdict: Any, asked: Any, held: bool) -> None:
     given, said, wanted = replace(GRANT, **grant), replace(OFFER, **verdict), replace(ASKED, **asked)
     assert covers(given, said, wanted) is held
-    passed = let_through(said, {"g": given}, wanted)
+    passed = let_through(said, [given], wanted)
     assert passed == (
         Verdict(
             "allow",
@@ -294,8 +294,8 @@ def test_what_a_standing_approval_covers(grant: Any, verdict: Any, asked: Any, h
 
 def test_what_asks_nobody_needs_no_standing_approval() -> None:
     free = replace(OFFER, gate="allow")
-    assert let_through(free, {"g": GRANT}, ASKED) == free
-    assert let_through(OFFER, {}, ASKED) == OFFER
+    assert let_through(free, [GRANT], ASKED) == free
+    assert let_through(OFFER, [], ASKED) == OFFER
 
 
 def test_a_standing_approval_ends_at_its_instant() -> None:

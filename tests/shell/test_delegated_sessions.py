@@ -9,11 +9,14 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.engine import policy as pol
 from agentstate.engine.decide.refusals import AlreadyDecided
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import calls_in
 from sessions import commands, queries, rebuild
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.agents import registry
+from sessions.commands import grants
+from sessions.models import AgentSession, ApprovalRequest, StandingGrant
 from sessions.runtime import delegates
 from tests import cast
 from tests.shell.bank_world import events, kinds, state, work
@@ -175,3 +178,20 @@ def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked(
     assert set(state(child).refused) <= set(state(session).refused)
     assert state(child).refused
     assert rebuild.check(session) == []
+
+
+def test_a_rollback_ends_the_standing_approvals_that_were_given_in_the_other_session(monkeypatch):
+    """Those for the agent: they would outlive the session whose call it did."""
+    offer = pol.Sticky("agent", 3600, 3, "")
+    rule = pol.Rule("acts", ("act",), "true", 2, "approve", "It acts.", sticky=offer)
+    free = pol.Rule("rest", ("*",), "true", 0, "allow", "It reads.")
+    monkeypatch.setattr(registry, "policy_named", lambda name: pol.Policy("bank", 9, (rule, free)))
+    session, child = delegated()
+    request = asked_in(child)
+    approve(request)
+    grants.grant_same(cast.bob(), child, request.id)
+    (row,) = StandingGrant.objects.all()
+    roll_back(session, before_the_plan(session))
+    (entry,) = events(session, "grant.revoked")
+    assert (entry["grant"], entry["reason"]) == (str(row.pk), "taken back by a rollback")
+    assert StandingGrant.objects.get(pk=row.pk).rolled_back

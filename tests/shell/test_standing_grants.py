@@ -11,10 +11,14 @@ import pytest
 from django.db import connections
 from django.urls import reverse
 
+from agentstate.engine.decide import DecisionNotAllowed
+from agentstate.engine.decide.versions import Consequences
 from agentstate.people.models import User
 from agentstate.people.permissions import Role
-from sessions import commands, granted, rebuild, stores
+from sessions import commands, commit, granted, queries, rebuild, states, stores
 from sessions.agents import registry
+from sessions.authority import standing
+from sessions.commands import grants
 from sessions.models import AgentSession, StandingGrant
 from sessions.queries import grants as lists
 from tests import cast
@@ -23,6 +27,7 @@ from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, offering, opened, say, state, work
 from tests.shell.locks import another_connection, waits_for_a_lock
 from tests.shell.test_contention import in_thread
+from tests.shell.test_shared_rights import lend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -195,3 +200,110 @@ def test_a_policy_that_offers_less_by_now_lets_nothing_through(bank, scope, monk
     monkeypatch.setattr(registry, "policy_named", lambda name: offering("session"))
     asked()
     assert len(pending()) == 1
+
+
+def rolled_back(session: UUID, to: int, by: User) -> Consequences:
+    shown = queries.rollback_preview(by, session, to)
+    commands.roll_back(by, session, to, seen=shown.digest, reason="it misheard")
+    return shown
+
+
+def test_a_rollback_ends_by_name_what_was_given_in_the_part_that_it_takes_back(bank, scope):
+    session, grant = given()
+    other = asked()
+    assert len(bank.transfers("C-1001")) == 2
+    preview = {"to": kinds(session).index("grant.given")}
+    assert Api(cast.alice()).post(f"/sessions/{session}/rollback", preview).json()["standing_approvals"] == [grant]
+    shown = rolled_back(session, preview["to"], cast.bob())
+    assert shown.since.approvals == (grant,)
+    (entry,) = events(session, "grant.revoked")
+    assert (entry["grant"], entry["by"]) == (grant, cast.bob().actor)
+    assert entry["reason"] == "taken back by a rollback"
+    row = StandingGrant.objects.get(pk=grant)
+    assert (row.revoked_by, row.rolled_back, row.used) == (cast.bob().actor, True, 1)
+    (line,) = lists.grants_of(cast.alice(), other).grants
+    assert (line.standing, line.used) == ("rolled back", 1)
+    page = cast.browser(cast.alice()).get(reverse("session_grants", args=[other])).content.decode()
+    assert "Taken back by a rollback" in page
+    asked()
+    assert len(pending()) == 1
+    assert rebuild.check(session) == rebuild.check(other) == []
+
+
+def test_a_rollback_leaves_what_was_given_before_and_nobody_gives_it_a_second_time(bank, scope):
+    session, grant = given()
+    request = events(session, "grant.given")[0]["request"]
+    commands.say(cast.cleo(), session, "Thank you.")
+    work()
+    assert rolled_back(session, kinds(session).index("grant.given") + 1, cast.bob()).since.approvals == ()
+    assert StandingGrant.objects.get(pk=grant).revoked_by == ""
+    assert not lists.grants_of(cast.alice(), session).offers
+    problem(Api(cast.alice()).post(f"/sessions/{session}/grants", {"request": request}), 409, "no_grant_offered")
+    to = kinds(session).index("grant.given")
+    assert rolled_back(session, to, cast.bob()).since.approvals == (grant,)
+    assert StandingGrant.objects.get(pk=grant).rolled_back
+
+
+@pytest.mark.parametrize("scope", ["customer"], indirect=True)
+def test_a_rollback_names_nothing_that_was_taken_back_or_used_up_before(bank, scope):
+    session, grant = given(uses=1)
+    to = kinds(session).index("grant.given")
+    assert queries.rollback_preview(cast.bob(), session, to).since.approvals == (grant,)
+    asked()
+    assert queries.rollback_preview(cast.bob(), session, to).since.approvals == ()
+    other, wider = given()
+    to = kinds(other).index("grant.given")
+    assert queries.rollback_preview(cast.bob(), other, to).since.approvals == (wider,)
+    grants.revoke_grant(cast.alice(), session, wider)
+    assert queries.rollback_preview(cast.bob(), other, to).since.approvals == ()
+
+
+def looked_up(monkeypatch) -> list[set[str]]:
+    """Of whom commits ask from here on what they may decide."""
+    found: list[set[str]] = []
+    monkeypatch.setattr(commit, "standing", lambda actors, team: found.append(set(actors)) or standing(actors, team))
+    return found
+
+
+@pytest.mark.parametrize("scope", ["agent"], indirect=True)
+def test_only_a_commit_that_lets_a_call_through_looks_up_who_gave_what_is_in_force(bank, scope, monkeypatch):
+    _, grant = given()
+    found = looked_up(monkeypatch)
+    session = opened()
+    say(session, "I want to move $1,100.00 from savings to checking.")
+    say(session, "Yes, that is right.")
+    assert found
+    assert set().union(*found) == {cast.alice().actor}
+    assert len(found) <= kinds(session).count("model.answered") + kinds(session).count("tool.intended")
+    grants.revoke_grant(cast.alice(), session, grant)
+    found.clear()
+    other = states.load(asked())
+    assert (found, len(pending())) == ([], 1)
+    assert granted.standing_for(other.place, other.state, offering("agent")) == {}  # nothing is unsealed for them
+
+
+@pytest.mark.parametrize("scope", ["agent"], indirect=True)
+@pytest.mark.parametrize("lent", ["to the giver", "by the giver", "to nobody"])
+def test_it_covers_no_call_in_which_a_colleague_who_shares_a_right_with_its_giver_had_a_part(bank, scope, lent):
+    given()
+    session = opened()
+    work()
+    commands.barge_in(cast.bob(), session, "One moment.")
+    if lent != "to nobody":
+        giver, receiver = (cast.bob(), cast.alice()) if lent == "to the giver" else (cast.alice(), cast.bob())
+        lend(giver, receiver, session)
+    say(session, "I want to move $1,100.00 from savings to checking.")
+    say(session, "Yes, that is right.")
+    assert len(pending()) == (1 if lent != "to nobody" else 0)
+
+
+@pytest.mark.parametrize("scope", ["agent"], indirect=True)
+def test_who_shares_a_right_with_somebody_who_had_a_part_does_not_give_it(bank, scope):
+    session = asked()
+    (request,) = pending()
+    commands.decide(cast.alice(), UUID(request), "approve")
+    work()
+    commands.barge_in(cast.bob(), session, "One moment.")
+    lend(cast.bob(), cast.alice(), session)
+    with pytest.raises(DecisionNotAllowed, match="a colleague with whom you share a right"):
+        grants.grant_same(cast.alice(), session, UUID(request))

@@ -42,6 +42,15 @@ class ToolFacts(msgspec.Struct, frozen=True):
     retry_seconds: float = 0.0  # from its first failure on a call is tried again for so long; 0: by attempts alone
 
 
+class Giver(msgspec.Struct, frozen=True):
+    """Somebody who gave a standing approval, as of now: on what authority they may decide, and with whom they share a
+    right.
+    """
+
+    authorities: tuple[Authority, ...]
+    sharing: frozenset[str] = frozenset()
+
+
 class Given(msgspec.Struct, frozen=True):
     """What the outside hands to `decide`: the time, fresh ids, the tools and the policy in force."""
 
@@ -64,5 +73,5 @@ class Given(msgspec.Struct, frozen=True):
     follow: bool = False  # whether plans of the model are to be followed exactly
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps
     grants: Mapping[str, Grant] = {}  # that hold in other sessions too, as they stand now; their uses counted there
-    givers: Mapping[str, tuple[Authority, ...]] | None = None  # what those who gave them may now; None: nobody asked
+    givers: Mapping[str, Giver] | None = None  # of these and of the session's own, by actor; None: nobody asked
     zone: tzinfo = UTC  # by whose clock rules read `time`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from msgspec.structs import replace
@@ -12,16 +13,16 @@ from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
-from agentstate.engine.decide.reviewing import entitling, left_out
-from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.decide.reviewing import entitling, left_out, why_left_out
+from agentstate.engine.decide.verdicts import grants_for, policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Sticky, required
-from agentstate.engine.policy.granted import holds_at
 from agentstate.engine.state import Request, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 2_000
+ROLLED_BACK = "taken back by a rollback"
 
 
 class NoGrantOffered(Refused):
@@ -52,7 +53,7 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
         raise DecisionNotAllowed("only who approved it may grant the same for what follows")
     authority = _authority(command, state, request)
     offer = _offer(state, request, given)
-    if any(grant.request == command.request and holds_at(grant, given.at) for grant in state.grants.values()):
+    if any(grant.request == command.request for grant in grants_for(state, given)):
         raise NoGrantOffered("it is granted already")
     asked, terms = request.asked, request.asked.terms
     assert terms is not None
@@ -139,6 +140,11 @@ def revoked(command: RevokeGrant, state: SessionState, given: Given) -> list[ev.
     return [ev.GrantRevoked(command.grant, command.by, _reason(command.reason))]
 
 
+def rolled_back(grants: Iterable[str], by: str) -> list[ev.GrantRevoked]:
+    """Returns the end of the standing approvals that were given in what a rollback takes back."""
+    return [ev.GrantRevoked(grant, by, ROLLED_BACK) for grant in grants]
+
+
 def _reason(text: str) -> str:
     if len(text) > MAX_REASON:
         raise Invalid(f"{len(text)} characters, {MAX_REASON} allowed", field="reason")
@@ -146,12 +152,14 @@ def _reason(text: str) -> str:
 
 
 def _authority(command: GrantSame, state: SessionState, request: Request) -> Authority:
-    """The authority on which somebody gives a standing approval: one that entitles them to decide the request, whose
-    holder proposed nothing of it. Raises DecisionNotAllowed.
+    """Returns the authority on which somebody gives a standing approval: one that entitles them to decide the request,
+    and on which they are not left out of approving it. Raises DecisionNotAllowed saying why there is none.
     """
     left = left_out(state, request, request.asked.tier)
-    found = entitling(command, request, request.asked.tier)
-    for authority in found:
-        if not {command.by, authority.of} & left.keys():
+    whys: list[str] = []
+    for authority in entitling(command, request, request.asked.tier):
+        why = why_left_out(command.by, authority.of, left, command.sharing)
+        if not why:
             return authority
-    raise DecisionNotAllowed("you, or who lent you this authority, had a part in what was asked")
+        whys.append(why)
+    raise DecisionNotAllowed(whys[0])

@@ -7,6 +7,7 @@ Everybody who is entitled may reject.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from agentstate.engine.decide.commands import Authority, Decide
@@ -111,11 +112,17 @@ def why_not(
         return "you have approved it already; another person must"
     if sharing & behind:
         return "a colleague with whom you share a right has approved it already; another person must"
-    left = left_out(state, request, tier)
+    return why_left_out(by, authority.of, left_out(state, request, tier), sharing)
+
+
+def why_left_out(by: str, lender: str, left: Mapping[str, str], sharing: frozenset[str]) -> str:
+    """Returns why somebody is left out of approving on a right that is theirs or that `lender` has lent them; empty:
+    they are not. `left` says who had a part and which; `sharing` are those with whom they share a right.
+    """
     if by in left:
         return f"you {left[by]}: another person must approve it"
-    if authority.of in left:
-        return f"who lent you this authority {left[authority.of]}: another person must approve it"
+    if lender in left:
+        return f"who lent you this authority {left[lender]}: another person must approve it"
     if shared := sorted(sharing & left.keys()):
         return f"a colleague with whom you share a right {left[shared[0]]}: another person must approve it"
     return ""

@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import references
-from agentstate.engine.decide.given import Given, ToolFacts
-from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of
+from agentstate.engine.decide.given import Given, Giver, ToolFacts
+from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of, why_left_out
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
-from agentstate.engine.policy.granted import Asked, Grant, let_through
+from agentstate.engine.policy.granted import Asked, Grant, holds_at, let_through
 from agentstate.engine.policy.tally import today
 from agentstate.engine.policy.terms import is_known_at, may_review
 from agentstate.engine.profile.mapping import tightened
@@ -20,6 +20,7 @@ from agentstate.engine.references import Views
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, data_instance, offered_by, pad_of
 
+_NO_RIGHT = Giver(())
 UNKNOWN_RISK = "How risky this call is could not be told."
 
 
@@ -28,26 +29,32 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
     granted it for what follows.
     """
     verdict, values = policy_on(state, call, facts, given)
-    if not state.grants and not given.grants:
-        return verdict
-    own = {key: grant for key, grant in state.grants.items() if grant.scope == "session"}
-    wider = {} if state.versions.is_draft else given.grants
-    usable = {key: grant for key, grant in {**own, **wider}.items() if _may_rest_on(grant, state, call, verdict, given)}
+    usable = (grant for grant in grants_for(state, given) if _may_rest_on(grant, state, call, verdict, given))
     return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at))
 
 
+def grants_for(state: SessionState, given: Given) -> list[Grant]:
+    """Returns the standing approvals in force on which a call of the session may rest: its own, and those from beyond
+    it. A fork has none from beyond.
+    """
+    own = (grant for grant in state.grants.values() if grant.scope == "session")
+    wider = () if state.versions.is_draft else given.grants.values()
+    return [grant for grant in (*own, *wider) if holds_at(grant, given.at)]
+
+
 def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict, given: Given) -> bool:
-    """Whether a standing approval may let this call through as far as people are concerned: its giver, or who lent them
-    the authority, had no part in the call, and still has the right of the rule's reviewers and tier.
+    """Whether a standing approval may let this call through as far as people are concerned: its giver, who lent them
+    the authority, and with whom they share a right had no part in the call, and the giver still has the right of the
+    rule's reviewers and tier.
     """
     tier = max(grant.tier, verdict.tier)
-    if {grant.by, grant.under} & had_a_part(state, call, proposers_of(state, call), tier, grant.four_eyes).keys():
+    giver = given.givers.get(grant.by, _NO_RIGHT) if given.givers is not None else None
+    left = had_a_part(state, call, proposers_of(state, call), tier, grant.four_eyes)
+    if why_left_out(grant.by, grant.under, left, giver.sharing if giver is not None else frozenset()):
         return False
-    if given.givers is None:
-        return True
-    return any(
+    return giver is None or any(
         each.of == grant.under and needed(tier) in each.may and may_review(grant.has_met.reviewers, each.names)
-        for each in given.givers.get(grant.by, ())
+        for each in giver.authorities
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import grants
 from agentstate.engine.decide.commands.calls import Fail, Return
 from agentstate.engine.decide.commands.session import Say
 from agentstate.engine.decide.commands.versions import Name, Rollback
@@ -82,7 +83,9 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
 
 
 def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """What waits is withdrawn, and the session goes on from the older state, in a new epoch."""
+    """What waits is withdrawn, standing approvals that were given since end, and the session goes on from the older
+    state, in a new epoch.
+    """
     found = consequences(state, command.older, command.since)
     reason = bounded(command.reason, "reason", MAX_REASON)
     if command.seen != found.digest:
@@ -99,7 +102,8 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         more=command.since.more,
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
-    return [*withdrawn(state, because, "rolled_back", command.by), back]
+    ended = grants.rolled_back(found.since.approvals, command.by)
+    return [*withdrawn(state, because, "rolled_back", command.by), *ended, back]
 
 
 def said_over(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:

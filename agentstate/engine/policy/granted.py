@@ -69,11 +69,11 @@ class Grant(msgspec.Struct, frozen=True):
         return PREFIX + self.id
 
 
-def let_through(verdict: Verdict, grants: Mapping[str, Grant], asked: Asked) -> Verdict:
+def let_through(verdict: Verdict, grants: Iterable[Grant], asked: Asked) -> Verdict:
     """`verdict`, or that a grant lets the call through."""
     if verdict.gate == "allow" or verdict.sticky is None:
         return verdict
-    found = next((grant for grant in grants.values() if covers(grant, verdict, asked)), None)
+    found = next((grant for grant in grants if covers(grant, verdict, asked)), None)
     if found is None:
         return verdict
     why = f"{found.by} granted it for what follows request {found.request}; rule {verdict.rule}: {verdict.why}"

@@ -32,10 +32,13 @@ class Declared(msgspec.Struct, frozen=True):
 
 
 class Since(msgspec.Struct, frozen=True):
-    """The effects since a point, oldest first: the newest MOST_LASTING, and how many more there are."""
+    """The effects since a point, oldest first: the newest MOST_LASTING, and how many more there are. `approvals` are
+    the standing approvals since that hold beyond their session and may still let calls through.
+    """
 
     lasting: tuple[ev.Lasting, ...] = ()
     more: int = 0
+    approvals: tuple[str, ...] = ()
 
 
 class HandedOver(msgspec.Struct, frozen=True):
@@ -80,6 +83,11 @@ def since(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]], tools:
     effects = [_told(each, older, said, tools) for each in found.values() if _lasts(each, tools)]
     effects.sort(key=lambda effect: effect.seq)
     return Since(tuple(effects[-MOST_LASTING:]), max(0, len(effects) - MOST_LASTING))
+
+
+def given_since(stored: Iterable[tuple[int, ev.AnyEvent]]) -> tuple[str, ...]:
+    """Returns the standing approvals that these entries gave beyond their session."""
+    return tuple(event.grant for _, event in stored if isinstance(event, ev.GrantGiven) and event.scope != "session")
 
 
 def _settled(

@@ -116,7 +116,7 @@ class SessionGrant(serializers.Serializer[Any]):
     at = serializers.CharField()
     revoked_by = serializers.CharField()
     revoked_at = serializers.CharField()
-    standing = serializers.CharField(help_text="open, used up, over, revoked")
+    standing = serializers.CharField(help_text="open, used up, over, revoked, rolled back")
 
 
 class GrantOffer(serializers.Serializer[Any]):

@@ -96,6 +96,10 @@ class Consequences(serializers.Serializer[Any]):
     not_begun = serializers.ListField(
         child=serializers.CharField(), help_text="approved or allowed calls that have not begun, and would be withdrawn"
     )
+    standing_approvals = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="standing approvals for a customer or an agent that were given since, and would end",
+    )
     lasting = Effect(many=True, help_text="what is not undone, oldest first; the newest hundred")
     more = serializers.IntegerField(help_text="how many older effects are not undone")
 

@@ -90,6 +90,7 @@ def _told(found: Consequences) -> dict[str, Any]:
         "withdrawn": list(found.withdrawn),
         "running": list(found.running),
         "not_begun": list(found.not_begun),
+        "standing_approvals": list(found.since.approvals),
         "lasting": [shown(forms.Effect, effect) for effect in found.since.lasting],
         "more": found.since.more,
     }

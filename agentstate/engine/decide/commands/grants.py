@@ -11,10 +11,10 @@ from agentstate.engine.decide.commands.base import Command
 class GrantSame(Command, frozen=True):
     """Who approved a request lets the same through for what follows, for at most as long and as often as the rule
     offers (None: as it offers). `may` and `names` are their authority at this instant, `lent` what others have
-    delegated to them.
+    delegated to them, and `sharing` the actors with whom they share a right in the team.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing"})
 
     request: str
     by: str
@@ -24,6 +24,7 @@ class GrantSame(Command, frozen=True):
     reason: str = ""
     names: frozenset[str] = frozenset()
     lent: tuple[Authority, ...] = ()
+    sharing: frozenset[str] = frozenset()
 
 
 class RevokeGrant(Command, frozen=True):
