@@ -34,7 +34,7 @@ def lock(session: UUID) -> None:
 
 def answering(session: UUID, events: Sequence[ev.AnyEvent]) -> Iterator[tuple[Loaded, Command]]:
     """What follows from `events` of a session for those that do its calls, each of them locked."""
-    cause = next((event for event in events if isinstance(event, tasks.REACHING)), None)
+    cause = next((event for event in events if isinstance(event, tasks.Reaching)), None)
     if cause is None:
         return
     for (child,) in ledger.run(_LIVE, {"session": session}):

@@ -20,6 +20,8 @@ from sessions.models import ApprovalRequest
 from sessions.states import Loaded
 
 _DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at")
+_IN_TIME = """SELECT 1 FROM agent_sessions_approvalrequest
+ WHERE id = %(g_request)s AND state = 'pending' AND greatest(expires_at, held_until) > clock_timestamp()"""
 
 
 class HoldIsOver(Refused):
@@ -55,9 +57,7 @@ def decide(
     Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided
     (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
     """
-    row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
-    if row is None or not can(user, Permission.READ, row["team_id"]):
-        raise core.UnknownRequest()
+    row = _readable(user, request)
     mine, others = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
     author = author_of(user, key)
     page = showing.read(author.actor, request, view) if view else None
@@ -85,17 +85,24 @@ def decide(
         if now != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
-    in_time = ledger.Fragment(
-        "SELECT 1 FROM agent_sessions_approvalrequest"
-        " WHERE id = %(g_request)s AND state = 'pending'"
-        " AND greatest(expires_at, held_until) > clock_timestamp()",
-        {"g_request": request},
-    )
+    in_time = ledger.Fragment(_IN_TIME, {"g_request": request})
     try:
         return person_command(row["session_id"], wish, author, guard=in_time, refused=RequestExpired(), still=still)
     except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
-        how, at = row["state"], row["ended_at"].isoformat() if row["ended_at"] else ""
-        raise core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at) from None
+        raise _already_decided(row) from None
+
+
+def _readable(user: Person, request: UUID) -> dict[str, Any]:
+    """Returns the row of a request that the user may read. Raises UnknownRequest."""
+    row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
+    if row is None or not can(user, Permission.READ, row["team_id"]):
+        raise core.UnknownRequest()
+    return row
+
+
+def _already_decided(row: dict[str, Any]) -> core.AlreadyDecided:
+    how, at = row["state"], row["ended_at"].isoformat() if row["ended_at"] else ""
+    return core.AlreadyDecided(f"{how} at {at}", outcome=how, by=row["decided_by"], at=at)
 
 
 def _over_the_api(loaded: Loaded, request: str, seen: str) -> ev.View | None:
@@ -116,9 +123,7 @@ def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Com
     Whether its time is over is judged by the database's clock. Raises UnknownRequest, AlreadyDecided, NotHeld,
     HoldIsOver, DecisionNotAllowed.
     """
-    row = ApprovalRequest.objects.filter(pk=request).values(*_DECIDED).first()
-    if row is None or not can(user, Permission.READ, row["team_id"]):
-        raise core.UnknownRequest()
+    row = _readable(user, request)
     author, team = author_of(user, key), row["team_id"]
 
     def wish(_: Loaded) -> core.Undo:

@@ -254,7 +254,7 @@ class System:
     def _answered(self, name: str, events: list[ev.AnyEvent]) -> System:
         """What sessions do because of their parent, and the result of a task that has ended."""
         system = self
-        causes = [event for event in events if isinstance(event, tasks.REACHING)]
+        causes = [event for event in events if isinstance(event, tasks.Reaching)]
         for child in [child for child, (parent, _) in self.parents.items() if parent == name] if causes else []:
             command = tasks.because_of_parent(causes[0], system.state(child))
             system = system.after(child, command) if command is not None else system

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -233,7 +232,7 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
     retry_at, until = stamp(given.at + timedelta(seconds=command.pause)), _retry_until(call, facts, given)
     if retry_at > until if until else call.attempt >= facts.attempts:
         return [failure]
-    return [msgspec.structs.replace(failure, retry_at=retry_at, retry_until=until)]
+    return [replace(failure, retry_at=retry_at, retry_until=until)]
 
 
 def _retry_until(call: Call, facts: ToolFacts, given: Given) -> str:

@@ -11,7 +11,6 @@ from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState
 
 Reaching = ev.SessionEnded | ev.SessionCancelled | ev.SessionRolledBack | ev.SessionPaused | ev.SessionResumed
-REACHING = (ev.SessionEnded, ev.SessionCancelled, ev.SessionRolledBack, ev.SessionPaused, ev.SessionResumed)
 
 
 def because_of_parent(cause: Reaching, state: SessionState) -> Command | None:
