@@ -410,6 +410,46 @@ def test_a_lost_result_whose_tool_has_another_version_is_not_begun_again_unasked
     assert reads.after(core.Begin(reads.call("post_letter").id)).events(ev.ToolIntended)[-1].attempt == 2
 
 
+HAS_LEFT = {"sue": (Authority(frozenset()),)}
+
+
+@pytest.mark.parametrize("effect", ["idempotent", "pure"])
+def test_a_lost_result_is_not_begun_again_where_its_approver_lost_the_right(effect):
+    world = with_tool(opened().with_rules(FREE, MONEY), "transfer", effect, 1).asked(worlds.transfer(500))
+    world = world.after(worlds.decision(world, "approve", "sue"))
+    call = world.call("transfer").id
+    world = world.after(core.Begin(call))
+    again = world.after(core.Begin(call, standing={"sue": (Authority(worlds.MAY["sue"]),)}))
+    assert again.call("transfer").attempt == 2
+    left = world.after(core.Begin(call, standing=HAS_LEFT))
+    assert left.call("transfer").status is (CallStatus.DOUBTED if effect == "idempotent" else CallStatus.FAILED)
+    assert "who approved it may not decide it any more" in told(left)
+
+
+def test_a_lost_result_of_a_plans_call_is_not_begun_again_where_the_plan_covers_it_no_longer():
+    world = begun(approved(PAY, inputs={"to": "A"}), "transfer")
+    assert begun(world, "transfer").events(ev.ToolIntended)[-1].attempt == 2
+    left = begun(world, "transfer", standing=HAS_LEFT)
+    assert left.call("transfer").status is CallStatus.DOUBTED
+    assert "who approved the plan may not decide it any more" in told(left)
+    stricter = begun(world.with_rules(FREE, WHOLE, msgspec.structs.replace(MONEY, quorum=2)), "transfer")
+    assert "policy asks for more than the approval of the plan has met" in told(stricter)
+
+
+def test_a_lost_result_is_not_begun_again_where_policy_asks_for_a_person_by_now():
+    free = msgspec.structs.replace(MONEY, gate="allow", tier=1)
+    world = opened().with_rules(free).asked(worlds.transfer(500))
+    world = world.after(core.Begin(world.call("transfer").id))
+    asks = world.with_rules(MONEY).after(core.Begin(world.call("transfer").id))
+    assert asks.call("transfer").status is CallStatus.DOUBTED
+    assert "policy asks for a person now" in told(asks)
+
+
+def told(world: World) -> str:
+    """Why the call that ran is not begun again."""
+    return str(world.history[-1][0].reason)
+
+
 def test_a_delegate_whose_result_is_lost_goes_on_whatever_the_version_of_the_tool():
     rules = (FREE, WHOLE, MONEY)
     world = approved(

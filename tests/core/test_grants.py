@@ -311,16 +311,31 @@ def test_the_state_is_bounded_and_the_oldest_that_ended_go_first():
     assert len(state.grants) == KEPT_GRANTS
 
 
+MOVED = "'transfer' in history.today.moved && history.today.moved.transfer.USD + arguments.amount.minor > 1500"
+SMALL = pol.Rule("small", ("transfer",), "true", 1, "allow", "Small.")
+FIFTEEN_A_DAY = pol.Rule("day", ("transfer",), MOVED, 2, "approve", "More than $15 today.")
+
+
 def test_what_was_set_going_today_is_read_by_rules():
-    moved = "'transfer' in history.today.moved && history.today.moved.transfer.USD + arguments.amount.minor > 1500"
-    small = pol.Rule("small", ("transfer",), "true", 1, "allow", "Small.")
-    day = pol.Rule("day", ("transfer",), moved, 2, "approve", "More than $15 today.")
-    world = worlds.opened().with_rules(small, day, FREE).asked(transfer(900))
+    world = worlds.opened().with_rules(SMALL, FIFTEEN_A_DAY, FREE).asked(transfer(900))
     world = world.ran(world.call("transfer"), {})
     assert status(again(world, 600)) is CallStatus.READY
     assert status(again(world, 601)) is CallStatus.WAITING
     tomorrow = replace(world, seconds=world.seconds + 24 * 3600)
     assert status(again(tomorrow, 601)) is CallStatus.READY
+
+
+def test_a_call_that_is_tried_again_counts_once_for_the_day_and_other_arguments_of_it_count_as_well():
+    world = worlds.opened().with_rules(SMALL, FIFTEEN_A_DAY, FREE).asked(transfer(900))
+    call = world.call("transfer").id
+    world = world.after(core.Begin(call), core.Begin(call))
+    assert (world.call("transfer").attempt, world.state.tally.moved) == (2, {"transfer": {"USD": 900}})
+    failed = world.after(core.Fail(call, 2, "down", True))
+    assert failed.after(core.Begin(call)).call("transfer").status is CallStatus.RUNNING
+    asked = failed.with_rules(msgspec.structs.replace(SMALL, gate="approve"), FREE).after(core.Begin(call))
+    edited = asked.after(worlds.decision(asked, "edit", "sue", arguments=transfer(700).arguments))
+    edited = edited.after(worlds.decision(edited, "approve", "zoe"), core.Begin(call))
+    assert edited.state.tally.moved == {"transfer": {"USD": 1600}}
 
 
 def test_rules_read_the_hour_of_the_policys_zone():

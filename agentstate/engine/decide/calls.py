@@ -57,40 +57,43 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
     facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
     if facts is None:
         return [_gone(call)]
-    if call.status is CallStatus.RUNNING and (given_up := _not_again(state, call, facts, given)):
-        return [given_up]
-    if call.status is CallStatus.READY and (over := _retries_over(call, given)):
+    if call.status is CallStatus.RUNNING:
+        return [_begun_again(call, state, facts, given, command.standing)]
+    return _begun_ready(call, state, facts, given, command.standing)
+
+
+def _begun_ready(
+    call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
+) -> list[ev.AnyEvent]:
+    """A call that was let through: it begins, unless it is refused or somebody must be asked again."""
+    if over := _retries_over(call, given):
         return [ev.CallRefused(call.id, RETRIES_OVER, over)]
-    if call.status is CallStatus.READY and (gone := without_activity(call, facts)):
+    if gone := without_activity(call, facts):
         return [gone]
     misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
-    if call.status is CallStatus.READY and misplaced is not None:
+    if misplaced is not None:
         return [misplaced]
     verdict = verdict_on(state, call, facts, given)
-    if call.status is CallStatus.READY and (refused := held_back(state, call, facts, verdict)):
+    if refused := held_back(state, call, facts, verdict):
         return refused
-    if call.status is CallStatus.READY and (broken := unreadable(state, verdict.evidence, given)):
+    if broken := unreadable(state, verdict.evidence, given):
         return [ev.CallRefused(call.id, "breaks_schema", broken)]
-    if (
-        call.status is CallStatus.READY
-        and call.round
-        and call.request
-        and not call.approved
-        and verdict.gate != "allow"
-    ):
+    if call.round and call.request and not call.approved and verdict.gate != "allow":
         asked = approval_request(state, call, facts, verdict, given)  # tried again: judged as at first
-        return [_under_the_plan(call, state, facts, asked, command.standing)]
-    if call.status is CallStatus.READY:
-        changed = changed_since(state, call, facts, verdict, command.standing)
-        if changed:
-            return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
-        if (shaken := plans.shaken(state, call)) is not None:
-            again = approval_request(state, call, facts, verdict, given, because=shaken.why, supersedes=call.request)
-            return [replace(again, changed=shaken.changed)]
+        return [_under_the_plan(call, state, facts, asked, standing)]
+    if changed := changed_since(state, call, facts, verdict, standing):
+        return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
+    if (shaken := plans.shaken(state, call)) is not None:
+        again = approval_request(state, call, facts, verdict, given, because=shaken.why, supersedes=call.request)
+        return [replace(again, changed=shaken.changed)]
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
-    rests_on = "" if _was_unopposed(state, call) else call.request
-    return [_intent(state, call, facts, verdict, rests_on, call.approved)]
+    return [_intent(state, call, facts, verdict, _rests_on(state, call), call.approved)]
+
+
+def _rests_on(state: SessionState, call: Call) -> str:
+    """The request that a call rests on; empty where nobody approved it: policy held it, and its time ran out."""
+    return "" if _was_unopposed(state, call) else call.request
 
 
 def _was_unopposed(state: SessionState, call: Call) -> bool:
@@ -182,26 +185,46 @@ def _retries_over(call: Call, given: Given) -> str:
     return f"it failed, and the time to try it again ended at {call.retry_until}"
 
 
-def _not_again(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> ev.AnyEvent | None:
-    """What becomes of a call whose result is lost and that is not begun again; None: it is. What is never repeated,
-    what another version would do, what the chart forbids by now and what comes too late is for a person to say; a read
-    has changed nothing.
+def _begun_again(
+    call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
+) -> ev.AnyEvent:
+    """A call whose result is lost: it is judged anew and begins again, or a person says whether it happened. What is
+    never repeated is for a person; a read that may not be repeated fails, because it has changed nothing.
     """
     effect = plans.effect_of(state.plans, call, facts)
     if effect == "once":
         return interventions.doubted(call, LOST)
     if call.attempt >= facts.attempts + LOST_RESULTS:
         return ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")
-    misplaced = not_in_this_state(state, call)
-    asked = effect == "idempotent" or bool(call.request)  # a free read and a delegate are of no version
-    is_other = call.tool_version != facts.version and effect != "delegate" and asked
-    late = _retries_over(call, given)
-    if misplaced is None and not is_other and not late:
-        return None
-    why = f"{LOST}, and {misplaced.reason if misplaced else late or OTHER_VERSION}"
+    verdict = verdict_on(state, call, facts, given)
+    if not (changed := _changed_while_lost(call, state, facts, verdict, given, standing)):
+        return _intent(state, call, facts, verdict, _rests_on(state, call), call.approved)
+    why = f"{LOST}, and {changed[:1].lower()}{changed[1:]}"
     if effect == "pure":
         return ev.ToolFailed(call.id, call.attempt, why, transient=False, code="lost")
     return interventions.doubted(call, why)
+
+
+def _changed_while_lost(
+    call: Call, state: SessionState, facts: ToolFacts, verdict: Verdict, given: Given, standing: Standing | None
+) -> str:
+    """Why a call whose result is lost does not begin again; empty: it does. What another version would do is not what
+    began. A delegate is of no version, and its own calls are judged; so is a read that asked nobody.
+    """
+    if (misplaced := not_in_this_state(state, call)) is not None:
+        return misplaced.reason
+    if over := _retries_over(call, given):
+        return over
+    effect = plans.effect_of(state.plans, call, facts)
+    if effect == "delegate" or (effect == "pure" and not call.request):
+        return ""
+    if call.tool_version != facts.version:
+        return OTHER_VERSION
+    if call.round and call.request and not call.approved and verdict.gate != "allow":
+        asked = approval_request(state, call, facts, verdict, given)
+        passed = _passed_with_plan(call, state, facts, asked, standing)
+        return "" if passed.request else passed.why or plans.STRICTER
+    return changed_since(state, call, facts, verdict, standing)
 
 
 def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:

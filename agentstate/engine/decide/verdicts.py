@@ -7,13 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from agentstate.engine import events as ev
 from agentstate.engine import references
 from agentstate.engine.decide.given import Given, Giver, ToolFacts
 from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of, why_left_out
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
 from agentstate.engine.policy.granted import Asked, Grant, holds_at, let_through
-from agentstate.engine.policy.tally import today
+from agentstate.engine.policy.tally import Tally, counted, today, without
 from agentstate.engine.policy.terms import is_known_at, may_review
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.references import Views
@@ -70,7 +71,7 @@ def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -
 def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
     """What rules read, by guards.NAMES; docs/policy.md says what each holds."""
     opened, at = state.opened, given.at.astimezone(given.zone)
-    tally, local = today(state.tally, stamp(given.at)), at.isoformat(timespec="seconds")
+    tally, local = _tally(state, call, stamp(given.at)), at.isoformat(timespec="seconds")
     return {
         "arguments": call.arguments,
         "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
@@ -93,6 +94,14 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
             "zone": str(given.zone),
         },
     }
+
+
+def _tally(state: SessionState, call: Call, at: str) -> Tally:
+    """The sums of the day, without what the call itself has added to them: it may be tried again."""
+    tally = today(state.tally, at)
+    if call.counted != (tally.day, ev.digest(call.arguments) if call.attempt else ""):
+        return tally
+    return without(tally, counted(Tally(), call.tool, call.arguments, at))
 
 
 def _customer(state: SessionState) -> dict[str, Any]:

@@ -59,9 +59,10 @@ def _explained(state: SessionState, request: str, because: str) -> SessionState:
 
 
 def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
-    state = grants.used(grants.set_going(state, event, at), event.call, event.rule)
+    state = grants.used(state, event.call, event.rule)
     if event.call not in state.calls:
         state = _taken_up(state, event)
+    state = grants.set_going(state, event, at)
     return moved(
         state,
         event.call,

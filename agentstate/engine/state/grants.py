@@ -44,8 +44,12 @@ def used(state: SessionState, call: str, rule: str) -> SessionState:
 
 
 def set_going(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
-    """What was intended counts for the day, once: not when it is tried again, and not what only reads."""
-    call = state.calls.get(event.call)
-    if event.effect == "pure" or event.attempt > 1 or (call is not None and call.kid):
+    """Counts a call that begins in the sums of the day. The same arguments count once, however often they are tried;
+    what only reads and calls of other data subjects do not count.
+    """
+    call = state.calls[event.call]
+    if event.effect == "pure" or call.kid or call.counted[1] == event.arguments_digest:
         return state
-    return replace(state, tally=counted(state.tally, event.tool, event.arguments, at))
+    call = replace(call, counted=(at[:10], event.arguments_digest))
+    tally = counted(state.tally, event.tool, event.arguments, at)
+    return replace(state, tally=tally, calls={**state.calls, event.call: call})

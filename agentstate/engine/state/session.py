@@ -59,6 +59,7 @@ class Call(msgspec.Struct, frozen=True):
     stuck: str = ""  # what a person is to see to: `unknown` whether it happened, `failed` for reasons not its own
     authors: tuple[str, ...] = ()  # the people who proposed it, by an edit, a plan or an order to undo
     inputs_by: tuple[str, ...] = ()  # the people who wrote a value that it reads, as it was resolved
+    counted: tuple[str, str] = ("", "")  # the day, and the digest of the arguments, that the day's sums have of it
 
 
 # What came of the call of an approved request; empty: the request was not approved.
