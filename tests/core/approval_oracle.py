@@ -196,9 +196,11 @@ def _lowered(decisions: list[ev.DecisionMade], made: ev.DecisionMade, asked: ev.
 
 
 def _as_shown(system: System, before: tuple[Any, ...], name: str, asked: ev.ApprovalRequested) -> None:
-    """The values of the state that an approval was shown have not changed since."""
+    """The values that an approval was shown have not changed since: of the instance, or of the session itself."""
     count = sum(each == name for each, _, _ in before)
-    pad = fold(system.sessions[name].history[:count]).pad if asked.basis else {}
+    state = fold(system.sessions[name].history[:count])
+    instance = asked.call.partition("@")[2]
+    pad = state.plans.instances[instance].pad if instance else state.pad
     for shown in asked.basis:
         require(scratchpad.read(pad, shown.path) == shown.value, "what was shown with it stands as it was shown")
 
@@ -325,6 +327,8 @@ def _judge_ends(system: System, name: str) -> None:
                 allowed.pop(round_, None)
             case ev.SessionEnded() | ev.SessionCancelled():
                 over = True
+            case ev.ForkPromoted(lasting=lasting):  # names what its parent has done meanwhile
+                allowed |= {each.call: False for each in lasting if each.outcome == "done"}
             case ev.SessionExpired():
                 require(not waiting and not any(allowed.values()), "no session expires in which something waits")
             case ev.CallIntervened(call=call, how=how):
