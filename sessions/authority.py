@@ -1,4 +1,7 @@
-"""On what authority a person decides in a team at this instant: their own, and what others have lent them."""
+"""On what authority a person decides in a team at this instant: their own, and what others have lent them.
+
+`too_few`: of a request that too few people can approve. Then a deputy of the team has authority of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,32 @@ from uuid import UUID
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q
 
-from agentstate.engine.decide import Authority
-from agentstate.people import delegations
-from agentstate.people.models import User
+from agentstate.engine.decide import Approver, Authority
+from agentstate.people import delegations, deputies
+from agentstate.people.models import Deputy, User
 from agentstate.people.permissions import A_PROGRAM, DELEGABLE, names_from, names_in, roles_with
 from audit import ledger
 
 Person = User | AnonymousUser
 
 
-def own(user: Person, team: UUID) -> Authority:
-    """What `user` may decide themselves. One query: roles are among the names, and no grant gives these."""
-    return _of(names_in(user).get(team, frozenset()))
+def own(user: Person, team: UUID, too_few: bool = False) -> Authority:
+    """What `user` may decide themselves. One query: roles are among the names, and no grant gives these. One more where
+    they could be a deputy.
+    """
+    names = names_in(user)
+    return _own(names, team, too_few and isinstance(user, User) and team in deputies.teams_of(user))
+
+
+def _own(names: Mapping[UUID, frozenset[str]], team: UUID, is_deputy: bool) -> Authority:
+    """What somebody with these names by team may decide themselves in one of them. A deputy who decides nothing in it
+    has what they may in another, under all their names.
+    """
+    held = _of(names.get(team, frozenset()))
+    if held.may or not is_deputy:
+        return held
+    everywhere = _of(frozenset().union(*names.values()))
+    return Authority(everywhere.may, everywhere.names, deputy=bool(everywhere.may))
 
 
 def _of(names: frozenset[str]) -> Authority:
@@ -41,9 +58,13 @@ def lent(user: Person, team: UUID) -> tuple[Authority, ...]:
 
 
 def sharing(team: UUID) -> dict[str, frozenset[str]]:
-    """Returns, by actor of a running delegation in the team, the actors with whom they share a right. One query."""
+    """Returns, by actor of a running delegation in the team, the actors with whom they share a right; of the team's
+    deputies also by those in other teams. One query.
+    """
     found: dict[str, set[str]] = {}
-    for delegation in delegations.running().filter(team=team).select_related("giver", "receiver"):
+    named = Deputy.objects.filter(team=team).values("user")
+    here = Q(team=team) | Q(giver__in=named) | Q(receiver__in=named)
+    for delegation in delegations.running().filter(here).select_related("giver", "receiver"):
         found.setdefault(delegation.giver.actor, set()).add(delegation.receiver.actor)
         found.setdefault(delegation.receiver.actor, set()).add(delegation.giver.actor)
     return {actor: frozenset(others) for actor, others in found.items()}
@@ -57,47 +78,71 @@ def _worth(held: Authority, permissions: Iterable[str], giver: str) -> Authority
     return Authority(held.may & frozenset(permissions), held.names, giver)
 
 
+_NAMED = "SELECT id FROM people_user WHERE id = ANY(%(ids)s::uuid[]) AND is_active"
+_OF_TEAM = """SELECT id FROM people_user WHERE is_active AND id IN (
+  SELECT user_id FROM people_membership WHERE team_id = %(team)s AND role = ANY(%(roles)s)
+  UNION SELECT receiver_id FROM people_delegation WHERE team_id = %(team)s AND until > statement_timestamp()
+   AND revoked_at IS NULL
+  UNION SELECT user_id FROM people_deputy WHERE team_id = %(team)s AND %(too_few)s)"""
+
 # A line for each person and for each delegation to them, with all memberships of whose authority it is; their own line
 # first. As `own` and `lent` read it, and a test holds the two to each other.
-_STANDING = """WITH who AS (SELECT id FROM people_user WHERE id = ANY(%(ids)s::uuid[]) AND is_active),
+_STANDING = """WITH who AS ({who}),
  line AS (SELECT id AS receiver, NULL::uuid AS loan, id AS giver, NULL::varchar[] AS permissions FROM who
   UNION ALL SELECT d.receiver_id, d.id, d.giver_id, d.permissions FROM people_delegation d JOIN who
    ON who.id = d.receiver_id WHERE d.team_id = %(team)s AND d.until > statement_timestamp() AND d.revoked_at IS NULL)
- SELECT line.receiver, line.giver, line.permissions, giver.username, held.teams, held.slugs, held.roles FROM line
-  JOIN people_user giver ON giver.id = line.giver AND giver.is_active
+ SELECT line.receiver, line.giver, line.permissions, giver.username, held.teams, held.slugs, held.roles,
+   %(too_few)s AND EXISTS (SELECT 1 FROM people_deputy p WHERE p.team_id = %(team)s AND p.user_id = line.receiver)
+  FROM line JOIN people_user giver ON giver.id = line.giver AND giver.is_active
   CROSS JOIN LATERAL (SELECT array_agg(m.team_id) AS teams, array_agg(t.slug) AS slugs, array_agg(m.role) AS roles
    FROM people_membership m JOIN people_team t ON t.id = m.team_id WHERE m.user_id = line.giver) held
   ORDER BY line.receiver, line.loan NULLS FIRST"""
 
 
-def standing(actors: Iterable[str], team: UUID) -> dict[str, tuple[Authority, ...]]:
+def standing(actors: Iterable[str], team: UUID, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
     """What each of these people may decide now: their own first, then what is lent to them. One statement, because it
     stands between a decision and its effect.
     """
     ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
+    return _standing(_NAMED, team, too_few, ids=ids)
+
+
+def _standing(who: str, team: UUID, too_few: bool, **params: object) -> dict[str, tuple[Authority, ...]]:
     found: dict[str, tuple[Authority, ...]] = {}
     programs: set[UUID] = set()
-    for receiver, giver, permissions, login, teams, slugs, roles in ledger.run(_STANDING, {"ids": ids, "team": team}):
+    rows = ledger.run(_STANDING.format(who=who), {"team": team, "too_few": too_few, **params})
+    for receiver, giver, permissions, login, teams, slugs, roles, is_deputy in rows:
         memberships = zip(teams or (), slugs or (), roles or (), strict=True)
         names = names_from((*each, login) for each in memberships)
-        held = _of(names.get(team, frozenset()))
         if permissions is None and _is_program(names):
             programs.add(receiver)
         if receiver in programs:  # its own line comes first
             continue
+        held = _own(names, team, is_deputy and permissions is None)
         authority = held if permissions is None else _worth(held, permissions, f"user:{giver}")
         found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
     return found
 
 
-def deciders(team: UUID) -> list[tuple[User, tuple[Authority, ...]]]:
+def _deciding(team: UUID, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
+    """What everybody who may decide something in the team may decide there, by actor. One statement."""
+    roles = [role for each in DELEGABLE for role in roles_with(each)]
+    found = _standing(_OF_TEAM, team, too_few, roles=roles)
+    return {actor: held for actor, held in found.items() if any(each.may for each in held)}
+
+
+def deciders(team: UUID, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
     """Everybody who may decide something in the team, by name, with what they hold themselves and what is lent to
     them. Two queries, however many they are.
     """
-    roles = [role for each in DELEGABLE for role in roles_with(each)]
-    lent_some = delegations.running().filter(team=team).values("receiver")
-    deciding = Q(memberships__team=team, memberships__role__in=roles) | Q(pk__in=lent_some)
-    people = list(User.objects.filter(deciding, is_active=True).distinct().order_by("display_name", "pk"))
-    held = standing([each.actor for each in people], team)
-    found = ((each, held.get(each.actor, ())) for each in people)
-    return [(each, authorities) for each, authorities in found if any(one.may for one in authorities)]
+    held = _deciding(team, too_few)
+    people = User.objects.filter(pk__in=[actor.removeprefix("user:") for actor in held])
+    return [(each, held[each.actor]) for each in people.order_by("display_name", "pk")]
+
+
+def approvers(team: UUID) -> tuple[Approver, ...]:
+    """Everybody who may decide something in the team as its requests are made: without deputies. Two queries, however
+    many they are.
+    """
+    shared = sharing(team)
+    return tuple(Approver(actor, held, shared.get(actor, frozenset())) for actor, held in _deciding(team).items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -33,7 +33,7 @@ from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
 from sessions import children, granted, live, plans, projections, states, stops
 from sessions.agents.registry import given_for
-from sessions.authority import sharing, standing
+from sessions.authority import approvers, sharing, standing
 from sessions.states import Loaded
 
 TRIES = 5
@@ -118,7 +118,8 @@ def _standing(command: Command, state: SessionState) -> Command:
     request = state.requests.get(_passed(state, command.call))
     if request is None or not request.approvals:
         return command
-    return msgspec.structs.replace(command, standing=standing(request.approvals, UUID(state.opened.team)))
+    may = standing(request.approvals, UUID(state.opened.team), too_few=request.asked.approvers_missing > 0)
+    return msgspec.structs.replace(command, standing=may)
 
 
 def _with_givers(command: Command, state: SessionState, given: Given) -> Given:
@@ -356,6 +357,7 @@ def _append(
         halt=stops.halt_for(loaded.place, loaded.state),
         grants=approvals,
         givers={},
+        approvers=cache(partial(approvers, loaded.place.team)),
     )
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)

@@ -94,13 +94,14 @@ SHOWN: Mapping[str, Forms] = {
     "call.withdrawn": _words("code", "by") | _ids("call", "request") | {"/approved_by": WORDS},
     "approval.requested": _words("tool", "rule", "policy", "activity")
     | _ids("request", "call", "supersedes")
-    | _numbers("tool_version", "tier", "quorum")
+    | _numbers("tool_version", "tier", "quorum", "approvers_missing")
     | _money("arguments")
     | {"/allowed": WORDS, "/proposed_by": WORDS, "/expires_at": TIME},
     "decision.made": _words("decision", "by", "under", "code", "shown/data/surface", "shown/data/rule")
     | _ids("request")
     | _numbers("tier", "shown/data/asked", "shown/data/tier")
-    | _money("arguments", "shown/data/arguments"),
+    | _money("arguments", "shown/data/arguments")
+    | {"/deputy": BOOLEAN},
     "request.escalated": _words("by") | _ids("request") | _numbers("step"),
     "request.held": _ids("request") | {"/until": TIME},
     "request.undone": _words("by") | _ids("request") | {"/until": TIME},

@@ -113,6 +113,7 @@ class ApprovalRequest(models.Model):
     tier = models.SmallIntegerField()
     quorum = models.SmallIntegerField()
     approvals = models.SmallIntegerField(default=0)
+    approvers_missing = models.SmallIntegerField(db_default=0)  # people too few when it was made: deputies may approve
     tool = models.CharField(max_length=100)
     rule = models.CharField(max_length=100)
     policy = models.CharField(max_length=100)

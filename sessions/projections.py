@@ -122,6 +122,7 @@ def request_row(request: Request, state: SessionState) -> dict[str, Any]:
         "tier": asked.tier,
         "quorum": asked.quorum,
         "approvals": len(request.approvals),
+        "approvers_missing": asked.approvers_missing,
         "tool": asked.tool,
         "rule": asked.rule,
         "policy": asked.policy,
@@ -286,11 +287,12 @@ _RELEASE = ", lease_until = NULL, holder = NULL"
 _MOVES = {lease: _MOVE.format(lease=lease) for lease in ("", _RENEW, _RELEASE)}
 
 _REQUEST = """INSERT INTO agent_sessions_approvalrequest
-  (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, tool, rule, policy, asked_seq,
-   asked_at, expires_at, ended_at, decided_by, kid, claimed_by, claimed_until,
+  (assigned_to, id, session_id, tenant_id, team_id, state, tier, quorum, approvals, approvers_missing, tool,
+   rule, policy, asked_seq, asked_at, expires_at, ended_at, decided_by, kid, claimed_by, claimed_until,
    held_until, escalates_at, reviewers, excluded, escalated, execution, card)
   SELECT %(r{n}_assigned_to)s, %(r{n}_id)s, head.log, %(r{n}_tenant)s, %(r{n}_team)s, %(r{n}_state)s, %(r{n}_tier)s,
-   %(r{n}_quorum)s, %(r{n}_approvals)s, %(r{n}_tool)s, %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
+   %(r{n}_quorum)s, %(r{n}_approvals)s, %(r{n}_approvers_missing)s, %(r{n}_tool)s,
+   %(r{n}_rule)s, %(r{n}_policy)s, %(r{n}_asked_seq)s,
    %(r{n}_asked_at)s::timestamptz, %(r{n}_expires_at)s::timestamptz, %(r{n}_ended_at)s::timestamptz,
    %(r{n}_decided_by)s, %(r{n}_kid)s, %(r{n}_claimed_by)s, NULL,
    %(r{n}_held_until)s::timestamptz, %(r{n}_escalates_at)s::timestamptz, %(r{n}_reviewers)s::jsonb,

@@ -159,6 +159,7 @@ def _decided(entry: ReportEntry, entries: list[ReportEntry]) -> Decided:
     facts = [
         ("Asked for", f"entry {entry.ref}" if entry.ref >= 0 else ""),
         ("Proposed", words.proposed(_proposers(asked), {})),
+        ("Approvers", _too_few(asked)),
         ("Rule", _rule(asked) if asked else ""),
         ("Because", asked["why"] if asked else ""),
         ("Arguments", _pretty(asked.get("arguments"))),
@@ -175,6 +176,11 @@ def _decided(entry: ReportEntry, entries: list[ReportEntry]) -> Decided:
 def _proposers(asked: Mapping[str, Any]) -> tuple[str, ...]:
     found = asked.get("proposed_by")
     return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _too_few(asked: Mapping[str, Any]) -> str:
+    quorum, missing = asked.get("quorum"), asked.get("approvers_missing")
+    return words.too_few(quorum, missing) if isinstance(quorum, int) and isinstance(missing, int) else ""
 
 
 def _saw(shown: Any, entries: list[ReportEntry]) -> str:

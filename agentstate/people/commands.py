@@ -75,14 +75,14 @@ def set_password(user: User, password: str, by: User | None) -> None:
 @transaction.atomic
 def grant_role(user: User, team: Team, role: Role, by: User | None) -> None:
     """Give `user` a role in `team`; nothing happens if they have it. Raises PermissionDenied, OwnAccount."""
-    _require_may_configure(by, user, team)
+    require_may_configure(by, user, team)
     _join(user, team, role, by)
 
 
 @transaction.atomic
 def remove_role(user: User, team: Team, role: Role, by: User | None) -> None:
     """Take a role away. Their sockets close, and open again only for what they may still see."""
-    _require_may_configure(by, user, team)
+    require_may_configure(by, user, team)
     removed, _ = Membership.objects.filter(user=user, team=team, role=role).delete()
     if removed:
         trail.record("role.removed", by, user, role=role.value, team=str(team.pk))
@@ -186,7 +186,10 @@ def _lock_active(user: User) -> None:
         raise AccountDisabled(f"Got user {user.username!r}.")
 
 
-def _require_may_configure(by: User | None, user: User, team: Team) -> None:
+def require_may_configure(by: User | None, user: User, team: Team) -> None:
+    """Return if `by`, or the machine itself, sets up what `user` may in `team`; never for themselves. Raises
+    PermissionDenied, OwnAccount.
+    """
     if by is None:
         return
     if by.pk == user.pk:

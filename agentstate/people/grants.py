@@ -16,9 +16,10 @@ from django.db.models.functions import Now
 from agentstate.clock import now
 from agentstate.errors import Invalid, NotFound
 from agentstate.people import live, trail
-from agentstate.people.errors import NoAuditor, OwnAccount
+from agentstate.people.commands import require_may_configure
+from agentstate.people.errors import NoAuditor
 from agentstate.people.models import AccessGrant, Membership, Team, User
-from agentstate.people.permissions import GRANTABLE, Permission, Role, require, teams_with
+from agentstate.people.permissions import GRANTABLE, Permission, Role, teams_with
 
 LONGEST = timedelta(days=366)
 MOST_SESSIONS = 500
@@ -49,7 +50,7 @@ def give(
 
     Raises PermissionDenied, OwnAccount, NoAuditor, Invalid.
     """
-    _may_configure(by, user, team)
+    require_may_configure(by, user, team)
     begins = starts or now()
     if not begins < until <= begins + LONGEST:
         raise Invalid(f"want an end after the beginning, at most {LONGEST.days} days later", field="until")
@@ -122,11 +123,3 @@ def given(user: User) -> QuerySet[AccessGrant]:
 def ended_for(user: User) -> bool:
     """Whether `user` had a grant that has run out or was taken back: then what is refused to them matters."""
     return AccessGrant.objects.filter(user=user).exclude(until__gt=Now(), revoked_at=None).exists()
-
-
-def _may_configure(by: User | None, user: User, team: Team) -> None:
-    if by is None:
-        return
-    if by.pk == user.pk:
-        raise OwnAccount()
-    require(by, Permission.CONFIGURE, team)

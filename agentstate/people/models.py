@@ -184,6 +184,22 @@ class Delegation(models.Model):
         return f"{self.giver_id} to {self.receiver_id} until {self.until:%Y-%m-%d}"
 
 
+class Deputy(models.Model):
+    """A person of another team who may decide this team's requests that too few of its people can approve."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="deputies")
+    created = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        constraints: ClassVar = [models.UniqueConstraint(fields=["team", "user"], name="people_deputy_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} for {self.team_id}"
+
+
 class ApiToken(models.Model):
     """A key for the API. Its text is shown once; only the SHA-256 of it is kept."""
 

@@ -40,6 +40,8 @@ KINDS = frozenset(
         "grant.revoked",
         "delegation.given",
         "delegation.revoked",
+        "deputy.named",
+        "deputy.removed",
     }
 )
 

@@ -34,12 +34,12 @@ def claim(user: Person, request: UUID, *, take: bool = False, key: str = "") -> 
     """`user` is on the request until their lease runs out; `take`: also where a colleague is, which is recorded. One
     who is on it already stays on it. Raises UnknownRequest, ClaimedByOther, AlreadyDecided, DecisionNotAllowed.
     """
-    session, team = _place(user, request)
+    session, team, too_few = _place(user, request)
     author = author_of(user, key)
 
     def wish(_: Loaded) -> core.Claim:
         lasts = bool(ledger.run(_LASTS, {"request": request}))
-        mine = authority.own(user, team)
+        mine = authority.own(user, team, too_few)
         return core.Claim(str(request), author.actor, mine.may, take, lasts, mine.names, authority.lent(user, team))
 
     committed = person_command(session, wish, author)
@@ -63,14 +63,16 @@ def keep(user: Person, request: UUID) -> datetime:
 
 def release(user: Person, request: UUID, *, key: str = "") -> Committed:
     """Give the request back to the queue. Raises UnknownRequest, NotYours, AlreadyDecided."""
-    session, _ = _place(user, request)
+    session, *_ = _place(user, request)
     author = author_of(user, key)
     return person_command(session, core.Release(str(request), author.actor), author)
 
 
-def _place(user: Person, request: UUID) -> tuple[UUID, UUID]:
-    """Session and team of a request that `user` may read. Raises UnknownRequest."""
-    row = ApprovalRequest.objects.filter(pk=request).values("session_id", "team_id").first()
+def _place(user: Person, request: UUID) -> tuple[UUID, UUID, bool]:
+    """Session and team of a request that `user` may read, and whether too few people can approve it. Raises
+    UnknownRequest.
+    """
+    row = ApprovalRequest.objects.filter(pk=request).values("session_id", "team_id", "approvers_missing").first()
     if row is None or not can(user, Permission.READ, row["team_id"]):
         raise core.UnknownRequest()
-    return row["session_id"], row["team_id"]
+    return row["session_id"], row["team_id"], row["approvers_missing"] > 0

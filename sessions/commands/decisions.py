@@ -19,7 +19,7 @@ from sessions.differences import as_data, withheld
 from sessions.models import ApprovalRequest
 from sessions.states import Loaded
 
-_DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at")
+_DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at", "approvers_missing")
 _IN_TIME = """SELECT 1 FROM agent_sessions_approvalrequest
  WHERE id = %(g_request)s AND state = 'pending' AND greatest(expires_at, held_until) > clock_timestamp()"""
 
@@ -58,7 +58,8 @@ def decide(
     (with who and when), RequestExpired, DecisionNotAllowed, Invalid.
     """
     row = _readable(user, request)
-    mine, others = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
+    team, too_few = row["team_id"], row["approvers_missing"] > 0
+    mine, others = authority.own(user, team, too_few), authority.lent(user, team)
     author = author_of(user, key)
     page = showing.read(author.actor, request, view) if view else None
 
@@ -70,7 +71,8 @@ def decide(
             may=mine.may,
             names=mine.names,
             lent=others,
-            sharing=authority.sharing(row["team_id"]).get(author.actor, frozenset()),
+            sharing=authority.sharing(team).get(author.actor, frozenset()),
+            deputy=mine.deputy,
             reason=reason,
             arguments=arguments,
             response=response,
@@ -81,8 +83,7 @@ def decide(
         )
 
     def still() -> None:
-        now = authority.own(user, row["team_id"]), authority.lent(user, row["team_id"])
-        if now != (mine, others):
+        if (authority.own(user, team, too_few), authority.lent(user, team)) != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
     in_time = ledger.Fragment(_IN_TIME, {"g_request": request})
@@ -124,10 +125,11 @@ def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Com
     HoldIsOver, DecisionNotAllowed.
     """
     row = _readable(user, request)
-    author, team = author_of(user, key), row["team_id"]
+    author, team, too_few = author_of(user, key), row["team_id"], row["approvers_missing"] > 0
 
     def wish(_: Loaded) -> core.Undo:
-        return core.Undo(str(request), author.actor, authority.own(user, team).may, reason, authority.lent(user, team))
+        may = authority.own(user, team, too_few).may
+        return core.Undo(str(request), author.actor, may, reason, authority.lent(user, team))
 
     in_time = ledger.Fragment(
         "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND held_until > clock_timestamp()",

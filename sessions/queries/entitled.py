@@ -15,6 +15,7 @@ from django.db.models import BooleanField, F, Func, Q, TextField, Value
 from agentstate.engine.decide import Authority
 from agentstate.engine.decide.reviewing import needed
 from agentstate.engine.policy.terms import may_review
+from agentstate.people import deputies
 from agentstate.people.models import User
 from agentstate.people.permissions import Permission, teams_with
 from sessions import authority, words
@@ -31,23 +32,24 @@ class Entitled:
     def __init__(self, user: Person) -> None:
         self._user = user
         self._actor = getattr(user, "actor", "")
-        self._held: dict[UUID, tuple[Authority, ...]] = {}
+        self._held: dict[tuple[UUID, bool], tuple[Authority, ...]] = {}
         self._sharing: dict[UUID, dict[str, frozenset[str]]] = {}
-        self._deciders: dict[UUID, list[tuple[User, tuple[Authority, ...]]]] = {}
+        self._deciders: dict[tuple[UUID, bool], list[tuple[User, tuple[Authority, ...]]]] = {}
 
     def theirs(self) -> Q:
         """The requests that are for them to decide, in all teams that they read."""
-        mine = Q(pk=None)
+        mine, deputy_of = Q(pk=None), deputies.teams_of(self._user) if isinstance(self._user, User) else frozenset()
         for team in teams_with(self._user, Permission.READ):
-            for each in self._authority(team):
-                mine |= _opened_by(each, team, self._one_person(team, self._actor))
+            for each in self._authority(team, too_few=team in deputy_of):
+                opened = _opened_by(each, team, self._one_person(team, self._actor))
+                mine |= opened & Q(approvers_missing__gt=0) if each.deputy else opened
         return mine
 
     def why_not(self, row: ApprovalRequest, left_out: Mapping[str, str]) -> str:
         """Why they may not decide a request that is open, in a sentence; empty where they may. `left_out`: who may not
         approve it, with what they did.
         """
-        held = [each for each in self._authority(row.team_id) if needed(row.tier) in each.may]
+        held = [each for each in self._of(row) if needed(row.tier) in each.may]
         if not held:
             return f"Tier {row.tier} needs the permission {needed(row.tier)}."
         among = [each for each in held if may_review(_groups(row), each.names)]
@@ -59,7 +61,7 @@ class Entitled:
 
     def may_reject(self, row: ApprovalRequest) -> bool:
         """Whether they may reject a request that is open: who may not approve it may do that all the same."""
-        held = (each for each in self._authority(row.team_id) if needed(row.tier) in each.may)
+        held = (each for each in self._of(row) if needed(row.tier) in each.may)
         return any(may_review(_groups(row), each.names) for each in held)
 
     def _what_they_did(self, authority: Authority, one_person: frozenset[str], left_out: Mapping[str, str]) -> str:
@@ -75,7 +77,7 @@ class Entitled:
         """The names of those who may decide it now; behind MOST_NAMED, how many more."""
         names = [
             user.display_name
-            for user, held in self._in(row.team_id)
+            for user, held in self._in(row)
             if any(_may(each, self._one_person(row.team_id, user.actor), row) for each in held)
         ]
         return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
@@ -86,17 +88,21 @@ class Entitled:
         """
         found = [
             (user, held)
-            for user, held in self._in(row.team_id)
+            for user, held in self._in(row)
             if any(_may(one, self._one_person(row.team_id, user.actor), row) for one in held)
         ]
         teams = {name for _, held in found for name in held[0].names if name.startswith("team:")}
         people = [(user.username, user.display_name) for user, _ in found]
         return people + [(name, f"Team {name.removeprefix('team:')}") for name in sorted(teams)]
 
-    def _in(self, team: UUID) -> list[tuple[User, tuple[Authority, ...]]]:
-        if team not in self._deciders:
-            self._deciders[team] = authority.deciders(team)
-        return self._deciders[team]
+    def _in(self, row: ApprovalRequest) -> list[tuple[User, tuple[Authority, ...]]]:
+        key = row.team_id, row.approvers_missing > 0
+        if key not in self._deciders:
+            self._deciders[key] = authority.deciders(*key)
+        return self._deciders[key]
+
+    def _of(self, row: ApprovalRequest) -> tuple[Authority, ...]:
+        return self._authority(row.team_id, too_few=row.approvers_missing > 0)
 
     def _one_person(self, team: UUID, actor: str) -> frozenset[str]:
         """The actor, and those with whom they share a right: who proposed leaves them all out."""
@@ -104,10 +110,11 @@ class Entitled:
             self._sharing[team] = authority.sharing(team)
         return self._sharing[team].get(actor, frozenset()) | {actor}
 
-    def _authority(self, team: UUID) -> tuple[Authority, ...]:
-        if team not in self._held:
-            self._held[team] = (authority.own(self._user, team), *authority.lent(self._user, team))
-        return self._held[team]
+    def _authority(self, team: UUID, too_few: bool) -> tuple[Authority, ...]:
+        if (team, too_few) not in self._held:
+            mine = authority.own(self._user, team, too_few)
+            self._held[team, too_few] = (mine, *authority.lent(self._user, team))
+        return self._held[team, too_few]
 
 
 def _opened_by(each: Authority, team: UUID, one_person: frozenset[str]) -> Q:

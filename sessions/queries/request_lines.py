@@ -18,7 +18,7 @@ from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState
 from agentstate.people.permissions import Permission, teams_with
 from audit import keys, ledger
-from sessions import access, projections, recorded, states
+from sessions import access, projections, recorded, states, words
 from sessions.access import Seen
 from sessions.customer_turns import customer_turns, differences_of
 from sessions.differences import as_data, withheld
@@ -69,6 +69,8 @@ class RequestLine(msgspec.Struct, frozen=True):
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
     proposed_by: list[str] = []  # actors: people, or the agent
     left_out: dict[str, str] = {}  # who may not approve it, by actor, with what they did
+    approvers_missing: int = 0  # so many people too few could approve it when it was made
+    too_few: str = ""  # the same as a sentence
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
@@ -160,6 +162,8 @@ def _request_line(row: Any, may_decide: bool, may_object: bool) -> RequestLine:
         tier=row.tier,
         quorum=row.quorum,
         approvals=row.approvals,
+        approvers_missing=row.approvers_missing,
+        too_few=words.too_few(row.quorum, row.approvers_missing),
         tool=row.tool,
         rule=row.rule,
         policy=row.policy,

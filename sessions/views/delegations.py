@@ -15,7 +15,7 @@ from agentstate.errors import Invalid, Refused
 from agentstate.people import delegations as people
 from agentstate.people.models import Delegation, Membership, Team, User
 from agentstate.people.permissions import DELEGABLE, Permission, roles_with, teams_with
-from sessions.views.frame import as_id, console
+from sessions.views.frame import as_id, console, me
 
 PAGE = 50
 
@@ -39,7 +39,7 @@ def delegations(request: HttpRequest) -> HttpResponse:
 @require_POST
 def delegation_revoke(request: HttpRequest, delegation_id: UUID) -> HttpResponse:
     """Take one back, or give one back."""
-    people.revoke(delegation_id, _me(request))
+    people.revoke(delegation_id, me(request))
     messages.success(request, "It is worth nothing any more.")
     return redirect("delegations")
 
@@ -54,11 +54,11 @@ def _give(request: HttpRequest, typed: dict[str, str]) -> None:
     except ValueError:
         raise Invalid("say until when", field="until") from None
     wanted = request.POST.getlist("permissions")
-    people.give(_me(request), receiver, team, until=until, reason=typed["reason"], permissions=wanted)
+    people.give(me(request), receiver, team, until=until, reason=typed["reason"], permissions=wanted)
 
 
 def _page(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Refused | None = None) -> HttpResponse:
-    user = _me(request)
+    user = me(request)
     teams = teams_with(user, Permission.DECIDE)
     reading = Membership.objects.filter(team__in=teams, role__in=roles_with(Permission.READ), user__is_active=True)
     colleagues = {each.user for each in reading.select_related("user")} - {user}
@@ -79,8 +79,3 @@ def _standing(each: Delegation) -> str:
     if each.revoked_at is not None:
         return "Taken back"
     return "Ended" if each.until <= now() else "Runs"
-
-
-def _me(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

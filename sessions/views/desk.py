@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -10,14 +11,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Refused
+from agentstate.people import deputies
 from agentstate.people.permissions import Permission, PermissionDenied, teams_with
 from sessions.agents import registry
 from sessions.commands import work
 from sessions.models import SkillWanted
+from sessions.queries import approvers
 from sessions.queries import desk as lines
 from sessions.tools import registry as tools
-from sessions.views.frame import console
+from sessions.views.frame import as_id, console, me
 
+KEPT = "Kept. It counts for what is handed out from now on."
 SPARE = 2  # empty rows for new rules
 CHANNELS = ("phone", "chat")
 
@@ -33,6 +37,7 @@ def _page(request: HttpRequest, refusal: Refused | None = None) -> HttpResponse:
     context = {
         "here": "desk",
         "lines": lines.desk(request.user),
+        "approvers": approvers.team_approvers(request.user),
         "wanted": lines.wanted(request.user),
         "sets": lines.sets_skills_of(request.user),
         "configures": set(teams_with(request.user, Permission.CONFIGURE)),
@@ -63,12 +68,27 @@ def desk_wanted(request: HttpRequest) -> HttpResponse:
     return _done(request, lambda: work.set_wanted_skills(request.user, sent.get("team", ""), rules))
 
 
-def _done(request: HttpRequest, act: Any) -> HttpResponse:
+@console
+@require_POST
+def desk_deputy(request: HttpRequest) -> HttpResponse:
+    """A person becomes a deputy of a team; then the page again."""
+    user, team = as_id(request.POST.get("user", ""), "user"), as_id(request.POST.get("team", ""), "team")
+    return _done(request, lambda: deputies.name(user, team, me(request)), "The deputy is named.")
+
+
+@console
+@require_POST
+def desk_deputy_remove(request: HttpRequest, deputy_id: UUID) -> HttpResponse:
+    """A person is no deputy any more; then the page again."""
+    return _done(request, lambda: deputies.remove(deputy_id, me(request)), "The deputy is removed.")
+
+
+def _done(request: HttpRequest, act: Any, done: str = KEPT) -> HttpResponse:
     try:
         act()
     except PermissionDenied:
         raise
     except Refused as refusal:
         return _page(request, refusal)
-    messages.success(request, "Kept. It counts for what is handed out from now on.")
+    messages.success(request, done)
     return redirect("desk")

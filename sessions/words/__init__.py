@@ -19,7 +19,7 @@ from sessions.words import (
     triggers,
     versions,
 )
-from sessions.words.approvals import groups_of_people, proposed
+from sessions.words.approvals import gap, groups_of_people, proposed, too_few
 from sessions.words.differences import difference
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
@@ -55,6 +55,7 @@ __all__ = [
     "doing",
     "entry",
     "facts",
+    "gap",
     "groups",
     "groups_of_people",
     "happening",
@@ -67,6 +68,7 @@ __all__ = [
     "stalled",
     "stands",
     "text",
+    "too_few",
     "value",
 ]
 

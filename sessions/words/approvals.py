@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.standing import OUTCOMES
@@ -29,8 +29,29 @@ def proposed(by: Iterable[str], names: Mapping[str, str]) -> str:
     return f"Proposed by {' and '.join(people)}, not by the agent."
 
 
+def too_few(quorum: int, missing: int) -> str:
+    """That too few people could approve a request when it was made; empty where enough could."""
+    if not missing:
+        return ""
+    able = quorum - missing
+    needs = "1 person" if quorum == 1 else f"{quorum} people"
+    found = f"only {able} may approve it" if able else "nobody in the team may approve it"
+    return f"Needs {needs}, {found}. Sent to the team's deputies."
+
+
+def gap(tier: int, quorum: int, names: Sequence[str], count: int) -> str:
+    """That a team has fewer people who may approve at a tier than a rule asks for. `count`: how many of these count."""
+    needs = "1 person" if quorum == 1 else f"{quorum} people"
+    if not names:
+        return f"Tier {tier} needs {needs}; nobody in this team may approve."
+    sharing = f" They share a right, so they count as {count}." if count < len(names) else ""
+    return f"Tier {tier} needs {needs}; this team has {len(names)} who may approve ({', '.join(names)}).{sharing}"
+
+
 def _requested(data: Data, tool: str) -> Sentence:
-    return Sentence("Needs a decision", f"{data['preview'] or plain(data['tool'])}. Rule {data['rule']}", "r")
+    about = f"{data['preview'] or plain(data['tool'])}. Rule {data['rule']}"
+    lacks = too_few(data.get("quorum", 1), data.get("approvers_missing", 0))
+    return Sentence("Needs a decision", f"{about}. {lacks}" if lacks else about, "r")
 
 
 _DECIDED = {
@@ -50,7 +71,7 @@ def _decided(data: Data, tool: str) -> Sentence:
         data.get("code", ""),
         data.get("reason") or data.get("response", ""),
     ]
-    under = "under a delegation" if data.get("under") else ""
+    under = "under a delegation" if data.get("under") else "as a deputy of the team" if data.get("deputy") else ""
     if decision == "edit" and not data.get("digest"):
         return Sentence("Edited, another person decides", "; ".join(part for part in (under, *told) if part), "p")
     return Sentence(_DECIDED.get(decision, decision), "; ".join(part for part in (under, *told) if part), "p")

@@ -24,6 +24,7 @@ from agentstate.engine.decide.commands import Authority
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.errors import Broken, Invalid, Refused
 from tests.core import test_approval_explorer as explorer
+from tests.core import test_approvers as approvers
 from tests.core import test_asks_approvals as asks
 from tests.core import test_charts_session, test_engine_approval, worlds
 from tests.core import test_edits as edits
@@ -191,6 +192,8 @@ HELD, BY_POLICY = explored("approved, then held"), explored("held by policy")
 ROWS: dict[str, Probe] = {
     "approvals.concluded: command.decision in ('approve', 'edit')": who_may_approves,
     "approvals.concluded: command.decision == 'escalate'": a_passed_on_request_is_of_whom_it_was_passed_to,
+    "approvals.decided: command.deputy and (not request.asked.approvers_missing)":
+    approvers.test_a_deputy_decides_only_what_says_that_too_few_are_left,
     "approvals.must_be_complete: command.decision not in request.asked.allowed": an_escalation_that_is_not_offered,
     "approvals.must_be_complete: command.decision in ('reject', 'edit', 'escalate') and (not command.r...": EYES,
     "approvals.must_be_complete: command.arguments is not None and command.decision != 'edit'": EYES,
@@ -229,6 +232,8 @@ ROWS: dict[str, Probe] = {
     "gates.gate: (settled := settled_before(state, call))": answered_before,
     "gates.gate: (refused := held_back(state, call, facts, verdict))": a_fork_keeps_its_effects_to_itself,
     "gates.gate: verdict.gate == 'allow'": what_policy_lets_through_needs_nobody,
+    "gates.approval_request: given.approvers is None or verdict.gate == 'hold'":
+    approvers.test_a_delay_needs_no_approval_and_counts_nobody,
     "gates.settled_before: each.mark == mark and each.how == 'responded'": answered_before,
     "gates.settled_before: each.mark == mark": expired_before,
     "gates.without_activity: not call.activity or call.activity in facts.activities":

@@ -59,3 +59,11 @@ def test_a_decision_says_who_proposed_what_was_decided():
     for by, told in ((["user:7"], "Proposed by user:7, not by the agent."), (["agent:bank"], "Proposed by the agent.")):
         asked = entry(1, "approval.requested", {**(STORY[1].event or {}), "proposed_by": by})
         assert told in report.render(HEAD, [STORY[0], asked, STORY[2]]).html.decode()
+
+
+def test_a_decision_says_that_too_few_people_could_approve():
+    asked = entry(1, "approval.requested", {**(STORY[1].event or {}), "quorum": 2, "approvers_missing": 1})
+    page = report.render(HEAD, [STORY[0], asked, STORY[2]]).html.decode()
+    told = "Needs 2 people, only 1 may approve it. Sent to the team&#x27;s deputies."
+    assert told in page.split("What people decided")[1].split("Everything that happened")[0]
+    assert told in page.split("Everything that happened")[1]

@@ -84,13 +84,22 @@ class World:
     memory: Remembering = field(default_factory=Remembering)
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     seconds: int = 0
+    approvers: tuple[core.Approver, ...] | None = None  # who may decide in the team; None: nobody counts them
 
     @property
     def given(self) -> core.Given:
         """What the outside hands to `decide` now. Ids are fresh, and the same for the same history."""
         numbers = count()
         at = START + timedelta(seconds=self.seconds)
-        return core.Given(at, lambda: f"id-{len(self.history)}-{next(numbers)}", self.tools, self.policy, self.memory)
+        people = self.approvers
+        return core.Given(
+            at,
+            lambda: f"id-{len(self.history)}-{next(numbers)}",
+            self.tools,
+            self.policy,
+            self.memory,
+            approvers=None if people is None else lambda: people,
+        )
 
     def after(self, *commands: object) -> World:
         """The world after `commands`. Raises what the first refused one raises."""

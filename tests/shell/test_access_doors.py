@@ -129,6 +129,8 @@ POSTS = {  # reached by POST alone; what they answer with is a page above, or a 
     "desk/next/",
     "desk/skills/",
     "desk/skills/wanted/",
+    "desk/deputies/",
+    "desk/deputies/<uuid:deputy_id>/remove/",
     "decisions/<uuid:request_id>/<str:act>/",
     "decisions/lent/<uuid:delegation_id>/end/",
     "sessions/<uuid:session_id>/stuck/<str:how>/",

@@ -13,7 +13,7 @@ from django.urls import URLPattern, resolve, reverse
 
 from agentstate.clock import now
 from agentstate.people import commands as people
-from agentstate.people import delegations
+from agentstate.people import delegations, deputies
 from agentstate.people.models import User
 from agentstate.people.permissions import Role
 from sessions import commands
@@ -86,6 +86,7 @@ def things(bank, monkeypatch) -> dict[str, object]:
     cast.browser(cast.petra()).post(reverse("retention_change"), {"name": "calls", "days": "30", "channel": "phone"})
     Proposal.objects.update(teams=[retail.pk])
     lent = delegations.give(cast.bob(), alice, retail, permissions=["decide"], until=until, reason="on leave")
+    people.grant_role(cast.charlie(), retail, Role.VIEWER, None)
     return {
         "session_id": session,
         "request_id": request.id,
@@ -93,6 +94,7 @@ def things(bank, monkeypatch) -> dict[str, object]:
         "rule_id": TeamRule.objects.filter(team=retail)[0].pk,
         "stop_id": commands.stop(alice, "team", "retail", reason="wrong amounts")[0].pk,
         "delegation_id": lent.pk,
+        "deputy_id": deputies.name(cast.charlie().pk, retail.pk, cast.adam()).pk,
         "disclosure_id": made.row.pk,
         "export_id": choosing.ask(alice, choosing.Filter()).pk,
         "grant_id": StandingGrant.objects.get().pk,
@@ -135,6 +137,7 @@ def form(things: dict[str, object]) -> dict[str, str]:
         "customer": "C-1001", "url": "https://hooks.example.com/x", "secret": "desk", "first": "1", "days": "7",
         "receiver": str(cast.alice().pk), "permissions": "decide", "until": (now() + timedelta(days=2)).isoformat(),
         "tokens": "1000", "call": "call-1", "by": "topic", "value": "transfer", "skill": "cards", "rule": "",
+        "user": str(cast.vera().pk),
         "item": "1", "purpose": "service", "hold": str(uuid.uuid4()), "kind": "message", "amount": "1",
     }  # fmt: skip
 

@@ -32,7 +32,8 @@ ELSEWHERE = {
     "notices_read", "notice_rules", "notice_rule", "notice_rule_keep", "notice_rule_switch", "notice_team",
     "notice_endpoints", "notice_endpoint", "notice_endpoint_keep", "notice_endpoint_act",
     "session_proof", "disclosure_revoke", "shared", "shared_file",
-    "session_supervise", "stop_lift", "next_work", "desk_skills", "desk_wanted",
+    "session_supervise", "stop_lift", "next_work", "desk_skills", "desk_wanted", "desk_deputy",
+    "desk_deputy_remove",
     "privacy_change", "erasure", "erasure_rule",
     "retention", "retention_change",
 }  # fmt: skip

@@ -37,6 +37,7 @@ from agentstate.engine.decide import (
     timers,
 )
 from agentstate.engine.decide import user as users
+from agentstate.engine.decide.approvers import Approver
 from agentstate.engine.decide.calls import LOST_RESULTS
 from agentstate.engine.decide.changes import arbitrated, changed, proposed, voted
 from agentstate.engine.decide.charts import NotAwaited, UnknownSignal, followed, signalled, wound
@@ -167,6 +168,7 @@ __all__ = [
     "AddData",
     "AlreadyDecided",
     "Answer",
+    "Approver",
     "Arbitrate",
     "Ask",
     "AskForPerson",

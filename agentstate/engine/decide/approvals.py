@@ -41,6 +41,8 @@ def decided(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEv
     request = open_request(state, command.request)
     must_be_complete(command, request)
     must_give_code(command, request)
+    if command.deputy and not request.asked.approvers_missing:
+        raise DecisionNotAllowed("a deputy decides only requests that too few people can approve")
     authority = must_be_entitled(command, request, request.asked.tier)
     return concluded(command, state, given, request, authority)
 
@@ -229,6 +231,7 @@ def _decision(
         response=command.response.strip(),
         tier=tier,
         under=authority.of,
+        deputy=command.deputy and not authority.of,
         code=command.code,
         retyped=tuple(path for path in request.terms.retype if path in command.retyped) if approves else (),
         changed=tuple(islice(changes, MAX_CHANGES)),
@@ -265,7 +268,11 @@ def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEv
     request = open_request(state, command.request)
     if request.held_until:
         raise Outdated("it is held")
-    return [ev.RequestEnded(request.asked.request, "expired", f"nobody decided before {request.expires_at}")]
+    because, asked = f"nobody decided before {request.expires_at}", request.asked
+    if asked.approvers_missing:
+        able = asked.quorum - asked.approvers_missing
+        because = f"too few people could approve it, {able} of {asked.quorum} when it was asked; {because}"
+    return [ev.RequestEnded(asked.request, "expired", because)]
 
 
 def _facts(state: SessionState, given: Given, tool: str) -> ToolFacts:

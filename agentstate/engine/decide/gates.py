@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
+from agentstate.engine.decide.approvers import approvers_missing
 from agentstate.engine.decide.charts import not_in_this_state
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
@@ -18,7 +19,7 @@ from agentstate.engine.decide.schema import must_have_a_place
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Verdict
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state import Call, Request, SessionState
 from agentstate.engine.state.requests import EXPIRED
 from agentstate.engine.state.rounds import data_instance, pad_of
 from agentstate.errors import Refused
@@ -97,9 +98,11 @@ def approval_request(
     because: str = "",
     supersedes: str = "",
 ) -> ev.ApprovalRequested:
-    """The question to a person: this call, these values, this rule, until then, and who proposed it."""
+    """The question to a person: this call, these values, this rule, until then, who proposed it, and whether enough
+    people can approve it.
+    """
     basis = basis_of(state, call.id, verdict.evidence)
-    return ev.ApprovalRequested(
+    asked = ev.ApprovalRequested(
         request=given.new_id(),
         call=call.id,
         tool=call.tool,
@@ -122,6 +125,10 @@ def approval_request(
         terms=verdict.terms,
         proposed_by=proposers_of(state, call),
     )
+    if given.approvers is None or verdict.gate == "hold":  # a delay ends without an approval
+        return asked
+    request = Request(asked, state.seq, stamp(given.at))
+    return replace(asked, approvers_missing=approvers_missing(request, state, given.approvers()))
 
 
 def by_people(verdict: Verdict) -> Verdict:

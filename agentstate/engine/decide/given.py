@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
 
 from agentstate.engine.charts.chart import Chart
+from agentstate.engine.decide.approvers import Approver
 from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.halting import Halt
 from agentstate.engine.looping.settings import Looping, Price
@@ -74,4 +75,5 @@ class Given(msgspec.Struct, frozen=True):
     saved: frozenset[str] = frozenset()  # of the plans that a command names as delegates, those that the team keeps
     grants: Mapping[str, Grant] = {}  # that hold in other sessions too, as they stand now; their uses counted there
     givers: Mapping[str, Giver] | None = None  # of these and of the session's own, by actor; None: nobody asked
+    approvers: Callable[[], Sequence[Approver]] | None = None  # who may decide in the team; None: nobody counts them
     zone: tzinfo = UTC  # by whose clock rules read `time`

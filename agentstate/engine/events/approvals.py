@@ -51,6 +51,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     terms: Terms | None = None  # what the rules ask of people; None: nothing beyond what stands above
     changed: tuple[ChangedInput, ...] = ()  # why the approval of its plan does not cover it
     proposed_by: tuple[str, ...] = ()  # who proposed the call or an argument of it: people, or "agent:..."
+    approvers_missing: int = 0  # so many people too few could approve it then; the team's deputies may approve it
     v: int = 1
 
 
@@ -89,6 +90,7 @@ class DecisionMade(Event, frozen=True, tag="decision.made"):
     response: str = ""
     tier: int = 0
     under: str = ""  # whose authority it rests on, when not that of `by`: they have delegated it
+    deputy: bool = False  # they decided it as a deputy of the team, which had too few people for it
     code: str = ""  # the reason, out of those that the terms name
     retyped: tuple[str, ...] = ()  # paths of the arguments that the person has typed themselves
     changed: tuple[Changed, ...] = ()  # what an edit changed

@@ -13,20 +13,22 @@ from agentstate.engine.decide.commands.base import Command
 class Authority(msgspec.Struct, frozen=True):
     """What somebody may in a session's team at an instant: their permissions, and the names by which rules know them
     ("role:supervisor", "team:retail", "user:maya"). `of`: the actor who has delegated it; empty: their own.
+    `deputy`: they hold it as a deputy of the team, for requests that too few people can approve.
     """
 
     may: frozenset[str]
     names: frozenset[str] = frozenset()
     of: str = ""
+    deputy: bool = False
 
 
 class Decide(Command, frozen=True):
     """A person decides a request. `may` and `names` are their authority at this instant, `lent` what others have
     delegated to them, and `sharing` the actors with whom they share a right in the team: who delegated it to them, and
-    to whom they delegated theirs.
+    to whom they delegated theirs. `deputy`: their own authority is that of a deputy.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "shown"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "deputy", "shown"})
 
     request: str
     decision: ev.DecisionKind
@@ -41,6 +43,7 @@ class Decide(Command, frozen=True):
     names: frozenset[str] = frozenset()
     lent: tuple[Authority, ...] = ()
     sharing: frozenset[str] = frozenset()
+    deputy: bool = False
     shown: ev.View | None = None  # what their page showed, with the digest that the request had there
 
 
