@@ -19,6 +19,7 @@ from django.db import connections
 
 from agentstate.clock import now
 from agentstate.engine.decide import SessionSealed
+from agentstate.engine.profile.commands import Refuse
 from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
 from audit import erasure, globallog, holds, keys, ledger, sequencer, staff, verify
@@ -33,6 +34,8 @@ from sessions.commands import profiles as profile_commands
 from sessions.exports import building, choosing
 from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, RecordedState, StandingGrant
 from sessions.profiles import learning, logs
+from sessions.proposals import carrying
+from sessions.proposals import profiles as profile_proposals
 from sessions.queries import privacy
 from sessions.runtime import advance, leases
 from sessions.stores import STORES
@@ -413,6 +416,7 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     choosing.ask(cast.alice(), choosing.Filter(), unmask=True, reason="An audit")
     assert building.build_due() == 1
     heard_and_granted(session)
+    proposed(kid_of(session))
     secret = stored_of(kid_of(session))
     assert len(secret) > 15
     assert {store.name for store in STORES if not store.count(kid_of(session))} <= {
@@ -431,6 +435,21 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
         assert traces(text, *words) == [], table
     assert traces(in_valkey(), *words) == []
     assert traces(caplog.text, *words) == []
+
+
+def proposed(kid: UUID) -> None:
+    """A change of the profile that waits for another team."""
+    change = profile_proposals.Change(Refuse("answers", "customer"))
+    carrying.make(
+        profile_proposals.KIND,
+        tenant=cast.tenant().pk,
+        by=cast.cleo().actor,
+        own=frozenset(),
+        teams={cast.cards().pk},
+        details={},
+        content=profile_proposals.sealed(kid, change),
+        kid=kid,
+    )
 
 
 def heard_and_granted(session: UUID) -> None:
