@@ -49,6 +49,7 @@ MODULES = (
 TESTS = (
     "tests/core/test_decisions.py",
     "tests/core/test_edits.py",
+    "tests/core/test_engine_approval.py",
     "tests/core/test_permits.py",
     "tests/core/test_policy_cases.py",
     "tests/core/test_policy_parts.py",

@@ -15,6 +15,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
 from agentstate.engine.decide.commands.plans import TakeTask
 from agentstate.engine.decide.reviewing import authors_of
+from agentstate.engine.decide.supervision import TAKEN_OVER
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
 from agentstate.engine.state.involvement import MAX_PEOPLE, Involvement, took_part
@@ -263,6 +264,10 @@ def test_a_take_over_undoes_an_approval_that_is_delayed_and_leaves_what_has_begu
     delayed = worlds.opened().with_rules(replace(ASKS, hold=60), FREE).asked(transfer(90_000))
     world = delayed.after(decision(delayed, "approve", "ann")).after(core.TakeOver("sue"))
     assert (world.request.held_until, world.request.approvals) == ("", ())
+    undone = world.events(ev.RequestUndone)
+    assert [(each.request, each.by, each.reason) for each in undone] == [
+        (delayed.request.asked.request, "sue", TAKEN_OVER)
+    ]
     by_policy = worlds.opened().with_rules(replace(ASKS, gate="hold", hold=60), FREE).asked(transfer(90_000))
     assert not by_policy.after(core.TakeOver("sue")).request.held_until
     running = waiting().after(decision(waiting(), "approve", "ann"))
@@ -271,6 +276,16 @@ def test_a_take_over_undoes_an_approval_that_is_delayed_and_leaves_what_has_begu
     failed = world_with(running)
     failed = failed.after(core.Fail(failed.call("transfer").id, 1, "away", transient=True, pause=1.0))
     assert failed.call("transfer").status is CallStatus.READY
+
+
+def test_a_take_over_asks_again_about_an_approved_plan_that_is_not_committed():
+    whole = replace(ASKS, name="whole", tools=("plan",))
+    world = worlds.opened().with_rules(whole, ASKS).after(ProposePlan((MOVE,), "user:pat", False))
+    old = world.request.asked.request
+    world = world.after(decision(world, "approve", "sue"), core.TakeOver("sue"))
+    assert (world.request.asked.tool, world.request.asked.supersedes) == ("plan", old)
+    left = world.after(decision(world, "approve", "zoe"), core.Begin(world.state.plans.proposed))
+    assert left.events(ev.PlanCommitted)
 
 
 def test_a_take_over_asks_also_where_policy_would_let_it_through_by_now():
