@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -88,6 +89,7 @@ class ProposalLine(msgspec.Struct, frozen=True):
     may_answer: bool
     may_decide_overdue: bool
     may_withdraw: bool
+    waits: bool  # for this person
 
 
 def may_open(user: Person) -> bool:
@@ -105,12 +107,15 @@ def proposals(user: Person) -> list[ProposalLine]:
     """Returns the proposals that the person made, answers, or decides when late: those that wait for them first."""
     rows = _visible(user).order_by("-at")[:MOST]
     lines = [_line(user, row) for row in rows]
-    return sorted(lines, key=lambda line: (not _waits(line), line.state not in OPEN))
+    return sorted(lines, key=lambda line: (not line.waits, line.state not in OPEN))
 
 
 def waiting_count(user: Person) -> int:
-    """Returns how many proposals wait for an answer by this person."""
-    return sum(_waits(_line(user, row)) for row in _visible(user).filter(state__in=OPEN))
+    """Returns how many proposals wait for an answer by this person. One query where the organization has none open."""
+    going = Proposal.objects.filter(state__in=OPEN)
+    if not isinstance(user, User) or not going.filter(tenant=user.tenant_id).exists():
+        return 0
+    return sum(_rights(user, row).waits for row in going & _visible(user))
 
 
 def proposal(user: Person, pk: UUID) -> ProposalLine:
@@ -145,11 +150,6 @@ def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
     return [line_of(user, row) for row in profiles.going(customer) & _visible(user)]
 
 
-def _waits(line: ProposalLine) -> bool:
-    mine = line.may_answer and any(answer.agrees is None for answer in line.answers)
-    return line.state in OPEN and (mine or line.may_decide_overdue)
-
-
 def _visible(user: Person) -> QuerySet[Proposal]:
     if not isinstance(user, User):
         return Proposal.objects.none()
@@ -161,15 +161,41 @@ def _visible(user: Person) -> QuerySet[Proposal]:
     return Proposal.objects.filter(found, tenant=user.tenant_id)
 
 
-def _line(user: Person, row: Proposal) -> ProposalLine:
+class _Rights(NamedTuple):
+    """What a person may do with a proposal: `own` are the teams for which they answer, `seen` those whose answers they
+    read.
+    """
+
+    own: frozenset[UUID]
+    seen: frozenset[UUID]
+    outstanding: frozenset[UUID]
+    may_answer: bool
+    may_decide_overdue: bool
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for this person."""
+        return self.may_decide_overdue or (self.may_answer and bool(self.own & self.outstanding))
+
+
+def _rights(user: Person, row: Proposal) -> _Rights:
     actor = getattr(user, "actor", "")
     own = frozenset(teams_with(user, Permission(row.permission))) & set(row.teams)
     for_late = may_decide_overdue(user, row)
-    seen = frozenset(row.teams) if for_late else own
-    standing = carrying.standing_of(row)
     going = row.state in OPEN
     excluded = KINDS[row.kind].excluded(row) if going else frozenset()
     may_agree = actor not in excluded and not (row.second_person and actor == row.by)
+    return _Rights(
+        own,
+        seen=frozenset(row.teams) if for_late else own,
+        outstanding=carrying.standing_of(row).outstanding,
+        may_answer=going and bool(own) and may_agree,
+        may_decide_overdue=going and for_late and actor != row.by and bool(overdue_teams(row)),
+    )
+
+
+def _line(user: Person, row: Proposal) -> ProposalLine:
+    rights = _rights(user, row)
     return ProposalLine(
         row.pk,
         row.kind,
@@ -184,15 +210,16 @@ def _line(user: Person, row: Proposal) -> ProposalLine:
         row.ended_by,
         row.ended_why,
         row.second_person,
-        tuple(_changes(row, seen)),
+        tuple(_changes(row, rights.seen)),
         None,
-        UUID(row.details["request"]) if own and row.kind == subjects.ERASURE.name else None,
+        UUID(row.details["request"]) if rights.own and row.kind == subjects.ERASURE.name else None,
         (),
-        tuple(_answers(row, seen)),
-        len(standing.outstanding - seen),
-        may_answer=going and bool(own) and may_agree,
-        may_decide_overdue=going and for_late and actor != row.by and bool(overdue_teams(row)),
-        may_withdraw=going and actor == row.by,
+        tuple(_answers(row, rights.seen)),
+        len(rights.outstanding - rights.seen),
+        may_answer=rights.may_answer,
+        may_decide_overdue=rights.may_decide_overdue,
+        may_withdraw=row.state in OPEN and getattr(user, "actor", "") == row.by,
+        waits=rights.waits,
     )
 
 
