@@ -18,6 +18,8 @@ from agentstate.people.permissions import A_PROGRAM, DELEGABLE, names_from, name
 from audit import ledger
 
 Person = User | AnonymousUser
+Sharing = Mapping[str, frozenset[str]]  # by actor, those with whom they share a right in a team
+_NOBODY: Sharing = {}
 
 
 def own(user: Person, team: UUID, too_few: bool = False) -> Authority:
@@ -54,10 +56,11 @@ def lent(user: Person, team: UUID) -> tuple[Authority, ...]:
     loans = [each for each in delegations.lent_to(user) if each.team_id == team]
     if loans and _is_program(names_in(user)):
         return ()
-    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor) for each in loans)
+    shared = sharing(team) if loans else {}
+    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor, shared) for each in loans)
 
 
-def sharing(team: UUID) -> dict[str, frozenset[str]]:
+def sharing(team: UUID) -> Sharing:
     """Returns, by actor of a running delegation in the team, the actors with whom they share a right; of the team's
     deputies also by those in other teams. One query.
     """
@@ -74,8 +77,8 @@ def _is_program(names: Mapping[UUID, frozenset[str]]) -> bool:
     return any(A_PROGRAM in each for each in names.values())
 
 
-def _worth(held: Authority, permissions: Iterable[str], giver: str) -> Authority:
-    return Authority(held.may & frozenset(permissions), held.names, giver)
+def _worth(held: Authority, permissions: Iterable[str], giver: str, shared: Sharing) -> Authority:
+    return Authority(held.may & frozenset(permissions), held.names, giver, shared.get(giver, frozenset()))
 
 
 _NAMED = "SELECT id FROM people_user WHERE id = ANY(%(ids)s::uuid[]) AND is_active"
@@ -99,15 +102,19 @@ _STANDING = """WITH who AS ({who}),
   ORDER BY line.receiver, line.loan NULLS FIRST"""
 
 
-def standing(actors: Iterable[str], team: UUID, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
+def standing(
+    actors: Iterable[str], team: UUID, too_few: bool = False, shared: Sharing = _NOBODY
+) -> dict[str, tuple[Authority, ...]]:
     """What each of these people may decide now: their own first, then what is lent to them. One statement, because it
-    stands between a decision and its effect.
+    stands between a decision and its effect. `shared`: who shares a right there, where that matters.
     """
     ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
-    return _standing(_NAMED, team, too_few, ids=ids)
+    return _standing(_NAMED, team, too_few, shared, ids=ids)
 
 
-def _standing(who: str, team: UUID, too_few: bool, **params: object) -> dict[str, tuple[Authority, ...]]:
+def _standing(
+    who: str, team: UUID, too_few: bool, shared: Sharing, **params: object
+) -> dict[str, tuple[Authority, ...]]:
     found: dict[str, tuple[Authority, ...]] = {}
     programs: set[UUID] = set()
     rows = ledger.run(_STANDING.format(who=who), {"team": team, "too_few": too_few, **params})
@@ -119,23 +126,23 @@ def _standing(who: str, team: UUID, too_few: bool, **params: object) -> dict[str
         if receiver in programs:  # its own line comes first
             continue
         held = _own(names, team, is_deputy and permissions is None)
-        authority = held if permissions is None else _worth(held, permissions, f"user:{giver}")
+        authority = held if permissions is None else _worth(held, permissions, f"user:{giver}", shared)
         found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
     return found
 
 
-def _deciding(team: UUID, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
+def _deciding(team: UUID, shared: Sharing, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
     """What everybody who may decide something in the team may decide there, by actor. One statement."""
     roles = [role for each in DELEGABLE for role in roles_with(each)]
-    found = _standing(_OF_TEAM, team, too_few, roles=roles)
+    found = _standing(_OF_TEAM, team, too_few, shared, roles=roles)
     return {actor: held for actor, held in found.items() if any(each.may for each in held)}
 
 
 def deciders(team: UUID, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
     """Everybody who may decide something in the team, by name, with what they hold themselves and what is lent to
-    them. Two queries, however many they are.
+    them. Three queries, however many they are.
     """
-    held = _deciding(team, too_few)
+    held = _deciding(team, sharing(team), too_few)
     people = User.objects.filter(pk__in=[actor.removeprefix("user:") for actor in held])
     return [(each, held[each.actor]) for each in people.order_by("display_name", "pk")]
 
@@ -145,4 +152,5 @@ def approvers(team: UUID) -> tuple[Approver, ...]:
     many they are.
     """
     shared = sharing(team)
-    return tuple(Approver(actor, held, shared.get(actor, frozenset())) for actor, held in _deciding(team).items())
+    deciding = _deciding(team, shared)
+    return tuple(Approver(actor, held, shared.get(actor, frozenset())) for actor, held in deciding.items())

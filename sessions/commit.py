@@ -132,7 +132,8 @@ def _with_givers(command: Command, state: SessionState, given: Given) -> Given:
     if not actors:
         return given
     team = UUID(state.opened.team)
-    shared, held = sharing(team), standing(actors, team)
+    shared = sharing(team)
+    held = standing(actors, team, shared=shared)
     givers = {by: Giver(held.get(by, ()), shared.get(by, frozenset())) for by in actors}
     return msgspec.structs.replace(given, givers=givers)
 

@@ -56,6 +56,7 @@ TESTS = (
     "tests/core/test_proposers.py",
     "tests/core/test_requirements.py",
     "tests/core/test_roles.py",
+    "tests/core/test_value_authors.py",
     "tests/core/test_withdrawals.py",
     "tests/core/test_handing_back.py",
     "tests/core/test_halting.py",

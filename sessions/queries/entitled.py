@@ -33,7 +33,7 @@ class Entitled:
         self._user = user
         self._actor = getattr(user, "actor", "")
         self._held: dict[tuple[UUID, bool], tuple[Authority, ...]] = {}
-        self._sharing: dict[UUID, dict[str, frozenset[str]]] = {}
+        self._sharing: dict[UUID, authority.Sharing] = {}
         self._deciders: dict[tuple[UUID, bool], list[tuple[User, tuple[Authority, ...]]]] = {}
 
     def theirs(self) -> Q:
@@ -69,6 +69,9 @@ class Entitled:
             return f"You {left_out[self._actor]}. Another person must approve it."
         if authority.of in left_out:
             return f"Who lent you this authority {left_out[authority.of]}. Another person must approve it."
+        if shared := sorted(authority.shares & left_out.keys()):
+            colleague = f"a colleague who {left_out[shared[0]]}"
+            return f"Who lent you this authority shares a right with {colleague}. Another person must approve it."
         if shared := sorted(one_person & left_out.keys()):
             return f"A colleague with whom you share a right {left_out[shared[0]]}. Another person must approve it."
         return APPROVED_BEFORE
@@ -124,7 +127,7 @@ def _opened_by(each: Authority, team: UUID, one_person: frozenset[str]) -> Q:
     tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
     if Permission.DECIDE not in each.may:
         tiers = Q(tier__gte=3)
-    actors = sorted(name for name in (*one_person, each.of) if name)
+    actors = sorted(name for name in {*one_person, *each.shares, each.of} if name)
     return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
         excluded__overlap=actors
     )
@@ -145,7 +148,7 @@ def _may(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> b
 
 
 def _is_left_out(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
-    return bool(({*one_person, each.of} - {""}) & set(row.excluded))
+    return bool(({*one_person, *each.shares, each.of} - {""}) & set(row.excluded))
 
 
 def _groups(row: ApprovalRequest) -> tuple[tuple[str, ...], ...]:

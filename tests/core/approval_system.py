@@ -182,7 +182,7 @@ class System:
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     delegations: tuple[Delegation, ...] = (
         Delegation("user:sue", "user:bob"),
-        Delegation("user:ann", "user:dan"),
+        Delegation("user:bob", "user:dan"),
     )
     charts: tuple[Chart, ...] = ()
     schemas: Catalogue = OLDER
@@ -217,7 +217,8 @@ class System:
         return {by: (self.authority(by), *self.lent(by)) for by in self.rights}
 
     def authority(self, by: str, of: str = "") -> Authority:
-        return Authority(self.rights[by], frozenset({by, "role:supervisor"}), of)
+        shares = self.sharing(of, self.seconds) if of else frozenset[str]()
+        return Authority(self.rights[by], frozenset({by, "role:supervisor"}), of, shares)
 
     def delegated(self, second: int) -> list[Delegation]:
         """The delegations that run at a second."""

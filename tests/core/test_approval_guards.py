@@ -257,12 +257,14 @@ ROWS: dict[str, Probe] = {
     "reviewing.entitling: needed(tier) not in own.may": what_is_missing_is_named,
     "reviewing.approving: not why": who_may_approves,
     "reviewing.why_not: {by, authority.of} & behind": EYES,
-    "reviewing.why_not: sharing & behind":
+    "reviewing.why_not: (sharing | authority.shares) & behind":
     proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
     "reviewing.why_left_out: (shared := sorted(sharing & left.keys()))":
     proposers.test_a_colleague_who_shares_a_right_with_the_proposer_or_an_approver_is_no_second_person,
+    "reviewing.why_left_out: (shared := sorted(authority.shares & left.keys()))":
+    proposers.test_on_a_lent_right_nobody_approves_what_its_lender_may_not,
     "reviewing.why_left_out: by in left": EYES,
-    "reviewing.why_left_out: lender in left":
+    "reviewing.why_left_out: authority.of in left":
     proposers.test_who_lends_a_right_and_who_uses_it_count_as_one_person,
     "reviewing._input_authors: call.tool != PLAN or not has_authors(state.plans)":
     values.test_who_wrote_the_value_that_an_argument_reads_does_not_approve_the_call,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
 from typing import Any
 
 import msgspec
@@ -39,7 +40,7 @@ from agentstate.engine.state import plans as plan_events
 from agentstate.engine.state.rounds import place_of
 from agentstate.errors import Refused
 from tests.core.approval_oracle import judge
-from tests.core.approval_system import IDLE, MOVES, WINDOW, WINDOWED, Move, System, path
+from tests.core.approval_system import IDLE, MOVES, WINDOW, WINDOWED, Delegation, Move, System, path
 from tests.core.laws import Unlawful
 from tests.searching import FIGURE, FULL
 
@@ -111,6 +112,10 @@ MISSED: dict[str, System] = {
         "the agent proposes a transfer to a stranger", "zoe delegates to dan, or not any more"
     ),
     "a person's transfer waits": path("zoe proposes a transfer"),
+    "the transfer of a lender waits, whose borrower lends to dan": dataclass_replace(
+        path("zoe proposes a transfer"),
+        delegations=(Delegation("user:zoe", "user:bob"), Delegation("user:bob", "user:dan")),
+    ),
     "a transfer for another customer waits": path(
         "sue proposes it for x and for another customer", "zoe approves", "the worker begins", "a call returns",
         "the worker begins", "a call returns", "a newer transfer is deployed", "the worker begins",
@@ -246,6 +251,13 @@ class Mend:
 
 
 HANDED = ("the worker begins in the delegate", "ann approves")
+_WHY_LEFT_OUT = reviewing.why_left_out
+
+
+def _without_the_lenders_colleagues(by: str, authority: core.Authority, *more: Any) -> str:
+    return _WHY_LEFT_OUT(by, structs.replace(authority, shares=frozenset()), *more)
+
+
 TAKEN_OUT = {
     "C2": Mend(
         approvals,
@@ -339,6 +351,13 @@ TAKEN_OUT = {
         lambda state, _: state,
         "a fork whose parent has moved money",
         ("the fork is promoted", "in the fork the agent proposes a small transfer", "the worker begins in the fork"),
+    ),
+    "a right that is lent on": Mend(
+        reviewing,
+        "why_left_out",
+        _without_the_lenders_colleagues,
+        "the transfer of a lender waits, whose borrower lends to dan",
+        ("dan approves", "the worker begins"),
     ),
     "the end of a delegation": Mend(
         permits,

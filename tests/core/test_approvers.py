@@ -105,6 +105,16 @@ def test_one_authority_lent_to_two_people_counts_once():
     assert most_approvals([*two, person("bob")], 5) == 2
 
 
+def test_who_uses_a_lent_right_counts_no_more_than_its_lender():
+    """Sue lends to bob and bob to dan: sue and dan are one, and where sue is left out dan is as well."""
+    chained = Authority(SUPERVISOR, frozenset(), "bob", shares=frozenset({"sue", "dan"}))
+    dan = Approver("dan", (chained,), frozenset({"bob"}))
+    sue = person("sue", SENIOR, sharing=frozenset({"bob"}))
+    assert most_approvals([sue, dan], 2) == 1
+    assert who_can_approve([dan], 2, [()], {"sue"}) == []
+    assert who_can_approve([dan], 2, [()], {"zoe"}) == [dan]
+
+
 def test_of_a_lender_to_many_the_receivers_with_rights_of_their_own_count():
     many = [person(each, sharing=frozenset({"ann"})) for each in ("bob", "cid", "dot")]
     assert most_approvals([person("ann", sharing=frozenset({"bob", "cid", "dot"})), *many], 5) == 3

@@ -219,6 +219,9 @@ def test_a_standing_approval_covers_nothing_in_which_a_colleague_who_shares_its_
     own = (Authority(MAY["sue"]),)
     assert with_givers(barged, sue=Giver(own, frozenset({"ann"}))) is CallStatus.WAITING
     assert with_givers(barged, sue=Giver(own, frozenset({"bob"}))) is CallStatus.READY
+    (held,) = own
+    through_ann = (msgspec.structs.replace(held, shares=frozenset({"ann"})),)
+    assert with_givers(barged, sue=Giver(through_ann)) is CallStatus.WAITING
     assert with_givers(world, sue=Giver(own, frozenset({"ann"}))) is CallStatus.READY
 
 
@@ -336,6 +339,16 @@ def test_a_call_that_is_tried_again_counts_once_for_the_day_and_other_arguments_
     edited = asked.after(worlds.decision(asked, "edit", "sue", arguments=transfer(700).arguments))
     edited = edited.after(worlds.decision(edited, "approve", "zoe"), core.Begin(call))
     assert edited.state.tally.moved == {"transfer": {"USD": 1600}}
+
+
+def test_a_call_that_began_before_its_sum_was_kept_is_not_counted_again():
+    world = worlds.opened().with_rules(SMALL, FREE).asked(transfer(900))
+    call = world.call("transfer").id
+    state = world.after(core.Begin(call)).state
+    old = msgspec.structs.replace(state.calls[call], counted=("", ""))
+    (again,) = world.after(core.Begin(call), core.Begin(call)).events(ev.ToolIntended)[1:]
+    later = evolve(msgspec.structs.replace(state, calls={**state.calls, call: old}), again, state.last_at)
+    assert later.tally == state.tally
 
 
 def test_rules_read_the_hour_of_the_policys_zone():

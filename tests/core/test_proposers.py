@@ -185,6 +185,20 @@ def test_who_lends_a_right_and_who_uses_it_count_as_one_person():
         world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=lent("sue")))
 
 
+def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
+    """Vic approves on ann's right; ann shares hers with sue, who proposed it, or who has approved it already."""
+    chain = (Authority(MAY["ann"], frozenset(), "ann", shares=frozenset({"sue", "vic"})),)
+    world = planned("sue")
+    with pytest.raises(core.DecisionNotAllowed, match="lent you this authority shares a right with"):
+        world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=chain))
+    two = planned("zoe", replace(ASKS, quorum=2), FREE)
+    two = two.after(decision(two, "approve", "sue"))
+    with pytest.raises(core.DecisionNotAllowed, match="has approved it already"):
+        two.after(core.Decide(two.request.asked.request, "approve", "vic", frozenset(), lent=chain))
+    alone = planned("zoe")
+    assert alone.after(core.Decide(alone.request.asked.request, "approve", "vic", frozenset(), lent=chain))
+
+
 def test_one_authority_counts_once_also_where_the_tier_rose():
     """Sue approves at tier 2; the tier becomes 3; who acts under ann and sue uses sue's right a second time."""
     two = replace(ASKS, quorum=2)

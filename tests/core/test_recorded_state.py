@@ -28,9 +28,13 @@ def prune(upto: int) -> core.PruneHistory:
 
 
 def history() -> Any:
-    """The events of a long session, as they were stored."""
+    """The events of a long session, as they were stored. A state that was recorded before calls kept what they have
+    counted for the day has nothing of it: `state.grants.set_going` takes that as counted.
+    """
     stored = json.loads((VECTORS / "context-1.json").read_bytes(), parse_float=Decimal)
-    return fold((ev.decode(_encoder.encode(event)), at) for event, at in stored["events"])
+    state = fold((ev.decode(_encoder.encode(event)), at) for event, at in stored["events"])
+    calls = {key: msgspec.structs.replace(call, counted=("", "")) for key, call in state.calls.items()}
+    return msgspec.structs.replace(state, calls=calls)
 
 
 def test_a_recorded_state_is_what_its_entries_amount_to_in_every_later_program():

@@ -52,3 +52,18 @@ def test_without_a_delegation_the_colleague_approves():
     request = proposed_by_alice()
     assert [each.id for each in queries.requests(cast.bob(), mine=True)] == [request.id]
     commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+
+
+def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
+    """Alice, who proposed it, lends to Bob, and Bob lends his own right to Carl."""
+    request = proposed_by_alice()
+    alice, bob = cast.alice(), cast.bob()
+    carl = cast.person("carl", cast.Role.VIEWER, cast.retail())
+    lend(bob, carl, request.session)
+    assert [each.id for each in queries.requests(carl, mine=True)] == [request.id]
+    lend(alice, bob, request.session)
+    with pytest.raises(DecisionNotAllowed, match="shares a right with a colleague who proposed it"):
+        commands.decide(carl, request.id, "approve", seen=request.digest)
+    (seen,) = [each for each in queries.requests(carl) if each.id == request.id]
+    assert "Who lent you this authority shares a right with a colleague" in seen.why_not
+    assert not [each for each in queries.requests(carl, mine=True) if each.id == request.id]

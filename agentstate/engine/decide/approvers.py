@@ -86,7 +86,7 @@ def _usable(person: Approver, tier: int, reviewers: Sequence[Groups], left: froz
         for each in person.held
         if needed(tier) in each.may
         and any(may_review(groups, each.names) for groups in reviewers)
-        and not {person.actor, each.of, *person.sharing} & left
+        and not {person.actor, each.of, *person.sharing, *each.shares} & left
     )
 
 
@@ -114,4 +114,5 @@ def _clash(one: tuple[Approver, Authority], other: tuple[Approver, Authority]) -
     """Whether the approvals of two people on these authorities are one: `why_not` refuses the second."""
     (first, under), (second, also_under) = one, other
     behind, also_behind = {first.actor, under.of} - {""}, {second.actor, also_under.of} - {""}
-    return bool(behind & (also_behind | second.sharing) or also_behind & first.sharing)
+    sharing, also_sharing = first.sharing | under.shares, second.sharing | also_under.shares
+    return bool(behind & (also_behind | also_sharing) or also_behind & sharing)

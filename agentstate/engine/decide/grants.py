@@ -158,7 +158,7 @@ def _authority(command: GrantSame, state: SessionState, request: Request) -> Aut
     left = left_out(state, request, request.asked.tier)
     whys: list[str] = []
     for authority in entitling(command, request, request.asked.tier):
-        why = why_left_out(command.by, authority.of, left, command.sharing)
+        why = why_left_out(command.by, authority, left, command.sharing)
         if not why:
             return authority
         whys.append(why)

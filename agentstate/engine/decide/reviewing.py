@@ -110,19 +110,22 @@ def why_not(
     behind = {*request.approvals, *request.behalf} - {""}
     if {by, authority.of} & behind:
         return "you have approved it already; another person must"
-    if sharing & behind:
+    if (sharing | authority.shares) & behind:
         return "a colleague with whom you share a right has approved it already; another person must"
-    return why_left_out(by, authority.of, left_out(state, request, tier), sharing)
+    return why_left_out(by, authority, left_out(state, request, tier), sharing)
 
 
-def why_left_out(by: str, lender: str, left: Mapping[str, str], sharing: frozenset[str]) -> str:
-    """Returns why somebody is left out of approving on a right that is theirs or that `lender` has lent them; empty:
-    they are not. `left` says who had a part and which; `sharing` are those with whom they share a right.
+def why_left_out(by: str, authority: Authority, left: Mapping[str, str], sharing: frozenset[str]) -> str:
+    """Returns why somebody is left out of approving on this authority; empty: they are not. `left` says who had a part
+    and which; `sharing` are those with whom they share a right. On the authority of a lender they may do no more than
+    the lender.
     """
     if by in left:
         return f"you {left[by]}: another person must approve it"
-    if lender in left:
-        return f"who lent you this authority {left[lender]}: another person must approve it"
+    if authority.of in left:
+        return f"who lent you this authority {left[authority.of]}: another person must approve it"
+    if shared := sorted(authority.shares & left.keys()):
+        return f"who lent you this authority shares a right with a colleague who {left[shared[0]]}: another person must"
     if shared := sorted(sharing & left.keys()):
         return f"a colleague with whom you share a right {left[shared[0]]}: another person must approve it"
     return ""

@@ -51,10 +51,13 @@ def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict
     tier = max(grant.tier, verdict.tier)
     giver = given.givers.get(grant.by, _NO_RIGHT) if given.givers is not None else None
     left = had_a_part(state, call, proposers_of(state, call), tier, grant.four_eyes)
-    if why_left_out(grant.by, grant.under, left, giver.sharing if giver is not None else frozenset()):
-        return False
-    return giver is None or any(
-        each.of == grant.under and needed(tier) in each.may and may_review(grant.has_met.reviewers, each.names)
+    if giver is None:
+        return not {grant.by, grant.under} & left.keys()
+    return any(
+        each.of == grant.under
+        and needed(tier) in each.may
+        and may_review(grant.has_met.reviewers, each.names)
+        and not why_left_out(grant.by, each, left, giver.sharing)
         for each in giver.authorities
     )
 

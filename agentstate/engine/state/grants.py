@@ -45,10 +45,12 @@ def used(state: SessionState, call: str, rule: str) -> SessionState:
 
 def set_going(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
     """Counts a call that begins in the sums of the day. The same arguments count once, however often they are tried;
-    what only reads and calls of other data subjects do not count.
+    what only reads and calls of other data subjects do not count. Of a call that began before this was kept, its first
+    arguments have counted, and no others are known of.
     """
     call = state.calls[event.call]
-    if event.effect == "pure" or call.kid or call.counted[1] == event.arguments_digest:
+    known = call.counted[1] or (event.arguments_digest if event.attempt > 1 else "")
+    if event.effect == "pure" or call.kid or known == event.arguments_digest:
         return state
     call = replace(call, counted=(at[:10], event.arguments_digest))
     tally = counted(state.tally, event.tool, event.arguments, at)

@@ -13,12 +13,14 @@ from agentstate.engine.decide.commands.base import Command
 class Authority(msgspec.Struct, frozen=True):
     """What somebody may in a session's team at an instant: their permissions, and the names by which rules know them
     ("role:supervisor", "team:retail", "user:maya"). `of`: the actor who has delegated it; empty: their own.
-    `deputy`: they hold it as a deputy of the team, for requests that too few people can approve.
+    `shares`: the actors with whom `of` shares a right in the team. `deputy`: they hold it as a deputy of the team, for
+    requests that too few people can approve.
     """
 
     may: frozenset[str]
     names: frozenset[str] = frozenset()
     of: str = ""
+    shares: frozenset[str] = frozenset()
     deputy: bool = False
 
 
