@@ -18,7 +18,6 @@ from agentstate.engine.decide.plans import delegates_in
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, fold, pending
 from agentstate.errors import Invalid
-from sessions.agents import registry
 from tests.core import worlds
 
 OUTSIDE = ("open", "socket.", "subprocess.", "os.system", "os.posix_spawn", "os.fork", "sqlite3.", "urllib.")
@@ -80,13 +79,6 @@ def test_a_plan_with_a_delegate_is_decided_from_what_was_handed_in(name):
                 core.decide(ProposePlan(handed(name), "user:sue"), world.state, given)
         else:
             assert core.decide(ProposePlan(handed(name), "user:sue"), world.state, given)
-
-
-def test_what_the_running_system_hands_in_reaches_outside_nowhere():
-    world = worlds.opened()
-    given = registry.given_for("bank", worlds.START)
-    with nothing_outside(), pytest.raises(Invalid, match="unknown_delegate"):
-        core.decide(ProposePlan(handed("greet"), "user:sue"), world.state, given)
 
 
 def test_the_delegates_of_every_command_that_holds_a_plan_are_found():
