@@ -30,6 +30,7 @@ MODULES = (
     "agentstate/engine/halting.py",
     "agentstate/engine/handing_back.py",
     "agentstate/engine/decide/approvals.py",
+    "agentstate/engine/decide/approvers.py",
     "agentstate/engine/decide/grants.py",
     "agentstate/engine/decide/permits.py",
     "agentstate/engine/decide/reviewing.py",
@@ -47,6 +48,7 @@ MODULES = (
     "agentstate/people/roles.py",
 )
 TESTS = (
+    "tests/core/test_approvers.py",
     "tests/core/test_decisions.py",
     "tests/core/test_edits.py",
     "tests/core/test_engine_approval.py",

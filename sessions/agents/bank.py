@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sessions.tools.bank
 import sessions.tools.memory
-import sessions.tools.people  # noqa: F401  (the agent names its tools, so they must be registered first)
+import sessions.tools.people
+import sessions.tools.withdrawing  # noqa: F401
 from sessions.agents.registry import Agent, register
 from sessions.agents.scripted import ScriptedModel
 
@@ -22,7 +23,8 @@ How to work:
 5. Read amount and both accounts back and ask whether that is right. Any change means authorize and read back again.
 6. Only after a clear yes, call transfer. Amounts are whole cents with their currency: $4,300.00 is minor 430000.
    If the target is not one of the customer's own accounts, ask what the payment is for and set new_payee.
-7. A colleague decides some transfers. While one waits, keep the customer company and propose nothing new.
+7. A colleague decides some transfers. While one waits, keep the customer company and propose nothing new. If the
+   customer does not want it any more, call withdraw_call.
 8. Say what happened, with receipt and new balance, exactly as the result says; a colleague may have corrected it.
 9. When the customer complains, call sort_complaint with their words, and say what it was written down as.
 10. When the customer asks for a person, is angry, or you cannot help, call ask_for_person once, and go on helping.
@@ -36,7 +38,7 @@ understand twice, say so and offer the branch. Be brief, calm and kind. No lists
 BANK = Agent(
     name="bank",
     instructions=INSTRUCTIONS,
-    tools=("load_customer", "authorize", "transfer", "remember", "sort_complaint", "ask_for_person"),
+    tools=("load_customer", "authorize", "transfer", "remember", "sort_complaint", "ask_for_person", "withdraw_call"),
     policy="bank",
     output_paths={
         "load_customer": "state.customer",

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.charts import ALWAYS
+from agentstate.engine.decide.withdrawals import WITHDRAW_CALL, withdrawable
 from agentstate.engine.memory.context import FORM, messages
 from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.data import told
@@ -58,11 +59,16 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
 
 
 def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
-    """The agent's tools that may be called where the session's chart stands; some are none of a chart's."""
+    """The agent's tools that may be called where the session's chart stands; some are none of a chart's. Withdrawing is
+    offered while there is something to withdraw.
+    """
+    left = () if withdrawable(state) else (WITHDRAW_CALL,)
     allowed = state.chart.tools
-    if allowed is None:
-        return definition.tools
-    return tuple(tool for tool in definition.tools if tool.name in allowed or tool.name in ALWAYS)
+    return tuple(
+        tool
+        for tool in definition.tools
+        if tool.name not in left and (allowed is None or tool.name in allowed or tool.name in ALWAYS)
+    )
 
 
 def _scoped(definition: Definition, state: SessionState) -> dict[str, Any]:

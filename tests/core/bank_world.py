@@ -179,6 +179,9 @@ class World:
     def _ask_for_person(self, why: str) -> dict[str, Any]:
         return {"asked": True}
 
+    def _withdraw_call(self, tool: str, why: str) -> dict[str, Any]:
+        return {"asked": True}
+
     def _load_customer(self, customer: str) -> dict[str, Any]:
         accounts = [
             {"id": a.id, "kind": a.kind, "last4": a.last4, "balance": self._money(self.balances[a.id])}

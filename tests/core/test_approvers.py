@@ -181,10 +181,11 @@ def test_an_entry_that_was_written_before_folds_and_says_nothing():
 def test_gaps_name_what_rules_ask_of_more_people_than_there_are():
     ann, sue = person("ann"), person("sue", SENIOR)
     high, free = replace(ASKS, name="high", tier=3), replace(ASKS, name="free", gate="allow")
-    assert gaps([ASKS, high, free], [ann, sue]) == [Gap(3, 2, ("sue",), 1, ("high",))]
+    assert gaps([free, ASKS, high], [ann, sue]) == [Gap(3, 2, ("sue",), 1, ("high",))]
     assert gaps([ASKS, replace(ASKS, name="same")], [ann]) == [Gap(2, 2, ("ann",), 1, ("asks", "same"))]
     assert gaps([replace(ASKS, reviewers=("role:lead",))], [ann, sue]) == [Gap(2, 2, (), 0, ("asks",))]
-    assert [gap.tier for gap in gaps([ASKS, high], [])] == [3, 2]
+    three = replace(ASKS, quorum=3)
+    assert [(gap.tier, gap.quorum) for gap in gaps([ASKS, high, three], [])] == [(3, 2), (2, 3), (2, 2)]
 
 
 def test_who_can_approve_keeps_what_entitles_them():

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from agentstate.engine import events as ev
 from demo.bank.people import people
 from demo.callers.call import Call
 from demo.callers.desk import Desk
@@ -199,3 +200,15 @@ async def test_who_asks_for_a_person_or_is_upset_is_in_the_queue_of_those_who_as
     wishes = [event for event in world.log if event.__struct_config__.tag == "session.human_requested"]
     assert len(wishes) == 1
     assert "colleague has been asked for" in world.said() or "ask for a colleague" in world.said()
+
+
+async def test_who_wants_it_no_more_while_a_colleague_decides_has_it_withdrawn() -> None:
+    world = World(next(person for person in people() if person.flag == "clear"), nobody)
+    await world.open(customer=world.person.id, agent="bank", channel="phone", topic="transfer")
+    for said in ("I would like to move $1,300 from savings to checking.", "Yes, that is right."):
+        await world.say("session", said)
+    assert (world.outcomes(), world.moved) == ([], [])
+    await world.say("session", "Stop, I do not want it any more")
+    assert (world.outcomes(), world.moved) == (["withdrawn"], [])
+    answers = [event.text for event in world.log if isinstance(event, ev.MessageAdded) and event.role == "agent"]
+    assert "Nothing has been moved" in answers[-1]

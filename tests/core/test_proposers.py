@@ -14,7 +14,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
 from agentstate.engine.decide.commands.plans import TakeTask
-from agentstate.engine.decide.reviewing import authors_of
+from agentstate.engine.decide.reviewing import PROPOSED, WROTE, authors_of, had_a_part
 from agentstate.engine.decide.supervision import TAKEN_OVER
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
@@ -197,6 +197,15 @@ def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
         two.after(core.Decide(two.request.asked.request, "approve", "vic", frozenset(), lent=chain))
     alone = planned("zoe")
     assert alone.after(core.Decide(alone.request.asked.request, "approve", "vic", frozenset(), lent=chain))
+
+
+SPOKE = {"customer": "spoke as the customer in this session"}
+
+
+def test_people_who_proposed_together_proposed_it_and_beside_the_agent_they_wrote_values():
+    state = worlds.opened().state
+    assert had_a_part(state, None, ("pat", "sue"), 2, False) == {"pat": PROPOSED, "sue": PROPOSED, **SPOKE}
+    assert had_a_part(state, None, ("agent:bank", "sue"), 2, False) == {"sue": WROTE, **SPOKE}
 
 
 def test_one_authority_counts_once_also_where_the_tier_rose():

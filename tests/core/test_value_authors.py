@@ -132,6 +132,16 @@ def test_a_data_message_of_another_instance_is_no_value_of_this_ones():
     assert [each.proposed_by for each in world.events(ev.ApprovalRequested)] == [(AGENT, "ann"), (AGENT,)]
 
 
+@pytest.mark.parametrize(("name", "by"), [("a", (AGENT, "ann")), ("b", (AGENT,))])
+def test_of_a_plan_that_waits_the_authors_of_what_its_instances_read_are_left_out(name, by):
+    pay, whole = {**PAY, "to": "†claim.account"}, pol.Rule("whole", ("plan",), "true", 2, "approve", "Looked at.")
+    world = opened().with_rules(ASKS, whole)
+    for instance, author in (("a", "ann"), ("b", AGENT)):
+        world = world.after(AddData("claim", {"account": "666"}, author, instance=instance))
+    world = world.after(ProposePlan((pay,), AGENT, instances=(InstanceGiven(name),), source="delegate"))
+    assert proposers(world) == by
+
+
 def test_who_supplied_the_result_that_an_argument_reads_does_not_approve_the_call():
     post = step("post_letter", "state.letter", to="C-1")
     free = replace(FREE, tools=(*FREE.tools, "post_letter"))

@@ -19,16 +19,19 @@ from agentstate.engine.decide.interventions import NotOpenToWithdrawal, is_block
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.decide.withdrawals import (
     MAX_NAMES,
+    WITHDRAW_CALL,
     call_withdrawn,
     calls_withdrawn,
     end_of,
     ended_with,
     requests_withdrawn,
+    withdrawable,
     withdrawn,
 )
 from agentstate.engine.halting import Halt
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
+from agentstate.engine.memory.context import messages
 from agentstate.engine.plan import model
 from agentstate.engine.plan.rounds import Outcome
 from agentstate.engine.state import SessionState, calls_in, evolve, fold, pending
@@ -486,3 +489,52 @@ def test_the_end_of_a_round_names_so_many_calls_and_no_more():
         plans = Plans(round="r", is_open=True, plan=steps, many=True, instances={"x": part(), "y": part()})
         state = msgspec.structs.replace(approved().state, plans=plans)
         assert end_of(state, "because").not_begun == tuple(names[:MAX_NAMES])
+
+
+def asked_back(world: World, tool: str = "transfer") -> World:
+    """The agent's tool for withdrawing has returned, for the calls of `tool`."""
+    withdraw = ev.CallProposed("withdraw-1", WITHDRAW_CALL, {"tool": tool, "why": "never mind"}, None)
+    world = replace(world, tools={**world.tools, WITHDRAW_CALL: worlds.facts(WITHDRAW_CALL, "pure")}).asked(withdraw)
+    return world.ran(world.call(WITHDRAW_CALL), {"asked": True})
+
+
+@pytest.mark.parametrize("status", ["waiting", "approved"])
+def test_the_agent_withdraws_what_it_has_proposed_before_it_begins(status):
+    world = worlds.waiting()
+    if status == "approved":
+        world = world.after(worlds.decision(world, "approve", "ann"))
+    assert [each.tool for each in withdrawable(world.state)] == ["transfer"]
+    other = asked_back(world, "authorize")
+    assert other.call("transfer").status is world.call("transfer").status
+    world = asked_back(world)
+    assert world.call("transfer").status is CallStatus.WITHDRAWN
+    assert withdrawable(world.state) == []
+    if status == "approved":
+        assert world.events(ev.CallWithdrawn)[-1].by == "agent:bank"
+    with pytest.raises(core.Outdated):
+        world.after(core.Begin(world.call("transfer").id))
+
+
+def test_the_agent_withdraws_what_a_person_has_edited_and_nothing_that_runs():
+    edited = worlds.waiting()
+    less = {"amount": {"minor": 90_000, "currency": "USD"}}
+    edited = edited.after(worlds.decision(edited, "edit", "ann", arguments=less))
+    assert asked_back(edited).call("transfer").status is CallStatus.WITHDRAWN
+    running = worlds.waiting()
+    running = running.after(worlds.decision(running, "approve", "ann"), core.Begin(running.call("transfer").id))
+    assert withdrawable(running.state) == []
+    assert asked_back(running).call("transfer").status is CallStatus.RUNNING
+
+
+def test_the_agent_withdraws_no_call_of_a_plan_and_no_undoing():
+    call = worlds.waiting().call("transfer")
+    state = worlds.waiting().state
+    for foreign in ({"round": "r-1"}, {"kid": "k-1"}, {"undoes": 4}):
+        calls = {call.id: msgspec.structs.replace(call, **foreign)}
+        assert withdrawable(msgspec.structs.replace(state, calls=calls)) == []
+
+
+def test_the_model_reads_the_result_of_an_earlier_call_beside_that_of_a_later_one():
+    world = asked_back(worlds.waiting())
+    told = [(each.role, each.name) for each in messages(world.state.items)]
+    assert told[-2:] == [("tool", WITHDRAW_CALL), ("note", "transfer")]

@@ -35,6 +35,7 @@ from agentstate.engine.decide import (
     supervision,
     tasks,
     timers,
+    withdrawals,
 )
 from agentstate.engine.decide import user as users
 from agentstate.engine.decide.approvers import Approver
@@ -370,5 +371,5 @@ def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent
     first = schema.upgrade(command, state, given)
     state = schema.after(first, state, given)
     ruled = rule(command, state, given)
-    told = [*ruled, *supervision.heard(ruled, state, given)]
+    told = [*ruled, *supervision.heard(ruled, state, given), *withdrawals.asked_by_tool(ruled, state)]
     return [*first, *memory.attended(plans.followed_up(told, state, given), state, given)]

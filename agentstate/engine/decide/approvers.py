@@ -111,8 +111,9 @@ def _is_alone(person: Approver) -> bool:
 
 
 def _clash(one: tuple[Approver, Authority], other: tuple[Approver, Authority]) -> bool:
-    """Whether the approvals of two people on these authorities are one: `why_not` refuses the second."""
+    """Whether the approvals of two people on these authorities are one: `why_not` refuses the second. A person who
+    shares a right with a lender has the lender in their own `sharing`.
+    """
     (first, under), (second, also_under) = one, other
-    behind, also_behind = {first.actor, under.of} - {""}, {second.actor, also_under.of} - {""}
-    sharing, also_sharing = first.sharing | under.shares, second.sharing | also_under.shares
-    return bool(behind & (also_behind | also_sharing) or also_behind & sharing)
+    behind, also_behind = {first.actor, under.of} - {""}, {second.actor, also_under.of}
+    return bool(behind & (also_behind | second.sharing) or also_behind & first.sharing)

@@ -20,6 +20,7 @@ from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import Call, SessionState, foresee
 from agentstate.engine.state.goals import GOALS
@@ -36,7 +37,7 @@ HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
     *(f"request.{what}.*" for what in get_args(ev.Outcome) if what != "unopposed"),  # told as approved: it may go on
 )
 # No state forbids these: planning does nothing yet, and a customer may ask for a person at any point.
-ALWAYS = frozenset({PLAN, GOALS, "batch", ASK_FOR_PERSON})
+ALWAYS = frozenset({PLAN, GOALS, "batch", ASK_FOR_PERSON, WITHDRAW_CALL})
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
 
 

@@ -178,7 +178,8 @@ def proposers_of(state: SessionState, call: Call) -> tuple[str, ...]:
     """Returns who proposed the call, people or the agent, and the people who wrote a value that it reads. The agent and
     people together: the agent wrote the call, the people only such values.
     """
-    agent = f"agent:{state.opened.agent if state.opened else ''}"
+    assert state.opened is not None
+    agent = f"agent:{state.opened.agent}"
     return tuple(dict.fromkeys((*(authors_of(state, call) or (agent,)), *_input_authors(state, call))))
 
 

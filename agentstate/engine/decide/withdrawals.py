@@ -4,7 +4,7 @@ round of a plan, contested values.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from agentstate.engine import events as ev
 from agentstate.engine.events.calls import WithdrawalCode
@@ -12,6 +12,7 @@ from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call, SessionState, calls_in, foresee, pending
 from agentstate.engine.state.rounds import Plans
 
+WITHDRAW_CALL = "withdraw_call"  # the tool by which an agent withdraws what it has proposed
 MAX_NAMES = 50  # calls that the end of a round names
 
 
@@ -43,6 +44,30 @@ def calls_withdrawn(
         for call in calls_in(state, CallStatus.READY)
         if kid is None or call.kid == kid
     ]
+
+
+def withdrawable(state: SessionState) -> list[Call]:
+    """Returns the calls that the session's agent can withdraw: its own proposals, also as people edited them, that wait
+    for a person, or that are allowed and have not begun.
+    """
+    waiting = calls_in(state, CallStatus.WAITING, CallStatus.READY)
+    return [call for call in waiting if not call.round and not call.kid and call.undoes < 0]
+
+
+def asked_by_tool(events: Sequence[ev.AnyEvent], state: SessionState) -> list[ev.AnyEvent]:
+    """Returns the end of the calls that the agent withdraws, where `events` tell that its tool for that returned."""
+    for event in events:
+        call = state.calls.get(event.call) if isinstance(event, ev.ToolReturned) else None
+        if call is not None and call.tool == WITHDRAW_CALL:
+            tool, why = call.arguments.get("tool"), str(call.arguments.get("why", ""))
+            return [_withdrawn_by_agent(state, each, why) for each in withdrawable(state) if each.tool == tool]
+    return []
+
+
+def _withdrawn_by_agent(state: SessionState, call: Call, why: str) -> ev.AnyEvent:
+    if call.status is CallStatus.WAITING:
+        return ev.RequestEnded(call.request, "withdrawn", why)
+    return call_withdrawn(state, call, why, "requested", f"agent:{state.opened.agent if state.opened else ''}")
 
 
 def call_withdrawn(

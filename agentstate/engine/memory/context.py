@@ -138,11 +138,11 @@ def _calling(said: Item | None, item: Item, results: tuple[Item, ...], private: 
 
 
 def _prompt_results(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
-    """The results that came before anybody spoke again."""
-    end = index + 1
+    """The results of these calls that came before anybody spoke again; one of an earlier call may stand among them."""
+    own, end = {call.id for call in items[index].calls}, index + 1
     while end < len(items) and items[end].role == "tool":
         end += 1
-    return items[index + 1 : end]
+    return tuple(item for item in items[index + 1 : end] if item.call in own)
 
 
 def _result(call: ItemCall, text: str, private: tuple[str, ...]) -> ContextMessage:

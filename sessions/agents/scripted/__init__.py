@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
 from sessions.agents.scripted.complaints import sorted_complaint
@@ -19,7 +20,7 @@ from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.moves import COMPLAINT, Move, next_move
 from sessions.agents.scripted.talk import fold
 
-INSTEAD = {COMPLAINT: "complaint_heard", ASK_FOR_PERSON: "person_asked"}
+INSTEAD = {COMPLAINT: "complaint_heard", ASK_FOR_PERSON: "person_asked", WITHDRAW_CALL: "wait_regret"}
 _encoder = msgspec.json.Encoder(order="sorted", decimal_format="number")
 
 

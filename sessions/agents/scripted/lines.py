@@ -76,6 +76,7 @@ LINES: dict[str, tuple[str, ...]] = {
         "I am still here. I will tell you as soon as my colleague has decided.",
     ),
     "wait_heard": ("Thank you, I heard {amount}. My colleague reads that before deciding.",),
+    "withdrawing": ("One moment please, I take the transfer back.",),
     "wait_regret": (
         "I hear that you would rather not. The transfer is with my colleague now, who reads this "
         "conversation "

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.wanted import ASK_FOR_PERSON
 from sessions.agents.scripted.amounts import money
 from sessions.agents.scripted.lines import say
@@ -39,7 +40,7 @@ def next_move(talk: Talk, pad: Pad, variant: int = 0) -> Move:
     if talk.outcomes:
         return _told(talk, pad, variant)
     if talk.open:
-        return _asking(talk) or Move(_waiting(talk, pad))
+        return _asking(talk) or _withdrawing(talk) or Move(_waiting(talk, pad))
     return _CUES.get(talk.cue, _go_on)(talk, pad, variant)
 
 
@@ -55,6 +56,7 @@ def _told(talk: Talk, pad: Pad, variant: int) -> Move:
         "transfer": _after_transfer,
         COMPLAINT: _after_complaint,
         ASK_FOR_PERSON: _after_asking,
+        WITHDRAW_CALL: _after_withdrawing,
     }
     return tell.get(outcome.call.tool, _after_other)(talk, outcome, pad, variant)
 
@@ -102,6 +104,11 @@ def _after_asking(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
     if talk.open:
         return Move(say("wait"))
     return _prefixed(say("person_asked"), _repeated(talk, pad, variant))
+
+
+def _after_withdrawing(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
+    """What was withdrawn says so by its own result; what still stands open had begun."""
+    return Move(say("wait_regret")) if talk.open else _after_other(talk, outcome, pad, variant)
 
 
 def _after_other(talk: Talk, outcome: Outcome, pad: Pad, variant: int) -> Move:
@@ -153,6 +160,15 @@ def _asking(talk: Talk) -> Move | None:
         return None
     why = "the customer asks for a person" if said.person else "the customer is upset"
     return Move(say("person" if said.person else "upset"), ASK_FOR_PERSON, {"why": f"{why}: {said.words}"[:MOST_WHY]})
+
+
+def _withdrawing(talk: Talk) -> Move | None:
+    """Withdraw the transfer when the customer says stop while a colleague decides; asked for once."""
+    waits = [call for call in talk.open if call.tool == "transfer"]
+    asked = any(call.tool == WITHDRAW_CALL for call in talk.open)
+    if talk.cue != "waiting" or not talk.said.stop or not waits or asked:
+        return None
+    return Move(say("withdrawing"), WITHDRAW_CALL, {"tool": "transfer", "why": talk.said.words[:MOST_WHY]})
 
 
 def _waiting(talk: Talk, pad: Pad) -> str:
