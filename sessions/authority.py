@@ -49,15 +49,18 @@ def _of(names: frozenset[str]) -> Authority:
     return Authority(frozenset(each.value for each in held), names)
 
 
-def lent(user: Person, team: UUID) -> tuple[Authority, ...]:
-    """What others have lent to `user`: never more than the giver may themselves now, and nothing to a program."""
+def lent(user: Person, team: UUID, shared: Sharing | None = None) -> tuple[Authority, ...]:
+    """What others have lent to `user`: never more than the giver may themselves now, and nothing to a program.
+    `shared`: who shares a right in the team, where it is known already.
+    """
     if not isinstance(user, User):
         return ()
     loans = [each for each in delegations.lent_to(user) if each.team_id == team]
     if loans and _is_program(names_in(user)):
         return ()
-    shared = sharing(team) if loans else {}
-    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor, shared) for each in loans)
+    if loans and shared is None:
+        shared = sharing(team)
+    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor, shared or {}) for each in loans)
 
 
 def sharing(team: UUID) -> Sharing:
@@ -138,11 +141,11 @@ def _deciding(team: UUID, shared: Sharing, too_few: bool = False) -> dict[str, t
     return {actor: held for actor, held in found.items() if any(each.may for each in held)}
 
 
-def deciders(team: UUID, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
+def deciders(team: UUID, shared: Sharing, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
     """Everybody who may decide something in the team, by name, with what they hold themselves and what is lent to
-    them. Three queries, however many they are.
+    them. `shared`: who shares a right there. Two queries, however many they are.
     """
-    held = _deciding(team, sharing(team), too_few)
+    held = _deciding(team, shared, too_few)
     people = User.objects.filter(pk__in=[actor.removeprefix("user:") for actor in held])
     return [(each, held[each.actor]) for each in people.order_by("display_name", "pk")]
 

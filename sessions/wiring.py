@@ -18,6 +18,12 @@ def connect() -> None:
 
     running.connect()
     source.connect()
+    import sessions.agents.bank
+    import sessions.tools.bank
+    import sessions.tools.people
+    import sessions.tools.proofs
+    import sessions.tools.timers
+    import sessions.tools.withdrawing  # noqa: F401
 
     _connect_own()
     from agentstate import structs

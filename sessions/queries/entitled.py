@@ -101,7 +101,7 @@ class Entitled:
     def _in(self, row: ApprovalRequest) -> list[tuple[User, tuple[Authority, ...]]]:
         key = row.team_id, row.approvers_missing > 0
         if key not in self._deciders:
-            self._deciders[key] = authority.deciders(*key)
+            self._deciders[key] = authority.deciders(row.team_id, self._shared(row.team_id), key[1])
         return self._deciders[key]
 
     def _of(self, row: ApprovalRequest) -> tuple[Authority, ...]:
@@ -109,14 +109,17 @@ class Entitled:
 
     def _one_person(self, team: UUID, actor: str) -> frozenset[str]:
         """The actor, and those with whom they share a right: who proposed leaves them all out."""
+        return self._shared(team).get(actor, frozenset()) | {actor}
+
+    def _shared(self, team: UUID) -> authority.Sharing:
         if team not in self._sharing:
             self._sharing[team] = authority.sharing(team)
-        return self._sharing[team].get(actor, frozenset()) | {actor}
+        return self._sharing[team]
 
     def _authority(self, team: UUID, too_few: bool) -> tuple[Authority, ...]:
         if (team, too_few) not in self._held:
             mine = authority.own(self._user, team, too_few)
-            self._held[team, too_few] = (mine, *authority.lent(self._user, team))
+            self._held[team, too_few] = (mine, *authority.lent(self._user, team, self._shared(team)))
         return self._held[team, too_few]
 
 

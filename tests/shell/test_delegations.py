@@ -10,7 +10,7 @@ from agentstate.clock import now
 from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
 from agentstate.people.permissions import DELEGABLE, GRANTABLE, can
-from sessions.authority import lent, own, standing
+from sessions.authority import lent, own, sharing, standing
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read
@@ -79,8 +79,9 @@ def test_what_several_people_may_now_is_read_in_one_statement_as_for_each_alone(
     delegations.give(gone, cast.bob(), retail, until=until + timedelta(days=1), reason="x", permissions=DELEGABLE[:1])
     User.objects.filter(pk=gone.pk).update(is_active=False)
     for team in (retail.pk, cast.cards().pk):
+        shared = sharing(team)
         with django_assert_num_queries(0):  # of Django's
-            together = standing([*(each.actor for each in (*people, gone)), "system"], team)
+            together = standing([*(each.actor for each in (*people, gone)), "system"], team, shared=shared)
         assert together == {each.actor: (own(each, team), *lent(each, team)) for each in people}
     assert any(each.of for each in standing([cast.vera().actor], retail.pk)[cast.vera().actor])
 

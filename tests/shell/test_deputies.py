@@ -203,8 +203,8 @@ def test_what_deputies_may_is_read_in_one_statement_as_for_each_alone(django_ass
             found = authority.standing([each.actor for each in everybody], team, too_few)
         assert found == {each.actor: (authority.own(each, team, too_few),) for each in everybody}
     assert found[deputy.actor][0].deputy
-    assert [user.username for user, _ in authority.deciders(team)] == ["alice"]
-    assert [user.username for user, _ in authority.deciders(team, too_few=True)] == ["alice", "charlie"]
+    assert [user.username for user, _ in authority.deciders(team, {})] == ["alice"]
+    assert [user.username for user, _ in authority.deciders(team, {}, too_few=True)] == ["alice", "charlie"]
 
 
 def test_people_are_counted_in_two_queries_when_a_request_is_made_and_never_otherwise(monkeypatch):

@@ -154,6 +154,7 @@ def test_the_same_form_sent_twice_decides_once(bank):
 
 
 def test_an_expired_request_ends_by_name(bank):
+    cast.alice()  # can approve it when it is asked
     _, request = paused()
     ApprovalRequest.objects.filter(pk=request.id).update(expires_at="2020-01-01T00:00:00Z")
     client = cast.browser(cast.alice())

@@ -261,7 +261,9 @@ def test_a_rollback_names_nothing_that_was_taken_back_or_used_up_before(bank, sc
 def looked_up(monkeypatch) -> list[set[str]]:
     """Of whom commits ask from here on what they may decide."""
     found: list[set[str]] = []
-    monkeypatch.setattr(commit, "standing", lambda actors, team: found.append(set(actors)) or standing(actors, team))
+    monkeypatch.setattr(
+        commit, "standing", lambda actors, team, **more: found.append(set(actors)) or standing(actors, team, **more)
+    )
     return found
 
 
