@@ -510,7 +510,10 @@ def test_the_agent_withdraws_what_it_has_proposed_before_it_begins(status):
     assert world.call("transfer").status is CallStatus.WITHDRAWN
     assert withdrawable(world.state) == []
     if status == "approved":
-        assert world.events(ev.CallWithdrawn)[-1].by == "agent:bank"
+        ended = world.events(ev.CallWithdrawn)[-1]
+        assert (ended.because, ended.code, ended.by) == ("never mind", "requested", "agent:bank")
+    else:
+        assert world.events(ev.RequestEnded)[-1].because == "never mind"
     with pytest.raises(core.Outdated):
         world.after(core.Begin(world.call("transfer").id))
 
@@ -529,7 +532,7 @@ def test_the_agent_withdraws_what_a_person_has_edited_and_nothing_that_runs():
 def test_the_agent_withdraws_no_call_of_a_plan_and_no_undoing():
     call = worlds.waiting().call("transfer")
     state = worlds.waiting().state
-    for foreign in ({"round": "r-1"}, {"kid": "k-1"}, {"undoes": 4}):
+    for foreign in ({"round": "r-1"}, {"kid": "k-1"}, {"undoes": 0}):
         calls = {call.id: msgspec.structs.replace(call, **foreign)}
         assert withdrawable(msgspec.structs.replace(state, calls=calls)) == []
 

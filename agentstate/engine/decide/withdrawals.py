@@ -59,7 +59,7 @@ def asked_by_tool(events: Sequence[ev.AnyEvent], state: SessionState) -> list[ev
     for event in events:
         call = state.calls.get(event.call) if isinstance(event, ev.ToolReturned) else None
         if call is not None and call.tool == WITHDRAW_CALL:
-            tool, why = call.arguments.get("tool"), str(call.arguments.get("why", ""))
+            tool, why = call.arguments["tool"], call.arguments["why"]
             return [_withdrawn_by_agent(state, each, why) for each in withdrawable(state) if each.tool == tool]
     return []
 
@@ -67,7 +67,8 @@ def asked_by_tool(events: Sequence[ev.AnyEvent], state: SessionState) -> list[ev
 def _withdrawn_by_agent(state: SessionState, call: Call, why: str) -> ev.AnyEvent:
     if call.status is CallStatus.WAITING:
         return ev.RequestEnded(call.request, "withdrawn", why)
-    return call_withdrawn(state, call, why, "requested", f"agent:{state.opened.agent if state.opened else ''}")
+    assert state.opened is not None
+    return call_withdrawn(state, call, why, "requested", f"agent:{state.opened.agent}")
 
 
 def call_withdrawn(
