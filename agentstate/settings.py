@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
+    "agentstate.characters.on_pages",
     "sessions.access.recorded",  # innermost: what an answer was made of is on record before it leaves
 ]
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import count
 from operator import attrgetter
 from struct import Struct
 from types import NoneType
@@ -103,6 +104,7 @@ _FORMS: dict[type, tuple[int, Format, Callable[[Any], bytes | None]]] = {
     NoneType: (_UNSAID, Format.TEXT, lambda _: None),
 }
 
+_numbers = count()  # of statements: a name is used once, because those before it may live on the server
 _prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[tuple[bytes, tuple[int, ...]], bytes]] = WeakKeyDictionary()
 
 
@@ -132,7 +134,7 @@ def _executed(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, objec
         result = raw.pgconn.exec_prepared(statement, values, formats, Format.BINARY)
         if result.error_field(DiagnosticField.SQLSTATE) != GONE:
             break
-        del _prepared[raw]  # psycopg lets go of all statements after a rollback, ours among them
+        del _prepared[raw][command, types]  # psycopg lets go of all statements after a rollback, ours among them
     return _checked(raw, result)
 
 
@@ -163,7 +165,7 @@ def _prepare(raw: psycopg.Connection[Any], command: bytes, types: tuple[int, ...
         held = _prepared.setdefault(raw, {})
     name = held.get((command, types))
     if name is None and len(held) < MOST:
-        name = b"direct_%d" % len(held)
+        name = b"direct_%d" % next(_numbers)
         _checked(raw, raw.pgconn.prepare(name, command, types))
         held[command, types] = name
     return name

@@ -22,7 +22,7 @@ from audit.models import RetentionClass, RetentionRule
 MAX_DAYS = 36_500
 MAX_RULES = 200
 MIN_SHORTENED_DAYS = 30  # a term cannot be shortened below this; an erasure that a customer asks for knows no term
-ANY_OTHER = "\0"  # stands for every agent or channel that no rule names
+ANY_OTHER = "\0"  # means every agent or channel that no rule names
 
 
 class Class(msgspec.Struct, frozen=True):

@@ -97,7 +97,7 @@ def _people(stack: Endpoints) -> tuple[User, User]:
         owner.execute(RAW)
     from agentstate.people import commands
     from agentstate.people.models import Team, Tenant
-    from agentstate.people.permissions import Role
+    from agentstate.people.roles import Role
 
     tenant, team = Tenant.objects.get(), Team.objects.get()
     people = []

@@ -19,10 +19,12 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ LIMIT_MINOR = 2_500_000  # nothing above 25,000.00 by telephone
 OUTAGE_SECONDS = 14.0  # how long the check is away for an unsteady customer ...
 OUTAGE_AGAIN_SECONDS = 600.0  # ... and how much later it will be again
 LARGEST_BODY = 16_384
+ENDS = ("from_account", "to_account")  # of a transfer
 REFILL_SECONDS = 600.0
 PATIENCE = 60.0  # seconds in which its database may come back, when it starts while that is away
 
@@ -97,11 +100,14 @@ class Malformed(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """What a client may ask. `amount` in minor units of US dollars, None when no money is meant."""
+    """What a client may ask. `amount` in minor units of US dollars, None when no money is meant; `accounts` by the name
+    of their end of a transfer.
+    """
 
     customer: str
     purpose: str
     amount: int | None
+    accounts: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, body: bytes) -> Question:
@@ -110,17 +116,21 @@ class Question:
             given = json.loads(body)
         except ValueError as error:
             raise Malformed("the body is not JSON") from error
-        if not isinstance(given, dict) or set(given) - {"customer", "purpose", "amount"}:
-            raise Malformed("want an object with customer, purpose and perhaps amount")
+        if not isinstance(given, dict) or set(given) - {"customer", "purpose", "amount", *ENDS}:
+            raise Malformed("want an object with customer, purpose and perhaps amount, from_account and to_account")
         for name in ("customer", "purpose"):
             if not isinstance(given.get(name), str) or not 0 < len(given[name]) <= 200 or "\0" in given[name]:
                 raise Malformed(f"{name}: want a short text")
-        return cls(given["customer"], given["purpose"], _minor(given.get("amount")))
+        accounts = {end: given[end] for end in ENDS if given.get(end) is not None}
+        for end, account in accounts.items():
+            if not isinstance(account, str) or not re.fullmatch(r"[0-9]{10}", account):
+                raise Malformed(f"{end}: want ten digits")
+        return cls(given["customer"], given["purpose"], _minor(given.get("amount")), accounts)
 
     def as_json(self) -> dict[str, Any]:
         """The question as it is recorded."""
         amount = None if self.amount is None else {"minor": self.amount, "currency": "USD"}
-        return {"customer": self.customer, "purpose": self.purpose, "amount": amount}
+        return {"customer": self.customer, "purpose": self.purpose, "amount": amount, **self.accounts}
 
 
 def _minor(amount: object) -> int | None:
@@ -167,7 +177,8 @@ class Desk:
     def _decide(key: str, flag: str, question: Question) -> dict[str, Any]:
         allowed, reason = (False, "unknown customer") if not flag else verdict(flag, question.amount)
         reference = "AZ-" + hashlib.sha256(f"reference {key}".encode()).hexdigest()[:10].upper()
-        return {"allowed": allowed, "reason": reason, "reference": reference}
+        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        return {"allowed": allowed, "reason": reason, "reference": reference, "at": at}
 
     @staticmethod
     def _known(connection: psycopg.Connection[Any], key: str) -> tuple[Any, Any] | None:
@@ -316,7 +327,8 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=int(env("AUTHORIZATION_PORT", "0")), help="0 takes a free one")
     parser.add_argument("--token-file", default=env("AUTHORIZATION_TOKEN_FILE", ""))
     parser.add_argument("--dsn", default=env("BANK_DSN", ""), help="libpq connection string of the bank")
-    parser.add_argument("--away", type=float, default=8.0, help="seconds away out of every 780; 0 is never")
+    away = float(env("AUTHORIZATION_AWAY", "8"))
+    parser.add_argument("--away", type=float, default=away, help="seconds away out of every 780; 0 is never")
     given = parser.parse_args()
     try:
         token = Path(given.token_file).read_text().strip()

@@ -29,7 +29,8 @@ from agentstate.clock import now
 from agentstate.ids import new_id
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant, User
-from agentstate.people.permissions import Permission, can, narrow_grants, teams_with
+from agentstate.people.permissions import can, narrow_grants, teams_with
+from agentstate.people.roles import Permission
 from audit import access as log
 from audit import keys, ledger
 from sessions.models import AgentSession, OpenView, Viewed

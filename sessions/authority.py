@@ -1,6 +1,7 @@
-"""On what authority a person decides in a team at this instant: their own, and what others have lent them.
+"""The authority on which a person decides in a team at this instant: their own, and what colleagues have delegated to
+them.
 
-`too_few`: of a request that too few people can approve. Then a deputy of the team has authority of their own.
+`too_few`: for a request that too few people can approve. Then a deputy of the team has authority of their own.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from django.db.models import Q
 from agentstate.engine.decide import Approver, Authority
 from agentstate.people import delegations, deputies
 from agentstate.people.models import Deputy, User
-from agentstate.people.permissions import A_PROGRAM, DELEGABLE, names_from, names_in, roles_with
+from agentstate.people.permissions import names_in
+from agentstate.people.roles import A_PROGRAM, DELEGABLE, names_from, roles_with
 from audit import ledger
 
 Person = User | AnonymousUser
-Sharing = Mapping[str, frozenset[str]]  # by actor, those with whom they share a right in a team
+Sharing = Mapping[str, frozenset[str]]  # by actor, the actors who share a right with them in a team
 _NOBODY: Sharing = {}
 
 
@@ -31,8 +33,8 @@ def own(user: Person, team: UUID, too_few: bool = False) -> Authority:
 
 
 def _own(names: Mapping[UUID, frozenset[str]], team: UUID, is_deputy: bool) -> Authority:
-    """What somebody with these names by team may decide themselves in one of them. A deputy who decides nothing in it
-    has what they may in another, under all their names.
+    """Returns what a person with these names by team may decide in one team themselves. A deputy who decides nothing in
+    it has the authority of another team there, under all their names.
     """
     held = _of(names.get(team, frozenset()))
     if held.may or not is_deputy:
@@ -42,7 +44,7 @@ def _own(names: Mapping[UUID, frozenset[str]], team: UUID, is_deputy: bool) -> A
 
 
 def _of(names: frozenset[str]) -> Authority:
-    """What somebody with these names may decide: a program nothing, whatever roles it has beside."""
+    """Returns what a person with these names may decide. A program decides nothing, whatever other roles it has."""
     if A_PROGRAM in names:
         return Authority(frozenset(), names)
     held = [each for each in DELEGABLE if any(f"role:{role}" in names for role in roles_with(each))]
@@ -50,8 +52,8 @@ def _of(names: frozenset[str]) -> Authority:
 
 
 def lent(user: Person, team: UUID, shared: Sharing | None = None) -> tuple[Authority, ...]:
-    """What others have lent to `user`: never more than the giver may themselves now, and nothing to a program.
-    `shared`: who shares a right in the team, where it is known already.
+    """Returns the authorities that colleagues have delegated to `user`: never more than the giver may now, and none for
+    a program. `shared`: the people who share a right in the team, if they are already known.
     """
     if not isinstance(user, User):
         return ()
@@ -64,8 +66,8 @@ def lent(user: Person, team: UUID, shared: Sharing | None = None) -> tuple[Autho
 
 
 def sharing(team: UUID) -> Sharing:
-    """Returns, by actor of a running delegation in the team, the actors with whom they share a right; of the team's
-    deputies also by those in other teams. One query.
+    """Returns, by actor of a running delegation in the team, the actors who share a right with them. For the team's
+    deputies, delegations in other teams count too. One query.
     """
     found: dict[str, set[str]] = {}
     named = Deputy.objects.filter(team=team).values("user")
@@ -108,8 +110,8 @@ _STANDING = """WITH who AS ({who}),
 def standing(
     actors: Iterable[str], team: UUID, too_few: bool = False, shared: Sharing = _NOBODY
 ) -> dict[str, tuple[Authority, ...]]:
-    """What each of these people may decide now: their own first, then what is lent to them. One statement, because it
-    stands between a decision and its effect. `shared`: who shares a right there, where that matters.
+    """Returns what each of these people may decide now: their own authority first, then those delegated to them. One
+    statement, because it runs between a decision and its effect. `shared`: the people who share a right there.
     """
     ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
     return _standing(_NAMED, team, too_few, shared, ids=ids)
@@ -135,15 +137,15 @@ def _standing(
 
 
 def _deciding(team: UUID, shared: Sharing, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
-    """What everybody who may decide something in the team may decide there, by actor. One statement."""
+    """Returns what each person with a right to decide in the team may decide there, by actor. One statement."""
     roles = [role for each in DELEGABLE for role in roles_with(each)]
     found = _standing(_OF_TEAM, team, too_few, shared, roles=roles)
     return {actor: held for actor, held in found.items() if any(each.may for each in held)}
 
 
 def deciders(team: UUID, shared: Sharing, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
-    """Everybody who may decide something in the team, by name, with what they hold themselves and what is lent to
-    them. `shared`: who shares a right there. Two queries, however many they are.
+    """Returns the people with a right to decide in the team, by name, with their own authority and those delegated to
+    them. `shared`: the people who share a right there. Two queries in all.
     """
     held = _deciding(team, shared, too_few)
     people = User.objects.filter(pk__in=[actor.removeprefix("user:") for actor in held])
@@ -151,8 +153,8 @@ def deciders(team: UUID, shared: Sharing, too_few: bool = False) -> list[tuple[U
 
 
 def approvers(team: UUID) -> tuple[Approver, ...]:
-    """Everybody who may decide something in the team as its requests are made: without deputies. Two queries, however
-    many they are.
+    """Returns the people with a right to decide in the team when its requests are made: without deputies. Two queries
+    in all.
     """
     shared = sharing(team)
     deciding = _deciding(team, shared)

@@ -1,4 +1,5 @@
-"""The sessions that do calls of another: what stops that one for good or for a while does the same to them.
+"""The sessions that do calls of another: what stops that one for good or for a while does the same to them, and who
+speaks as the customer in it approves nothing in them.
 
 Locks are taken from a session to those that do its calls, never the other way, so no two commands wait for each other.
 """
@@ -10,6 +11,7 @@ from uuid import UUID
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Command, tasks
+from agentstate.engine.state import SessionState
 from audit import keys, ledger
 from sessions import states
 from sessions.states import Loaded
@@ -32,15 +34,22 @@ def lock(session: UUID) -> None:
     ledger.run(_LOCK, {"session": session})
 
 
-def answering(session: UUID, events: Sequence[ev.AnyEvent]) -> Iterator[tuple[Loaded, Command]]:
-    """What follows from `events` of a session for those that do its calls, each of them locked."""
+def answering(
+    session: UUID, before: SessionState, after: SessionState, events: Sequence[ev.AnyEvent]
+) -> Iterator[tuple[Loaded, Command]]:
+    """What follows from `events` of a session, between these states of it, for those that do its calls, each locked."""
     cause = next((event for event in events if isinstance(event, tasks.Reaching)), None)
-    if cause is None:
+    spoke = tasks.new_customers(before, after)
+    if cause is None and not spoke:
         return
     for (child,) in ledger.run(_LIVE, {"session": session}):
         try:
             loaded = states.load(child, lock=True)
         except keys.Erased:  # nothing of it can run any more
             continue
-        if (command := tasks.because_of_parent(cause, loaded.state)) is not None:
+        if cause is not None:  # no command that leads to one adds a message
+            command = tasks.because_of_parent(cause, after, loaded.state)
+        else:
+            command = tasks.because_of_customers(spoke, loaded.state)
+        if command is not None:
             yield loaded, command

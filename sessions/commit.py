@@ -17,12 +17,25 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Answer, Begin, Command, Compensate, Decide, Given, ProposePlan, TakeTask, decide
+from agentstate.engine.decide import (
+    Answer,
+    Begin,
+    Command,
+    Compensate,
+    CountDelegate,
+    Decide,
+    Given,
+    ProposePlan,
+    TakeTask,
+    decide,
+)
+from agentstate.engine.decide import families as counting
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Giver
 from agentstate.engine.decide.grants import counted
 from agentstate.engine.decide.verdicts import grants_for
 from agentstate.engine.instants import stamp
+from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.rounds import place_of
 from agentstate.engine.state.subjects import kid_of
@@ -31,7 +44,7 @@ from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.proofs.making import Receipt, receipt_of
 from audit.server_clock import now
-from sessions import children, granted, live, plans, projections, states, stops
+from sessions import children, families, granted, live, plans, projections, states, stops
 from sessions.agents.registry import given_for
 from sessions.authority import approvers, sharing, standing
 from sessions.states import Loaded
@@ -106,12 +119,14 @@ Step = Callable[[SessionState, Given], Sequence["ev.AnyEvent | Step"]]
 
 def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
     """The events that `command` amounts to, with what it names looked up beforehand. Raises what `decide` refuses."""
+    if isinstance(command, TakeTask):
+        given = msgspec.structs.replace(given, family=families.family_of(state, command.parent))
     return decide(_standing(command, state), state, _with_givers(command, state, plans.informed(command, state, given)))
 
 
 def _standing(command: Command, state: SessionState) -> Command:
-    """The command to run a call that people let through, by itself or with its plan, with what these may still decide.
-    Others cost nothing.
+    """Returns the command to run an approved call, with what its approvers may still decide. Other commands cost no
+    query.
     """
     if not isinstance(command, Begin) or state.opened is None:
         return command
@@ -123,8 +138,8 @@ def _standing(command: Command, state: SessionState) -> Command:
 
 
 def _with_givers(command: Command, state: SessionState, given: Given) -> Given:
-    """What is given, with what those may decide now who gave the standing approvals on which the command may let a call
-    through. Others cost nothing, and let nothing through on one.
+    """Returns the context with what the givers of standing approvals may decide now. Only commands that may allow a
+    call by a standing approval cost a query.
     """
     if not isinstance(command, RESTING) or state.opened is None:
         return given
@@ -155,8 +170,22 @@ def run_commands(lease: Lease, steps: Sequence[Step]) -> Committed:
     """Commands of the runtime, in one commit under `lease`. Raises LeaseLost, or what `decide` refuses.
 
     The first try trusts what this process remembers of the head: the appending statement compares it. What appends
-    nothing is compared by nobody, so a refusal or a "nothing to do" counts only on what was read.
+    nothing is not compared, so a refusal or a "nothing to do" counts only on what was read. What a delegate sets
+    going is committed with the session above it locked: it counts there.
     """
+    try:
+        return _raced(lease, steps)
+    except families.RootNeeded:
+        pass
+    try:
+        return _with_lock(lease, steps, with_root=True)
+    except LeaseLost:
+        stops.forget()  # perhaps a stop kept it from happening: then less is tried
+        return _with_lock(lease, steps, with_root=True)
+
+
+def _raced(lease: Lease, steps: Sequence[Step]) -> Committed:
+    """`steps` committed against others, and with the lock once that was in vain."""
     remembered = states.recall(lease.session)
     if remembered is not None and remembered.head.size >= lease.seq:
         committed = _if_it_still_holds(lease, remembered, steps)
@@ -191,17 +220,24 @@ def _if_it_still_holds(lease: Lease, remembered: Loaded, steps: Sequence[Step]) 
     return committed
 
 
-def _with_lock(lease: Lease, steps: Sequence[Step]) -> Committed:
+def _with_lock(lease: Lease, steps: Sequence[Step], *, with_root: bool = False) -> Committed:
     with transaction.atomic():
+        root = _locked_root(lease.session) if with_root else None
         loaded = states.load(lease.session, lock=True)
-        committed = _under_lease(lease, loaded, steps)
+        committed = _under_lease(lease, loaded, steps, root)
         if committed is None:
             raise LeaseLost(str(lease.session))
         transaction.on_commit(lambda: live.announce(committed, wake=False))
     return committed
 
 
-def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step]) -> Committed | None:
+def _locked_root(session: UUID) -> Loaded | None:
+    """The session in which a delegate counts, locked; None: there is none. Called before the delegate is locked."""
+    root = families.root_of(states.load(session).state)
+    return states.load(root, lock=True) if root is not None else None
+
+
+def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step], root: Loaded | None = None) -> Committed | None:
     agent = loaded.state.opened.agent if loaded.state.opened else ""
     return _append(
         loaded,
@@ -209,6 +245,7 @@ def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step]) -> Committ
         Author(actor=f"agent:{agent}"),
         guard=lease.guard(),
         lease=settings.LEASE_SECONDS,
+        root=root,
     )
 
 
@@ -240,31 +277,40 @@ def person_command(
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
-    with transaction.atomic(durable=True):  # what is announced and remembered afterwards must be true
-        if under is not None:
-            must_live(states.load(under, lock=True).state)
-        loaded = states.load(session, lock=True)
-        if still is not None:
-            still()
-        command = _made(wish, loaded)
-        if author.key and (earlier := _answered_before(loaded, command, author)):
-            return earlier
-        committed = _append(loaded, [step(command)], author, guard=guard, digest=_digest(loaded, command), also=also)
-        if committed is None:
-            raise refused or Broken(f"session {session}: the head moved although it was locked")
-        for each in (committed, *_answered_by_children(committed, author)):
-            transaction.on_commit(partial(live.announce, each, wake=True))
-    return committed
+
+    def committed_once(with_root: bool) -> Committed:
+        with transaction.atomic(durable=True):  # what is announced and remembered afterwards must be true
+            root = _locked_root(session) if with_root else None
+            if under is not None:
+                must_live(states.load(under, lock=True).state)
+            loaded = states.load(session, lock=True)
+            if still is not None:
+                still()
+            command = _made(wish, loaded)
+            if author.key and (earlier := _answered_before(loaded, command, author)):
+                return earlier
+            digest = _digest(loaded, command)
+            committed = _append(loaded, [step(command)], author, guard=guard, digest=digest, also=also, root=root)
+            if committed is None:
+                raise refused or Broken(f"session {session}: the head moved although it was locked")
+            for each in (committed, *_answered_by_children(loaded.state, committed, author)):
+                transaction.on_commit(partial(live.announce, each, wake=True))
+        return committed
+
+    try:
+        return committed_once(with_root=False)
+    except families.RootNeeded:
+        return committed_once(with_root=True)
 
 
-def _answered_by_children(committed: Committed, author: Author) -> Iterator[Committed]:
-    """What an end, a pause or a rollback leads to in the sessions that do calls of this one, and in theirs: in the same
-    transaction, under the same command id.
+def _answered_by_children(before: SessionState, committed: Committed, author: Author) -> Iterator[Committed]:
+    """What an end, a pause, a rollback or a new voice of the customer leads to in the sessions that do calls of this
+    one, and in theirs: in the same transaction, under the same command id. `before`: its state before the commit.
     """
-    for loaded, command in children.answering(committed.session, committed.events):
+    for loaded, command in children.answering(committed.session, before, committed.state, committed.events):
         made = _linked(loaded, command, Author(author.actor), b"", committed.command)
         yield made
-        yield from _answered_by_children(made, author)
+        yield from _answered_by_children(loaded.state, made, author)
 
 
 def together(
@@ -288,8 +334,8 @@ def together(
             )
             for session, each in loaded.items()
         }
-        for committed in written.values():
-            for each in (committed, *_answered_by_children(committed, author)):
+        for session, committed in written.items():
+            for each in (committed, *_answered_by_children(loaded[session].state, committed, author)):
                 transaction.on_commit(partial(live.announce, each, wake=True))
     return written[main]
 
@@ -350,20 +396,16 @@ def _append(
     lease: float | None = None,
     command: UUID | None = None,
     also: Sequence[ledger.Fragment] = (),
+    root: Loaded | None = None,
 ) -> Committed | None:
-    given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
-    approvals = granted.standing_for(loaded.place, loaded.state, given.policy)
-    given = msgspec.structs.replace(
-        given,
-        halt=stops.halt_for(loaded.place, loaded.state),
-        grants=approvals,
-        givers={},
-        approvers=cache(partial(approvers, loaded.place.team)),
-    )
+    given = _given_now(loaded)
     at = stamp(given.at)
     state, events, drafts = _decided(loaded.state, steps, given, at)
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state, head=loaded.head)
+    news = counting.news(loaded.state, state)
+    if news != Remembered() and root is None and families.root_of(state) is not None:
+        raise families.RootNeeded()
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
     kept = _is_due(loaded.head.size, state.seq) and not state.plans.instances
     batch = ledger.Batch(
@@ -376,11 +418,11 @@ def _append(
         key=key,
         digest=digest,
         guard=granted.in_time(
-            stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, approvals
+            stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, given.grants
         ),
         also=(
             *projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
-            *granted.fragments(loaded.place, loaded.state, events, approvals, at),
+            *granted.fragments(loaded.place, loaded.state, events, given.grants, at),
             *([states.snapshot(loaded.place, state)] if kept else []),
             *also,
         ),
@@ -389,7 +431,23 @@ def _append(
     head = ledger.append(loaded.head, batch)
     if head is None:
         return None
+    if root is not None and news != Remembered():
+        told = _linked(root, CountDelegate(str(loaded.place.id), news), Author(author.actor), b"", batch.command)
+        transaction.on_commit(partial(live.announce, told, wake=False))
     return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events, with_snapshot=kept)
+
+
+def _given_now(loaded: Loaded) -> Given:
+    """Returns what deciding needs besides the state: the stops, the standing approvals, and the team's approvers."""
+    given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
+    return msgspec.structs.replace(
+        given,
+        halt=stops.halt_for(loaded.place, loaded.state),
+        grants=granted.standing_for(loaded.place, loaded.state, given.policy),
+        givers={},
+        approvers=cache(partial(approvers, loaded.place.team)),
+        family=families.family_of(loaded.state, loaded.state.plans.parent),
+    )
 
 
 def _is_due(first: int, size: int) -> bool:
@@ -410,8 +468,9 @@ def _decided(
         for made in step(state, given):
             if isinstance(made, ev.Event):
                 drafts.append(_draft(state, made))
-                given = counted(given, state, made)
+                given, before = counted(given, state, made), state
                 state = evolve(state, made, at)
+                given = counting.counted(given, before, state)
                 events.append(made)
             else:
                 take(made)

@@ -20,8 +20,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import path
 
+from agentstate.characters import marked
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, narrow_grants, teams_with
+from agentstate.people.permissions import narrow_grants, teams_with
+from agentstate.people.roles import Permission
 from audit.access import NotRecorded
 from sessions import access, live, writing
 from sessions.models import AgentSession
@@ -213,7 +215,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         text = await database_sync_to_async(writing.opened)(message)
         if text is not None:
-            await self._send(kind="writing", session=message["session"], step=message["step"], text=text)
+            await self._send(kind="writing", session=message["session"], step=message["step"], text=marked(text))
 
     async def notices_changed(self, message: dict[str, Any]) -> None:
         """Somebody was told something, from `sessions.notifications`."""

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine.speech.numbers import DIGITS, SMALL, TENS
 from sessions import money
-from sessions.spoken_amounts import DIGITS, SMALL, TENS, pieces_of, spoken_amounts
+from sessions.spoken_amounts import pieces_of, spoken_amounts
 
 Kind = Literal["not_said", "differs", "corrected", "ambiguous", "changed"]
 MAX_SAID = 3  # values that one difference names

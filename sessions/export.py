@@ -9,7 +9,8 @@ from typing import IO, BinaryIO, cast
 from uuid import UUID
 
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from audit import signer
 from audit.export import bundle
 from audit.export.gather import Installation, gather

@@ -17,6 +17,7 @@ from sessions import money, words
 
 Kind = Literal["money", "account", "choice", "yes_no", "whole", "number", "text", "json"]
 PREFIX = "arg."
+LINE = 24  # characters that an input of one line shows
 _WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
@@ -58,6 +59,11 @@ class Field:
     def label(self) -> str:
         """The argument's name in words."""
         return words.plain(self.name)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its text needs several lines: an input of one line would lose what parts them."""
+        return self.kind == "text" and (len(self.text) > LINE or "\n" in self.text or "\r" in self.text)
 
     @property
     def was(self) -> str:
@@ -126,10 +132,15 @@ def fields(
     kinds = schema.get("properties", {})
     made = [_field(name, proposed, value, kinds.get(name, {}), accounts) for name, value in standing.items()]
     for each in made:
-        if typed is not None and each.id in typed:
-            each.text = typed[each.id].replace("\r\n", "\n")
+        if typed is not None and each.id in typed and _lines(typed[each.id]) != _lines(each.text):
+            each.text = _lines(typed[each.id])
     _hint(made, accounts)
     return sorted(made, key=lambda each: each.kind != "money")  # what it costs comes first
+
+
+def _lines(text: str) -> str:
+    """The text with its lines ended as browsers' text areas are read."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read(made: list[Field]) -> dict[str, Any] | None:

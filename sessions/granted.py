@@ -96,7 +96,7 @@ def _purpose(grant: UUID) -> str:
 
 
 def not_revoked(grant: UUID) -> ledger.Fragment:
-    """Returns the guard that nobody has taken a standing grant back."""
+    """Returns the guard that a standing approval has not been revoked."""
     return ledger.Fragment(_NOT_REVOKED, {"g_grant": grant})
 
 
@@ -157,7 +157,7 @@ def _end(revoked: Sequence[ev.GrantRevoked], events: Sequence[ev.AnyEvent]) -> d
     return {
         "w_revoked": [UUID(event.grant) for event in revoked],
         "w_by": revoked[0].by,
-        "w_rolled_back": any(isinstance(event, ev.SessionRolledBack) for event in events),
+        "w_rolled_back": any(isinstance(event, ev.SessionRolledBack | ev.ForkPromoted) for event in events),
     }
 
 

@@ -83,11 +83,13 @@ SHOWN: Mapping[str, Forms] = {
     "run.started": _words("trigger") | _ids("run"),
     "run.rested": _words("waiting_for") | _ids("run"),
     "run.stopped": _words("code", "of") | _ids("run") | _numbers("used", "limit"),
-    "run.granted": _words("by", "of", "code") | _numbers("tokens", "micros", "steps", "seconds"),
+    "run.granted": _words("by", "of", "code") | _numbers("tokens", "micros", "steps", "seconds", "calls", "refusals"),
     "run.interrupted": _ids("run", "step"),
     "circle.noticed": _ids("run") | _numbers("times") | {"/tools": WORDS},
     "model.requested": _words("model") | _ids("step") | _numbers("first", "last", "attempt") | {"/tools": WORDS},
-    "model.answered": _words("model", "finish") | _ids("step") | _numbers("input_tokens", "output_tokens", "micros"),
+    "model.answered": _words("model", "finish")
+    | _ids("step")
+    | _numbers("input_tokens", "output_tokens", "micros", "cut"),
     "model.failed": _ids("step") | {"/transient": BOOLEAN, "/retry_at": TIME},
     "call.allowed": _words("rule", "policy") | _ids("call") | _numbers("tier"),
     "call.refused": _words("code") | _ids("call"),
@@ -104,7 +106,7 @@ SHOWN: Mapping[str, Forms] = {
     | {"/deputy": BOOLEAN},
     "request.escalated": _words("by") | _ids("request") | _numbers("step"),
     "request.held": _ids("request") | {"/until": TIME},
-    "request.undone": _words("by") | _ids("request") | {"/until": TIME},
+    "request.undone": _words("by") | _ids("request") | _numbers("approvers_missing") | {"/until": TIME},
     "request.claimed": _words("by", "taken_from") | _ids("request") | {"/until": TIME},
     "request.released": _words("by") | _ids("request"),
     "request.ended": _words("outcome") | _ids("request"),
@@ -117,7 +119,8 @@ SHOWN: Mapping[str, Forms] = {
     "tool.intended": _words("tool", "effect", "rule", "policy", "activity")
     | _ids("call", "request")
     | _numbers("tool_version", "attempt", "tier")
-    | _money("arguments"),
+    | _money("arguments")
+    | {"/retry_until": TIME},
     "tool.returned": _ids("call") | _numbers("attempt", "outcome") | _money("result") | {"/answered/model": WORD},
     "call.doubted": _ids("call") | _numbers("attempt"),
     "call.intervened": _words("how", "by") | _ids("call") | _money("result"),
@@ -151,7 +154,12 @@ SHOWN: Mapping[str, Forms] = {
     },
     "call.delegated": _ids("call", "session"),
     "task.taken": _ids("parent", "call"),
+    "task.customers_added": {"/customers": WORDS},
     "task.delivered": _ids("session"),
+    "delegate.counted": _ids("session"),
+    "delegate.opened": _ids("session", "run")
+    | {f"/share/{name}": NUMBER for name in ("tokens", "micros", "steps", "calls")},
+    "delegate.ended": _ids("session") | _numbers("tokens", "micros", "steps", "calls"),
     "goals.set": _words("by", "how") | _ids("call") | _numbers("version"),
     "data.added": _words("of", "by"),
     "talk.declared": {},

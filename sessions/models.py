@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
 from sessions.alerts import tables as alert_tables  # noqa: F401  (the rows of alerts stand beside their code)
 from sessions.notifications import tables as notice_tables  # noqa: F401  (the rows of notices stand beside their code)
-from sessions.proposals import tables as proposal_tables  # noqa: F401  (the rows of proposals stand beside their code)
+from sessions.proposals import tables as proposal_tables  # noqa: F401  (the rows of proposals are defined beside their code)
 from sessions.tools import tables as tool_tables  # noqa: F401  (the rows of tools stand beside their code)
 from sessions.triggers import tables as trigger_tables  # noqa: F401  (the rows of triggers stand beside their code)
 
@@ -383,7 +383,7 @@ class StandingGrant(models.Model):
     used = models.IntegerField(default=0)
     revoked_by = models.CharField(max_length=60, blank=True)
     revoked_at = models.DateTimeField(null=True)
-    rolled_back = models.BooleanField(db_default=False)  # it was given in what a rollback has taken back
+    rolled_back = models.BooleanField(db_default=False)  # with the part in which it was given
     sealed = models.BinaryField()  # what was granted; empty once its customer was erased
 
     class Meta:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, TypeGuard
 
+from agentstate.engine.speech.amounts import EXPONENTS
+
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
-EXPONENTS = {"JPY": 0, "KRW": 0, "BHD": 3, "KWD": 3}  # ISO 4217; every other currency here has two places
 LARGEST = 10**13  # minor units
 _TYPED = re.compile(r"(?P<whole>\d{1,3}(?:,\d{3})+|\d{1,15})(?:\.(?P<part>\d{1,3}))?", re.ASCII)
 

@@ -106,7 +106,7 @@ def informed(command: Command, state: SessionState, given: Given) -> Given:
     """`given` with the saved plans that calls in the command may be handed over to: `decide` itself looks nothing up.
     Costs nothing where no call names a delegate.
     """
-    return _with_saved(given, state, delegates_in(command, state))
+    return _with_saved(given, state, delegates_in(command, state, given.offers))
 
 
 def _with_saved(given: Given, state: SessionState, named: Iterable[str]) -> Given:

@@ -56,7 +56,7 @@ class RequestCard(msgspec.Struct, frozen=True):
     terms: Terms = Terms()  # what is asked of those who decide
     because: str = ""  # why it ended without a decision, or why what was approved is not done
     proposed_by: tuple[str, ...] = ()  # actors: people, or the agent
-    left_out: dict[str, str] = {}  # who may not approve it, by actor, with what they did
+    left_out: dict[str, str] = {}  # the actors who may not approve it, each with what they did
 
 
 _request_card = msgspec.json.Decoder(RequestCard, float_hook=Decimal)
@@ -91,7 +91,7 @@ def session_row(state: SessionState, action: Action | None = None) -> dict[str, 
 
 def stuck_in(state: SessionState) -> int:
     """How many things wait for somebody to step in: calls that the runtime cannot settle, and the session itself."""
-    waits = sum(is_blocked(state, call) for call in state.calls.values())
+    waits = sum(is_blocked(state, call) for call in state.calls.values() if call.stuck)
     return waits + bool(state.failure and not state.ended)
 
 
@@ -151,7 +151,7 @@ def _escalates_at(request: Request) -> str | None:
 
 
 def _excluded(request: Request, state: SessionState) -> list[str]:
-    """Who may not approve it: who approved it already, and who is left out by what they did."""
+    """Returns the actors who may not approve it: those who have approved it, and those who had a part in it."""
     if request.status is not RequestStatus.PENDING:
         return []
     return sorted({*request.approvals, *request.behalf, *_left_out(request, state)} - {""})
@@ -222,7 +222,7 @@ def changed_requests(before: SessionState | None, state: SessionState, events: l
 
 
 def _people(state: SessionState) -> tuple[object, ...]:
-    """Who has the session, took part in it or wrote its plan: who may not approve what waits."""
+    """Returns the people who have the session, took part in it or wrote its plan. They may not approve what waits."""
     involved = state.involved
     spoke = (frozenset(involved.customer), frozenset(involved.agent), frozenset(involved.guidance))
     return *spoke, state.taken_by, state.desk.assigned_to, state.plans.authors, state.plans.parent_authors
@@ -299,7 +299,8 @@ _REQUEST = """INSERT INTO agent_sessions_approvalrequest
    %(r{n}_excluded)s::varchar[], %(r{n}_escalated)s, %(r{n}_execution)s, %(r{n}_card)s
   FROM head ON CONFLICT (id) DO UPDATE SET
    assigned_to = EXCLUDED.assigned_to, state = EXCLUDED.state, expires_at = EXCLUDED.expires_at,
-   approvals = EXCLUDED.approvals, ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
+   approvals = EXCLUDED.approvals, approvers_missing = EXCLUDED.approvers_missing,
+   ended_at = EXCLUDED.ended_at, decided_by = EXCLUDED.decided_by,
    held_until = EXCLUDED.held_until, escalates_at = EXCLUDED.escalates_at, reviewers = EXCLUDED.reviewers,
    excluded = EXCLUDED.excluded, escalated = EXCLUDED.escalated, execution = EXCLUDED.execution,
    claimed_by = EXCLUDED.claimed_by, claimed_until = CASE

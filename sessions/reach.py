@@ -13,7 +13,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from agentstate.people.models import Membership, Team, User
-from agentstate.people.permissions import Permission, roles_with, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission, roles_with
 from audit import keyed
 from audit.models import LegalHold
 from audit.retention import Schedule, changes_for

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentstate.characters import marked_page
 from audit.export import report
 from audit.export.report import Report, ReportEntry, ReportHead
 from sessions import words
@@ -231,7 +232,7 @@ def _time(at: str) -> str:
 def _page(told: Told) -> str:
     head = told.head
     title = f"Audit report of session {html.escape(head.log)}"
-    return (
+    return marked_page(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"

@@ -11,36 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-_UNITS = dict(zip(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], range(1, 10), strict=True))
-_TEENS = dict(
-    zip(
-        [
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ],
-        range(10, 20),
-        strict=True,
-    )
-)
-TENS = dict(
-    zip(
-        ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"],
-        range(20, 100, 10),
-        strict=True,
-    )
-)
-_ZERO = {"zero": 0, "oh": 0, "o": 0}
-DIGITS = _ZERO | _UNITS
-SMALL = DIGITS | _TEENS | TENS
-_SCALES = {"hundred": 100, "thousand": 1000, "grand": 1000, "k": 1000, "million": 1_000_000}
+from agentstate.engine.speech.numbers import DIGITS, SCALES, SMALL, number_of
+
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _MONEY = {
     **dict.fromkeys(("dollar", "dollars", "bucks", "usd"), "USD"),
@@ -81,7 +53,7 @@ _COUNTED = {
 _BEFORE_OTHER = {"at", "until", "till", "since", "number", "ending", "line", "page", "least", "account"}
 SMALLEST_BARE = 20  # below this, a number without "dollars" is money only where money was asked for
 MAX_DIGITS = 7  # of an amount that is said digit by digit
-LARGEST = 10**13  # hundredths; beyond it nobody means money
+LARGEST = 10**13  # hundredths; a larger number is no amount of money
 
 # Figures that are no amount: references such as C-1042, times, dates, shares.
 _OTHER = re.compile(
@@ -124,7 +96,7 @@ def spoken_amounts(text: str, *, asked: bool = False, read: Reader | None = None
         if plain and not _negated(pieces, index) and _is_money(pieces, index, end, value, asked):
             currency = _currency(pieces, index, end)
             value, end = _with_cents(pieces, end, value)
-            if index == touching:  # "1 thousand 500": two numbers or one, nobody can tell
+            if index == touching:  # "1 thousand 500": one number or two
                 if alone:
                     found.pop()
                 alone = False
@@ -168,7 +140,7 @@ def _digits_at(pieces: list[str], start: int) -> tuple[int, int, bool] | None:
             break
         index += 1
     following = pieces[index] if index < len(pieces) else ""
-    if not 3 <= len(said) <= MAX_DIGITS or said.startswith("0") or following in _SCALES or following in SMALL:
+    if not 3 <= len(said) <= MAX_DIGITS or said.startswith("0") or following in SCALES or following in SMALL:
         return None
     return 100 * int(said), index, True
 
@@ -178,11 +150,11 @@ def _number_at(pieces: list[str], start: int, read: Reader) -> tuple[int, int, b
     figure = _figure(pieces[start]) if pieces[start][-1].isdigit() else None
     if figure is not None:
         end = start + 1
-        while end < len(pieces) and pieces[end] in _SCALES:
-            figure *= _SCALES[pieces[end]]
+        while end < len(pieces) and pieces[end] in SCALES:
+            figure *= SCALES[pieces[end]]
             end += 1
         return figure, end, True
-    article = pieces[start] == "a" and start + 1 < len(pieces) and pieces[start + 1] in _SCALES
+    article = pieces[start] == "a" and start + 1 < len(pieces) and pieces[start + 1] in SCALES
     if pieces[start] not in SMALL and not article:
         return None
     words = list(_number_words(pieces, start))
@@ -194,32 +166,10 @@ def _number_words(pieces: list[str], start: int) -> Iterator[str]:
     for index in range(start, len(pieces)):
         piece = pieces[index]
         joins = piece == "and" and index > start and index + 1 < len(pieces) and pieces[index + 1] in SMALL
-        joins = joins and pieces[index - 1] in _SCALES
-        if not (piece in SMALL or piece in _SCALES or joins or (piece == "a" and index == start)):
+        joins = joins and pieces[index - 1] in SCALES
+        if not (piece in SMALL or piece in SCALES or joins or (piece == "a" and index == start)):
             return
         yield piece
-
-
-def number_of(words: list[str]) -> int | None:
-    """The number that `words` make, None where they do not make one ("forty three fifty")."""
-    total = current = 0
-    room = 100  # what may still be added below: after "forty" only units, after "three" nothing
-    for word in words:
-        if word == "and":
-            continue
-        if word == "a":
-            current, room = 1, 0
-        elif word == "hundred":
-            current, room = (current or 1) * 100, 100
-        elif word in _SCALES:
-            total, current, room = total + (current or 1) * _SCALES[word], 0, 100
-        else:
-            value = SMALL[word]
-            if value >= room or (room == 10 and value == 0):
-                return None
-            current += value
-            room = 10 if word in TENS else 0
-    return total + current or None
 
 
 def _negated(pieces: list[str], start: int) -> bool:

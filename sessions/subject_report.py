@@ -19,7 +19,8 @@ from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from audit import keyed, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
 from sessions import access, reach

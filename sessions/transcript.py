@@ -112,7 +112,13 @@ def _said(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
 
 
 def _proposed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
-    for number, call in enumerate(data.get("calls", ())):
+    calls = data.get("calls", ())
+    if data.get("cut"):
+        sentence = words.entry(entry.kind, {**data, "calls": ()})
+        notice = Item(entry.seq, "notice", entry.at, entry.actor, text=sentence.act, reason=sentence.about)
+        notice.number = len(calls)
+        reading.add(notice)
+    for number, call in enumerate(calls):
         item = _call(entry, call["tool"], call["arguments"])
         item.number = number
         reading.calls[call["id"]] = reading.add(item)

@@ -5,7 +5,7 @@ Nothing here writes, and nothing checks a permission: commands and queries do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from operator import itemgetter
 from uuid import UUID
@@ -22,6 +22,7 @@ from sessions.states import Loaded
 from sessions.tools import registry
 
 INTENDED = str(ev.ToolIntended.__struct_config__.tag)
+DELEGATED = str(ev.CallDelegated.__struct_config__.tag)
 FORKED = str(ev.SessionForked.__struct_config__.tag)
 PROMOTED = str(ev.ForkPromoted.__struct_config__.tag)
 
@@ -49,9 +50,10 @@ def since(session: UUID, older: SessionState, size: int) -> effects.Since:
     stored = list(states.events_since(session, older.seq, size))
     own = subjects.own(older)
     found = effects.since(own, stored, declared_tools())
-    others = [_done_for(session, each) for each in effects.handed_over(own, stored)]
+    began, delegated = _of_others(session, older.seq, size)
+    others = [_done_for(session, each) for each in effects.handed_over(older, [*stored, *delegated])]
     approvals = (*effects.given_since(stored), *(each for _, theirs in others for each in theirs.approvals))
-    more = found.more + _of_others(session, older.seq, size) + sum(each.more for _, each in others)
+    more = found.more + began + sum(each.more for _, each in others)
     placed = [(each.seq, 0, each) for each in found.lasting]
     placed += [(seq, 1 + number, each) for seq, theirs in others for number, each in enumerate(theirs.lasting)]
     lasting = tuple(each for _, _, each in sorted(placed, key=itemgetter(0, 1)))
@@ -60,15 +62,17 @@ def since(session: UUID, older: SessionState, size: int) -> effects.Since:
 
 
 def _done_for(session: UUID, handed: effects.HandedOver) -> tuple[int, effects.Since]:
-    """What the delegate of a call did. The effects of another data subject's delegate are counted, and not told."""
+    """What the delegate of a call did. The effects of another data subject's delegate are counted, and not told; the
+    standing approvals that were given in it are named by their ids.
+    """
     child = UUID(handed.session)
     try:
         loaded = states.load(child)
     except keys.Erased:
         return handed.seq, effects.Since()
-    if loaded.place.kid != states.load(session).place.kid:
-        return handed.seq, effects.Since(more=_intended(child, 0, loaded.head.size))
     found = since(child, SessionState(), loaded.head.size)
+    if loaded.place.kid != states.load(session).place.kid:
+        return handed.seq, effects.Since((), found.more + len(found.lasting), found.approvals)
     told = tuple(each if each.session else msgspec.structs.replace(each, session=str(child)) for each in found.lasting)
     return handed.seq, effects.Since(told, found.more, found.approvals)
 
@@ -81,15 +85,26 @@ def lasting_at(session: UUID, rollback: int) -> tuple[ev.Lasting, ...]:
     return ()
 
 
-def _of_others(session: UUID, start: int, stop: int) -> int:
-    """How many calls for instances of other data subjects began: counted, because nothing of them may be told here."""
-    return _intended(session, start, stop, but=str(states.load(session).place.kid))
+def _of_others(session: UUID, start: int, stop: int) -> tuple[int, list[tuple[int, ev.AnyEvent]]]:
+    """How many calls for instances of other data subjects began here: counted, because nothing of them may be told. And
+    the entries by which such calls were handed over.
+    """
+    own = states.load(session).place.kid
+    began, delegated = 0, list[tuple[int, ev.AnyEvent]]()
+    for envelope, payload in ledger.open_living(_begun_for_others(session, start, stop, str(own)), own):
+        event = ev.decode(payload) if payload is not None else None
+        if isinstance(event, ev.CallDelegated):
+            delegated.append((envelope.seq, event))
+        elif not isinstance(event, ev.ToolIntended) or event.effect != effects.DELEGATE:
+            began += envelope.kind == INTENDED
+    return began, delegated
 
 
-def _intended(session: UUID, start: int, stop: int, but: str = "") -> int:
-    """How many calls began, not counting those of the data subject with the key `but`."""
-    parsed = (ledger.parse_envelope(row.envelope) for row in ledger.read_rows(session, start, stop))
-    return sum(envelope.kind == INTENDED and envelope.kid != but for envelope in parsed)
+def _begun_for_others(session: UUID, start: int, stop: int, own: str) -> Iterator[ledger.Row]:
+    for row in ledger.read_rows(session, start, stop):
+        envelope = ledger.parse_envelope(row.envelope)
+        if envelope.kid != own and envelope.kind in (INTENDED, DELEGATED):
+            yield row
 
 
 def heard(session: UUID, start: int, size: int) -> tuple[ev.Heard, ...]:

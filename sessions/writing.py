@@ -33,10 +33,12 @@ def group(session: UUID) -> str:
 
 
 class Writing:
-    """What the model says at one step, passed on while it arrives. Used by one thread."""
+    """What the model says at one step, passed on while it arrives; not at all where it is `judged` before it is said.
+    Used by one thread.
+    """
 
-    def __init__(self, place: Place, step: str, size: int) -> None:
-        self._place, self._step, self._size = place, step, size
+    def __init__(self, place: Place, step: str, size: int, *, judged: bool = False) -> None:
+        self._place, self._step, self._size, self._judged = place, step, size, judged
         self._text = ""
         self._sent = self._looked = time.monotonic() - EVERY
         self._begun = False
@@ -48,7 +50,7 @@ class Writing:
         if now - self._looked >= LOOK:
             self._looked = now
             self._must_be_awaited()
-        if now - self._sent >= EVERY:
+        if now - self._sent >= EVERY and not self._judged:
             self._sent, self._begun = now, True
             self._send(self._text)
 

@@ -17,7 +17,7 @@ from django.test import Client
 from agentstate.clock import now
 from agentstate.people import commands, grants
 from agentstate.people.models import Team, Tenant, User
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 
 PASSWORD = "a horse that staples 44 batteries"
 

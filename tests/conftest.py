@@ -8,15 +8,14 @@ afterwards. Both connect as the application's own role; the aliases "owner" and 
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import transaction
-from django.test import TransactionTestCase
 from hypothesis import settings
 
 from tests import claims, dealing
@@ -68,10 +67,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("long")
         if item.path.parent.name == "attacks":
             item.add_marker("attack")
-        if item.get_closest_marker("hypothesis"):
+        if item.get_closest_marker("hypothesis") or hasattr(getattr(item, "module", None), "FULL"):
             item.add_marker("more")
     if hasattr(config, "workerinput"):
         dealing.longest_first(items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """No garbage is collected while tests are, nor looked for among them afterwards: they stay to the end. Looking
+    took almost half of a worker's collection.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -101,6 +113,8 @@ def django_db_setup(test_database) -> Iterator[None]:
     """In place of pytest-django's own: the database is a clone of a migrated template, and cleaning is a new
     clone.
     """
+    from django.test import TransactionTestCase
+
     patch = pytest.MonkeyPatch()
     patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: test_database.renew())
     yield
@@ -110,6 +124,8 @@ def django_db_setup(test_database) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def rolled_back(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     """A transaction around the module: what its fixtures write is there for all its tests, which roll back theirs."""
+    from django.db import transaction
+
     around = transaction.atomic()
     around._from_testcase = True  # as Django marks its own: what insists on a transaction of its own is let pass
     with django_db_blocker.unblock(), around:

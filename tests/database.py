@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import psycopg
@@ -84,8 +85,12 @@ class TestDatabase:
 
     def empty_valkey(self) -> None:
         """Forget caches, throttles and messages."""
-        with redis.Redis.from_url(self.stack.cache_url) as client:
-            client.flushall() if self.stack.embedded else client.flushdb()
+        self.valkey.flushall() if self.stack.embedded else self.valkey.flushdb()
+
+    @cached_property
+    def valkey(self) -> redis.Redis:
+        """A client that stays connected."""
+        return redis.Redis.from_url(self.stack.cache_url)
 
     def administrator(self, database: str = "postgres") -> psycopg.Connection:
         """Who may create databases, and in the embedded server the superuser that tests tamper as."""
@@ -95,6 +100,7 @@ class TestDatabase:
 
     def stop(self) -> None:
         connections.close_all()
+        self.valkey.close()
         self.signer.stop()
         if self.supervisor is not None:
             self.supervisor.stop()

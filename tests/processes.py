@@ -16,6 +16,8 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
+from agentstate.stack.errors import Unstartable
+
 ROOT = Path(__file__).resolve().parent.parent
 # What the machine's own environment may hold and a test must not inherit.
 FOREIGN = (
@@ -82,8 +84,8 @@ class Running:
 
     @classmethod
     def up(cls, state_dir: Path, *options: str, prefix: tuple[str, ...] = (), **env: str) -> Running:
-        """`manage.py up` with these options."""
-        return cls(state_dir, "manage.py", "up", *options, prefix=prefix, **env)
+        """`manage.py up` with these options. The demo's authorization service is never away by the clock."""
+        return cls(state_dir, "manage.py", "up", *options, prefix=prefix, **{"AUTHORIZATION_AWAY": "0", **env})
 
     @property
     def said(self) -> str:
@@ -127,6 +129,14 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.process.wait(seconds)
+
+
+def refusal(running: Running, kind: type[Unstartable], seconds: float = 30.0) -> str:
+    """The one line that a program printed before it ended: a refusal of this kind."""
+    assert running.ended(seconds) == 1, running.said
+    (line,) = running.said.splitlines()
+    assert kind("").title in line
+    return line
 
 
 def health(url: str) -> int:

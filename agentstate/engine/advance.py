@@ -63,9 +63,9 @@ def next_action(state: SessionState, at: str) -> Action:
 def next_actions(
     state: SessionState, at: str, flying: Set[str] = NOBODY, room: int = 1, held: Set[str] = NOBODY
 ) -> tuple[Action, ...]:
-    """What to do at instant `at`, side by side: up to `room` calls, or else one thing, alone. Empty while the results
-    of `flying` are awaited and nothing can begin beside them. A stop holds the calls of `held`: they do not begin, and
-    the session goes on without them.
+    """Returns what to do at instant `at`, side by side: up to `room` calls, or else one thing, alone. Empty while the
+    results of `flying` are awaited and nothing can begin beside them. A stop holds the calls of `held`: they do not
+    begin, and the session continues without them.
     """
     calls = tuple(islice((each for each in _to_run(state, at, flying | held) if each.call not in flying), room))
     if calls or flying:
@@ -92,7 +92,7 @@ def _to_run(state: SessionState, at: str, busy: Set[str]) -> Iterator[RunCall]:
 
 
 def is_task_done(state: SessionState) -> bool:
-    """Whether a session that does another's task has nothing left to do, and waits for nobody: it is to end."""
+    """Whether a session that does another session's task has nothing left to do and waits for nothing. It then ends."""
     if not state.plans.parent or state.ended or state.paused_at or state.plans.is_open:
         return False
     open_calls = calls_in(state, CallStatus.RUNNING, CallStatus.READY, CallStatus.DOUBTED)

@@ -29,7 +29,7 @@ class Halt(msgspec.Struct, frozen=True):
         return self.everything and isinstance(action, AskModel | RunCall)
 
     def held_calls(self, state: SessionState) -> frozenset[str]:
-        """Returns the calls of stopped tools that would begin, or begin again. The session goes on without them."""
+        """Returns the calls of stopped tools that would begin, or begin again. The session continues without them."""
         if not self.tools:
             return frozenset()
         ready = [call.id for call in calls_in(state, CallStatus.READY)]

@@ -1,5 +1,5 @@
-"""What a session remembers of people's answers and of the day's sums, and passes on: to a fork that takes its place, to
-a session that does one of its calls. What was refused stays refused there, and a limit of a day counts all of it.
+"""What a session remembers of people's answers and of the day's sums, and passes on: to a fork that takes its place,
+and between a session and its delegates. What was refused stays refused there, and a limit of a day counts all of it.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from typing import Literal
 
 import msgspec
 
-from agentstate.engine.policy.tally import Tally, later
+from agentstate.engine.policy.tally import Tally, added, later, without
 
 KEPT_REFUSALS = 50  # digests of calls that a person refused, and calls that were settled
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A call that came to an end without being run: a person answered in its place, or nobody decided in time. The same
-    call again is refused with what was said then, and nobody is asked.
+    """A call that ended without being run: a person answered in its place, or the request expired. The same call again
+    is refused with that answer, and no person is asked.
     """
 
     mark: str  # digest of tool and arguments
@@ -35,8 +35,8 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 def joined(own: Remembered, others: Remembered) -> Remembered:
-    """What a session remembers that goes on from `others`: all that was refused or settled, the newest KEPT_REFUSALS of
-    each, and the day's sums of `others`, which has gone on since the two parted.
+    """Returns what a session remembers together with `others`: the newest KEPT_REFUSALS of what was refused and of what
+    was settled, and the day's sums of `others`, which has run since the two parted.
     """
     refused = (*(mark for mark in own.refused if mark not in others.refused), *others.refused)
     marks = {each.mark for each in others.settled}
@@ -47,3 +47,19 @@ def joined(own: Remembered, others: Remembered) -> Remembered:
         settled[-KEPT_REFUSALS:],
         later(own.tally, others.tally),
     )
+
+
+def gained(before: Remembered, after: Remembered) -> Remembered:
+    """Returns what a session remembers beyond what it did `before`: refusals, settled calls and sums since then."""
+    return Remembered(
+        tuple(mark for mark in after.refused if mark not in before.refused),
+        after.refusals - before.refusals,
+        tuple(each for each in after.settled if each not in before.settled),
+        without(after.tally, before.tally) if after.tally != before.tally else Tally(),
+    )
+
+
+def with_gain(own: Remembered, gain: Remembered) -> Remembered:
+    """Returns what a session remembers together with what another of its family has `gained`."""
+    found = joined(own, msgspec.structs.replace(gain, refusals=own.refusals + gain.refusals))
+    return msgspec.structs.replace(found, tally=added(own.tally, gain.tally))

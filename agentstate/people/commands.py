@@ -18,7 +18,8 @@ from agentstate.errors import Invalid
 from agentstate.people import live, secret, trail
 from agentstate.people.errors import AccountDisabled, NameTaken, OwnAccount, WeakPassword
 from agentstate.people.models import ApiToken, Membership, SignInLink, Team, Tenant, User
-from agentstate.people.permissions import Permission, PermissionDenied, Role, require, teams_with
+from agentstate.people.permissions import PermissionDenied, require, teams_with
+from agentstate.people.roles import Permission, Role
 
 LINK_LIFE = timedelta(minutes=10)
 

@@ -19,7 +19,8 @@ from agentstate.clock import now
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.people import trail
 from agentstate.people.models import Delegation, Team, User
-from agentstate.people.permissions import DELEGABLE, Permission, can, require, teams_with
+from agentstate.people.permissions import can, require, teams_with
+from agentstate.people.roles import DELEGABLE, Permission
 
 LONGEST = timedelta(days=92)
 MAX_REASON = 500  # characters

@@ -1,7 +1,7 @@
 """Deputies: people of other teams who may decide a team's requests that too few of its own people can approve.
 
-A deputy reads the team's sessions and holds a right to decide in another team; both are looked at anew whenever it is
-used. An admin of the team names and removes deputies, never themselves; both are entries of the staff log.
+A deputy reads the team's sessions and holds a right to decide in another team; both are checked at every use. An admin
+of the team names and removes deputies, but never the admin's own account. Both are entries of the staff log.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.people import trail
 from agentstate.people.commands import require_may_configure
 from agentstate.people.models import Deputy, Membership, Team, User
-from agentstate.people.permissions import DELEGABLE, Permission, Role, can, roles_with
+from agentstate.people.permissions import can
+from agentstate.people.roles import DELEGABLE, Permission, Role, roles_with
 
 MAX_DEPUTIES = 20  # of one team
 
@@ -56,7 +57,7 @@ def name(user: UUID, team: UUID, by: User | None) -> Deputy:
 
 @transaction.atomic
 def remove(deputy: UUID, by: User | None) -> Deputy:
-    """Ends what a deputy may decide; gives who it was. Raises UnknownDeputy, PermissionDenied, OwnAccount."""
+    """Ends the rights of a deputy and returns the deputy. Raises UnknownDeputy, PermissionDenied, OwnAccount."""
     found = Deputy.objects.filter(pk=deputy).select_related("user", "team").first()
     if found is None or (by is not None and not can(by, Permission.SEE, found.team)):
         raise UnknownDeputy()

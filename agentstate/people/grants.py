@@ -19,7 +19,8 @@ from agentstate.people import live, trail
 from agentstate.people.commands import require_may_configure
 from agentstate.people.errors import NoAuditor
 from agentstate.people.models import AccessGrant, Membership, Team, User
-from agentstate.people.permissions import GRANTABLE, Permission, Role, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import GRANTABLE, Permission, Role
 
 LONGEST = timedelta(days=366)
 MOST_SESSIONS = 500

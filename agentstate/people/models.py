@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from agentstate.ids import new_id
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 
 NAME = RegexValidator(r"\A[a-z0-9][a-z0-9._@-]{0,149}\Z", "lower-case letters, figures and . _ @ - only")
 
@@ -185,7 +185,7 @@ class Delegation(models.Model):
 
 
 class Deputy(models.Model):
-    """A person of another team who may decide this team's requests that too few of its people can approve."""
+    """A person of another team who may decide this team's requests when too few of its own people can approve them."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="+")

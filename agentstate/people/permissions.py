@@ -13,42 +13,13 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
 from agentstate.errors import Refused
-from agentstate.people.roles import (
-    A_PROGRAM,
-    DELEGABLE,
-    GRANTABLE,
-    ROLES,
-    Permission,
-    Role,
-    names_from,
-    roles_with,
-)
+from agentstate.people.roles import GRANTABLE, ROLES, Permission, Role, names_from, roles_with
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AnonymousUser
     from django.db.models import QuerySet
 
     from agentstate.people.models import AccessGrant, Membership, Team, User
-
-
-__all__ = [
-    "A_PROGRAM",
-    "DELEGABLE",
-    "GRANTABLE",
-    "ROLES",
-    "Permission",
-    "PermissionDenied",
-    "Role",
-    "can",
-    "holds_any",
-    "names_from",
-    "names_in",
-    "narrow_grants",
-    "require",
-    "roles_with",
-    "teams_required",
-    "teams_with",
-]
 
 
 class PermissionDenied(Refused):

@@ -13,19 +13,19 @@ from uuid import UUID
 class Permission(StrEnum):
     """The smallest things that can be allowed; always within one team."""
 
-    SEE = "see"  # that a session exists, its status and who is on it
+    SEE = "see"  # a session exists, its status, and the person it is assigned to
     READ = "read"  # what was said in it
     UNMASK = "unmask"  # personal data in clear
     WHISPER = "whisper"  # guide the agent, unseen by the customer
-    BARGE_IN = "barge_in"  # say one thing to the customer while the agent goes on
+    BARGE_IN = "barge_in"  # send one message to the customer while the agent continues
     TAKE_OVER = "take_over"  # speak to the customer instead of the agent, and hand back
     STOP = "stop"  # let an agent, a tool or everything do nothing new in the team, and lift that again
     STOP_EVERYWHERE = "stop_everywhere"  # the same at once in every team of the organization; each team lifts it
     DECIDE = "decide"  # approve, edit or reject a paused step up to tier 2
     DECIDE_TIER3 = "decide_tier3"  # the same for tier 3
     EXPORT = "export"  # take an audit bundle out of the house
-    DISCLOSE = "disclose"  # show a part of a session to somebody outside
-    AUDIT = "audit"  # who read what, what staff did, samples, gaps of the log
+    DISCLOSE = "disclose"  # show a part of a session to an outsider
+    AUDIT = "audit"  # access log, staff log, samples, gaps of the log
     CONFIGURE = "configure"  # people, roles, policies, settings of the team
     OPEN_SESSION = "open_session"  # begin a session
     SPEAK_AS_CUSTOMER = "speak_as_customer"  # post the customer's messages into it
@@ -33,7 +33,7 @@ class Permission(StrEnum):
     KEEP_PROFILE = "keep_profile"  # change, on a customer's behalf, what is known of them and what they agree to
     SEAL = "seal"  # let nothing follow in a session that has ended
     ERASE_REQUEST = "erase_request"  # ask that a data subject be erased
-    ERASE_APPROVE = "erase_approve"  # approve what somebody else asked for
+    ERASE_APPROVE = "erase_approve"  # approve another person's request for it
     HOLD = "hold"  # set and lift legal holds
     RETENTION = "retention"  # for how long words are kept
     SUBJECT_REPORT = "subject_report"  # everything held about one data subject, in clear
@@ -45,7 +45,7 @@ class Role(StrEnum):
 
     VIEWER = "viewer"  # watches and reads
     SUPERVISOR = "supervisor"  # decides, guides, takes over, exports
-    AUDITOR = "auditor"  # by itself nothing: reads and exports what a grant covers, while it lasts; changes nothing
+    AUDITOR = "auditor"  # by itself nothing; reads and exports what running audit access covers
     ADMIN = "admin"  # sets up people and policies; decides nothing about customers
     PRIVACY = "privacy"  # answers data subjects: reports, erasures, legal holds, retention
     PRIVACY_OFFICER = "privacy_officer"  # the organization's: answers proposals for teams that have not answered
@@ -88,7 +88,7 @@ ROLES: dict[Role, frozenset[Permission]] = {
 
 
 A_PROGRAM = f"role:{Role.PROGRAM}"  # among the names of an account: it decides nothing, whatever else it is given
-DELEGABLE = (P.DECIDE, P.DECIDE_TIER3)  # what a person may lend another for a while
+DELEGABLE = (P.DECIDE, P.DECIDE_TIER3)  # the permissions that a person may delegate
 GRANTABLE = (P.SEE, P.READ, P.UNMASK, P.EXPORT, P.AUDIT)  # what a grant may open to an auditor: nothing that changes
 
 

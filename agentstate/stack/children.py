@@ -66,7 +66,9 @@ class Child:
                 start_new_session=True,
                 preexec_fn=_die_with(os.getpid(), program.kill_signal),
             )
-        self.pid_file.write_text(f"{self.process.pid}\n{int(program.kill_signal)}\n{program.mark}")
+        new = self.pid_file.with_suffix(".new")  # renamed, so that no reader finds half of it
+        new.write_text(f"{self.process.pid}\n{int(program.kill_signal)}\n{program.mark}")
+        new.replace(self.pid_file)
 
     @property
     def pid(self) -> int:

@@ -22,6 +22,7 @@ from agentstate.errors import Refused
 ROLES = ("owner", "app", "erase")
 # Role and database of the demo bank: a stranger's database that happens to live here.
 BANK = "bank"
+IDLE_SECONDS = 30  # after which the server ends a transaction that waits for its client
 
 
 class HalfOutside(Refused):
@@ -159,14 +160,22 @@ def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> 
     pool = int(environ.get("AGENTSTATE_POOL") or 0)
     serving = {
         **common,
-        **roles["app"],
+        **_bounded(roles["app"]),
         "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0),
     }
     if pool:
         # Tries that grow rarer are given up soon, and the next request starts anew: back when PostgreSQL is.
         sizes = {"min_size": 1, "max_size": pool, "timeout": 5, "reconnect_timeout": 5}
         serving["OPTIONS"] = {**serving["OPTIONS"], "pool": sizes}
-    return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **roles["erase"]}}
+    return {"default": serving, "owner": {**common, **roles["owner"]}, "erase": {**common, **_bounded(roles["erase"])}}
+
+
+def _bounded(role: dict[str, Any]) -> dict[str, Any]:
+    """The connection of a role whose transactions the server ends when they wait too long for their client: a process
+    that is frozen within one must not keep its locks. What the role's own URL sets goes before it.
+    """
+    options = f"-c idle_in_transaction_session_timeout={IDLE_SECONDS}s {role['OPTIONS'].get('options', '')}".strip()
+    return {**role, "OPTIONS": {**role["OPTIONS"], "options": options}}
 
 
 def _on_socket(path: Path | str, first: int = 0) -> tuple[str, str, str]:

@@ -7,7 +7,6 @@ Helvetica, which every reader has; any other text in DejaVu Sans, of which the l
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,13 +15,14 @@ from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
+from agentstate.characters import marked
+
 WIDTH, HEIGHT, MARGIN = 595, 842, 48  # points: A4
 INNER = WIDTH - 2 * MARGIN
 LONGEST = 4_000  # characters of one text; more is cut, and says so
 PLAIN, BOLD, WIDE = "Helvetica", "Helvetica-Bold", "DejaVuSans"
 FONT = Path(__file__).with_name("fonts") / "DejaVuSans.ttf"
 INK, FAINT, RULE = (0.1, 0.1, 0.11), (0.4, 0.41, 0.42), (0.85, 0.85, 0.83)
-_UNSEEN = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 class Paper:
@@ -154,8 +154,8 @@ def _fitting(word: str, font: str, size: float, width: float) -> int:
 
 
 def _readable(text: str) -> str:
-    """Without what no letter stands for, or what turns the direction of writing; unknown letters become a box."""
-    text = _UNSEEN.sub(" ", text)
+    """Control and invisible characters by name; letters that the font lacks become a box."""
+    text = marked(text).replace("\r\n", "\n").replace("\t", " ")
     if _is_western(text):
         return text
     known = _wide().face.charToGlyph

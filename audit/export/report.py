@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentstate.characters import marked_page
 from audit.export import tables
 
 
@@ -120,7 +121,7 @@ pre { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere }
 
 def _page(head: ReportHead, rows: list[str]) -> str:
     warnings = "".join(f'<p class="warning">{html.escape(text)}</p>' for text in head.warnings)
-    return (
+    return marked_page(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta http-equiv="Content-Security-Policy"'
         " content=\"default-src 'none'; style-src 'unsafe-inline'\">"

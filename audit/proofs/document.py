@@ -83,13 +83,13 @@ def entry(trust: Trust, head: Leaf, shown: Opened, path: Sequence[bytes]) -> byt
 
 def extract(trust: Trust, head: Leaf, shown: Sequence[Opened], proof: RangeProof) -> bytes:
     """That entries stand one behind the other in a session's log. Raises TooMany."""
-    return _written("range", trust, head=_leaf(head), entries=_entries(shown), range=proof.as_json())
+    return _written("range", trust, head=_leaf(head), entries=[each.as_json() for each in shown], range=proof.as_json())
 
 
 def complete(trust: Trust, head: Leaf, shown: Sequence[Opened], tail: Tail) -> bytes:
     """All entries of a session. Raises TooMany."""
     said = {"map": _leaf(tail.map), "siblings": _hexed(tail.siblings)}
-    return _written("session", trust, head=_leaf(head), entries=_entries(shown), tail=said)
+    return _written("session", trust, head=_leaf(head), entries=[each.as_json() for each in shown], tail=said)
 
 
 def absence(trust: Trust, session: str, map_leaf: Leaf, proof: MapProof) -> bytes:
@@ -125,12 +125,6 @@ def _written(kind: str, trust: Trust, **parts: Any) -> bytes:
     if len(data) > MAX_DOCUMENT:
         raise TooMany(f"it would have {len(data)} bytes, at most {MAX_DOCUMENT}")
     return data
-
-
-def _entries(shown: Sequence[Opened]) -> list[dict[str, Any]]:
-    if len(shown) > MAX_ENTRIES:
-        raise TooMany(f"got {len(shown)} entries, at most {MAX_ENTRIES}")
-    return [each.as_json() for each in shown]
 
 
 def _leaf(leaf: Leaf) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Talk:
         request, frame = self._fitting()
         step = f"step-{self.state.seq}"
         shown = context.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget, frame)
-        self.does(core.Ask(step, "model", 0, 0, (), context.digest(request), shown=shown))
+        self.does(core.Ask(step, "model", 0, 0, (LOOK.name,), context.digest(request), shown=shown))
         self.does(core.Answer(step, "model", text, calls))
 
     def request(self) -> ModelRequest:

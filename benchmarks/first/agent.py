@@ -16,11 +16,13 @@ from typing import Any
 import redis
 from django.conf import settings
 
+from agentstate.engine.looping.settings import Looping
 from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.tools.registry import ToolContext, tool
 
 CALLS = 16  # what the engine takes of one answer
+AGAIN_AND_AGAIN = Looping(same_tool=0)  # calls of one tool are what is measured
 STARTED = "bench:started"  # list in Valkey: when the gated tool began, in nanoseconds of the machine's monotonic clock
 
 halt = threading.Event()
@@ -72,4 +74,5 @@ def _one() -> tuple[ProposedCall, ...]:
 
 
 for name, calls, tool_name in (("steps", _many, "bench_step"), ("gated", _one, "bench_gated")):
-    register(Agent(name, "Work.", (tool_name,), "bank", {}, script=Script(f"script:{name}", calls)))
+    script = Script(f"script:{name}", calls)
+    register(Agent(name, "Work.", (tool_name,), "bank", {}, script=script, loop=AGAIN_AND_AGAIN))

@@ -1,6 +1,7 @@
 """The agents of this group, beside those of `benchmarks.first`; imported by the benchmark and by its workers.
 
-`talking` says 400 bytes and calls one tool in every answer, so that its session grows by a message a step. `burst`
+`talking` says 400 bytes and calls one tool in every answer, so that its session grows by a message a step; `judged` is
+the same under rules about its words. `burst`
 proposes one call that policy puts before a person, and whose tool tells in which session it began.
 """
 
@@ -58,6 +59,7 @@ def _one(tool_name: str) -> Any:
 
 
 register(Agent("talking", "Work.", ("bench_step",), "bank", {}, script=Talking()))
+register(Agent("judged", "Work.", ("bench_step",), "speech", {}, script=Talking()))
 for name in ("burst", "slow"):
     script = first.Script(f"script:{name}", _one(f"bench_{name}"))
     register(Agent(name, "Work.", (f"bench_{name}",), "bank", {}, script=script))

@@ -15,7 +15,7 @@ from benchmarks.ground import Ground
 from benchmarks.peers.asked import Peer, installed, peers
 from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against, times
-from benchmarks.runs import beside, bursts, growing, parked, workers
+from benchmarks.runs import beside, bursts, growing, parked, spoken, workers
 
 GROUP = "runs"
 FULL, QUICK = Size(7, 1.0, 500), Size(1, 0.8, 10)
@@ -36,7 +36,7 @@ def rows(here: Ground, quick: bool) -> list[Row]:
 
 
 def _rows(here: Ground, quick: bool, size: Size, others: dict[str, Peer]) -> list[Row]:
-    measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30)]
+    measured = [_speed(here, size, 1, 0.35), _speed(here, size, 8, 0.30), _spoken(here, size)]
     measured += _growth(here, (100, 300) if quick else (1_000, 10_000))
     end_all(here)
     if others:
@@ -71,6 +71,13 @@ def _speed(here: Ground, size: Size, writers: int, goal: float) -> Row:
     name = f"durable steps, {writers} session{'s' if writers > 1 else ''}"
     ratio = paired(ours, raw)
     return against(GROUP, name, median(ours), "1/s", median(raw), Goal(goal, at_least=True), str(size), ratio)
+
+
+def _spoken(here: Ground, size: Size) -> Row:
+    speeds = interleaved(spoken.cells(here), size)
+    judged, talking = speeds["judged"], speeds["talking"]
+    name, goal = "steps that say 400 bytes, with rules about words against without", Goal(0.9, at_least=True)
+    return against(GROUP, name, median(judged), "1/s", median(talking), goal, str(size), paired(judged, talking))
 
 
 def _growth(here: Ground, lengths: tuple[int, int]) -> list[Row]:

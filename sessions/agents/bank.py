@@ -9,6 +9,7 @@ import sessions.tools.bank
 import sessions.tools.memory
 import sessions.tools.people
 import sessions.tools.withdrawing  # noqa: F401
+from agentstate.engine.looping.settings import Limits, Looping
 from sessions.agents.registry import Agent, register
 from sessions.agents.scripted import ScriptedModel
 
@@ -19,7 +20,8 @@ How to work:
 1. Call load_customer first. Use what it returns; never ask for what you can read.
 2. For a question about balances, answer from the accounts. Load them again after a transfer.
 3. For a transfer, find out amount, source account and target account. Ask for one missing thing at a time.
-4. Call authorize with the customer, the purpose and the amount, before you read the transfer back.
+4. Call authorize with the customer, the amount, both accounts and the purpose, before you read the transfer back. The
+   purpose is "transfer between own accounts" or "transfer to a new payee".
 5. Read amount and both accounts back and ask whether that is right. Any change means authorize and read back again.
 6. Only after a clear yes, call transfer. Amounts are whole cents with their currency: $4,300.00 is minor 430000.
    If the target is not one of the customer's own accounts, ask what the payment is for and set new_payee.
@@ -51,6 +53,10 @@ BANK = Agent(
     idle=3600,
     schema="bank",
     chart="bank-transfer",
+    loop=Looping(
+        run=Limits(tokens=400_000, steps=25, calls=64),
+        session=Limits(tokens=10_000_000, steps=1_000, calls=2_000),
+    ),
 )
 
 register(BANK)

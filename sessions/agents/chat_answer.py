@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from agentstate.engine.decide import MAX_PROPOSED
 from agentstate.ids import new_id
 from audit.tlog import canonical
 from sessions.agents.model import ModelAnswer, ProposedCall, Usage
 from sessions.agents.providers import Unusable
 
 MAX_ANSWER_BYTES = 1_000_000
-MAX_CALLS = 64
 FINISHES = frozenset({"stop", "length", "tool_calls", "content_filter"})
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
@@ -57,18 +57,18 @@ class Assembly:
         if call is None or (call_id and call.id and call_id != call.id):
             call = self._by_index[index] = CallPieces(call_id)
             self._calls.append(call)
-        if len(self._calls) > MAX_CALLS:
-            raise Unusable(f"the answer proposes more than {MAX_CALLS} calls")
+        if len(self._calls) > MAX_PROPOSED:
+            raise Unusable(f"the answer proposes more than {MAX_PROPOSED} calls")
         call.id = call.id or call_id
         call.name = call.name or name
         call.arguments.append(arguments)
 
-    def answer(self, output_paths: Mapping[str, str], taken: Iterable[str]) -> ModelAnswer:
+    def answer(self, taken: Iterable[str]) -> ModelAnswer:
         """The whole answer. `taken`: call ids of this conversation, not to be used again. Raises Unusable."""
         text = storable("".join(self._text))
         self._check_whole(text)
-        used = set(taken)
-        calls = tuple(_proposed(place, call, output_paths, used) for place, call in enumerate(self._calls, 1))
+        earlier = set(taken)
+        calls = tuple(_proposed(place, call, earlier) for place, call in enumerate(self._calls, 1))
         finish = self.finish if self.finish in FINISHES else "other"
         return ModelAnswer(text, calls, self.usage, finish, storable(self.model)[:200])
 
@@ -121,7 +121,7 @@ def storable(text: str) -> str:
     return text.replace("\0", "")
 
 
-def _proposed(place: int, call: CallPieces, output_paths: Mapping[str, str], used: set[str]) -> ProposedCall:
+def _proposed(place: int, call: CallPieces, earlier: set[str]) -> ProposedCall:
     # Reasons name a call by its place: its name comes from outside and may be anything.
     if not _TOOL_NAME.fullmatch(call.name):
         raise Unusable(f"call {place}: no usable tool name")
@@ -129,14 +129,12 @@ def _proposed(place: int, call: CallPieces, output_paths: Mapping[str, str], use
         arguments = arguments_of("".join(call.arguments))
     except Unusable as refused:
         raise Unusable(f"call {place}: {refused}") from None
-    return ProposedCall(_call_id(call.id, used), call.name, arguments, output_paths.get(call.name))
+    return ProposedCall(_call_id(call.id, earlier), call.name, arguments)
 
 
-def _call_id(proposed: str, used: set[str]) -> str:
-    """The provider's id where it is safe and not yet used here (some number every answer's calls from 0)."""
-    call_id = proposed if _SAFE_ID.fullmatch(proposed) and proposed not in used else f"call_{new_id().hex}"
-    used.add(call_id)
-    return call_id
+def _call_id(proposed: str, earlier: set[str]) -> str:
+    """The provider's id where it is safe and no earlier answer used it (some number every answer's calls from 0)."""
+    return proposed if _SAFE_ID.fullmatch(proposed) and proposed not in earlier else f"call_{new_id().hex}"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ back), `chat_failures.py` (what went wrong).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
@@ -19,7 +19,7 @@ from sessions.agents.chat_answer import Assembly, storable
 from sessions.agents.chat_failures import failure_of, not_usable
 from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.agents.model import ModelAnswer, ModelRequest, Usage
-from sessions.agents.providers import Endpoint, Unusable, connect, endpoint
+from sessions.agents.providers import Endpoint, Unusable, connect
 from sessions.agents.secret import Secret
 
 if TYPE_CHECKING:
@@ -33,12 +33,11 @@ _STUMBLES = (httpx.HTTPError, httpx.StreamError, Unusable, ValueError, TypeError
 
 
 class ChatCompletions:
-    """A model at an endpoint. `output_paths`: tool name -> scratchpad path of its result, or absent."""
+    """A model at an endpoint."""
 
-    def __init__(self, at: Endpoint, output_paths: Mapping[str, str] | None = None) -> None:
+    def __init__(self, at: Endpoint) -> None:
         self.at = at
         self.name = at.model
-        self.output_paths = dict(output_paths or {})
         self._connected: tuple[int, AnyLLM] | None = None
 
     def __repr__(self) -> str:
@@ -86,7 +85,7 @@ class ChatCompletions:
         raise failure
 
     def _checked(self, assembly: Assembly, request: ModelRequest) -> ModelAnswer:
-        answer = assembly.answer(self.output_paths, _taken(request))
+        answer = assembly.answer(_taken(request))
         if self.at.key.is_in(msgspec.json.encode(answer).decode()):
             raise Unusable("the answer repeats the API key")
         return answer
@@ -132,15 +131,6 @@ class Speech:
             ready, self._held = self._held[: length - 1], self._held[length - 1 :]
         if ready := storable(ready):
             self._on_text(ready)
-
-
-def configured(environ: Mapping[str, str], output_paths: Mapping[str, str] | None = None) -> ChatCompletions | None:
-    """The model that AGENT_MODEL, AGENT_BASE_URL and AGENT_API_KEY name; None if they name none.
-
-    Raises ModelMisconfigured.
-    """
-    at = endpoint(environ)
-    return ChatCompletions(at, output_paths) if at else None
 
 
 def _taken(request: ModelRequest) -> set[str]:

@@ -9,8 +9,8 @@ from django.conf import settings
 from agentstate.errors import Broken
 from sessions.agents.chat_completions import ChatCompletions
 from sessions.agents.model import Model
-from sessions.agents.providers import Endpoint, endpoint
-from sessions.agents.registry import Agent, find
+from sessions.agents.providers import endpoint
+from sessions.agents.registry import Agent
 
 
 class NoModel(Broken):
@@ -19,23 +19,23 @@ class NoModel(Broken):
     code = "no_model"
 
 
-def configured() -> Endpoint | None:
-    """The endpoint that the settings name, or None. Raises ModelMisconfigured: at start, not at the first call."""
-    names = ("AGENT_MODEL", "AGENT_BASE_URL", "AGENT_API_KEY")
-    return endpoint({name: getattr(settings, name) for name in names})
+def configured() -> ChatCompletions | None:
+    """The model at the endpoint that the settings name; None where they name none.
+
+    Raises ModelMisconfigured: at start, not at the first call.
+    """
+    return _model_at(settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY)
 
 
 def model_for(agent: Agent) -> Model:
     """The model to ask. Raises NoModel; ModelMisconfigured when the settings are unusable."""
-    return _model_for(agent.name)
+    model = configured() or agent.script
+    if model is None:
+        raise NoModel(agent.name)
+    return model
 
 
-@lru_cache
-def _model_for(name: str) -> Model:
-    agent = find(name)
-    at = configured()
-    if at is not None:
-        return ChatCompletions(at, agent.output_paths)
-    if agent.script is None:
-        raise NoModel(name)
-    return agent.script
+@lru_cache(maxsize=1)
+def _model_at(model: str, base_url: str, key: str) -> ChatCompletions | None:
+    at = endpoint({"AGENT_MODEL": model, "AGENT_BASE_URL": base_url, "AGENT_API_KEY": key})
+    return ChatCompletions(at) if at is not None else None

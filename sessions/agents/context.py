@@ -20,12 +20,12 @@ from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.data import told
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import ModelRequest, ToolSpec, json_text, request_digest, tokens_of
-from agentstate.engine.memory.sight import visible
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.schemas import Declared
 from agentstate.engine.scratchpad import messages as messages_of
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.scratchpad.form import asked_for, blanks
+from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.talk.notes import resolved_note
 from sessions.agents.definition import Definition, definition_of

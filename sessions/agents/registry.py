@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 from django.conf import settings
 
 from agentstate.engine import policy as pol
-from agentstate.engine.decide import Given, ToolFacts
+from agentstate.engine import references, scratchpad, writers
+from agentstate.engine.decide import Given, ToolFacts, offers
 from agentstate.engine.looping.settings import ANSWER, Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
@@ -31,29 +31,12 @@ from sessions.tools import output
 from sessions.tools import registry as tools
 from sessions.tools.registry import Tool
 
-Plans = Literal["unasked", "adapt", "follow"]
-PLANNING = ToolSpec(
-    PLAN,
-    "Propose several calls at once. A parameter like †state.customer.name waits for the call whose _outputPath is"
-    " state.customer; calls that wait for nothing run side by side.",
-    {
-        "type": "object",
-        "required": ["calls"],
-        "properties": {
-            "calls": {
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "type": "object",
-                    "required": ["_tool"],
-                    "properties": {
-                        name: {"type": "string"} for name in ("_id", "_tool", "_outputPath", "_when", "_activity")
-                    },
-                },
-            }
-        },
-    },
+REFERRING = (
+    " A parameter like †state.customer.name waits for the call whose result goes to state.customer, and is replaced by"
+    " the value there."
 )
+_TEXT = {"type": "string"}
+_PROPERTY = {"_scopes": {"type": "array", "items": _TEXT}}
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 # By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
 BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
@@ -62,7 +45,8 @@ TALKS = Path(__file__).resolve().parent.parent / "talks"
 
 class Agent(msgspec.Struct, frozen=True):
     """One agent. `tools` names registered tools; `output_paths` says where a tool's result goes in the scratchpad;
-    `plans` whether its model is offered to plan, and must follow the plan exactly then;
+    `offers` what its model may use beside its tools, by the names in `offers.ALL`: plans, references, and each property
+    of a call; `follow` whether a plan of its model must be followed exactly;
     `memory` how long its requests may be and what is kept of a conversation.
     """
 
@@ -74,7 +58,8 @@ class Agent(msgspec.Struct, frozen=True):
     memory: Remembering = Remembering()
     talk: str = ""  # what is talked about, `sessions/talks/<name>.json`; empty: nothing is declared
     script: Model | None = None  # the model to ask when the settings name none
-    plans: Plans = "unasked"
+    offers: tuple[str, ...] = ()  # `offers.PLANNING` for a model that plans; nothing: it may call its tools only
+    follow: bool = False
     idle: int | None = None  # seconds that its sessions wait for their customers; None: as the settings say
     schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
     scopes: tuple[str, ...] | None = None  # all that its model sees of state and data messages; None: everything
@@ -96,14 +81,30 @@ def register(agent: Agent) -> None:
     """Add `agent`; every tool that it names must be registered. A name is taken once."""
     if agent.name in _registry:
         raise ValueError(f"an agent called {agent.name!r} is registered already")
+    unknown = [name for name in agent.offers if name not in offers.ALL]
+    if unknown:
+        raise ValueError(f"agent {agent.name!r} offers {unknown}, want some of {', '.join(offers.ALL)}")
     missing = [name for name in agent.tools if not tools.changes(name) and tools.find(name) is None]
     if missing:
         raise ValueError(f"agent {agent.name!r} names tools that are not registered: {missing}")
+    for tool, place in agent.output_paths.items():
+        _must_be_a_place(tool, place)
     policies.must_hold(agent.policy)
     if agent.chart:
         charts.named(agent.chart)
     counters.named(agent.memory.counter)
     _registry[agent.name] = _with_private(_with_output(agent), schemas_for(agent.schema))
+
+
+def _must_be_a_place(name: str, place: str) -> None:
+    """Raises BadReference, BadPath, or ValueError where the tool does not require an argument in the place as text."""
+    scratchpad.parts(str(references.path(place)))
+    tool = tools.find(name)
+    schema = tool.arguments if tool is not None else {}
+    for key in writers.keys_in(place):
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        if key not in required or properties.get(key, {}).get("type") != "string":
+            raise ValueError(f"output_paths: {name} does not require a text {key!r}, of which {place} is made")
 
 
 def _with_output(agent: Agent) -> Agent:
@@ -149,7 +150,8 @@ def schemas_for(name: str) -> Catalogue | None:
 def reads_of(agent: str) -> Reads:
     """What the agent's rules, its chart and the scopes of its tools read of its state."""
     found = find(agent)
-    scopes = [scope for tool in map(tools.find, found.tools) if tool for scope in tool.scopes or ()]
+    held = [tool for tool in map(tools.find, found.tools) if tool is not None]
+    scopes = [scope for tool in held for scope in (*(tool.scopes or ()), *tool.receives)]
     return read_by_policy(policy_named(found.policy)).also(read_by((*charts.expressions_of(found.chart), *scopes)))
 
 
@@ -212,6 +214,7 @@ def _facts(name: str, agent: Agent) -> ToolFacts:
         activities=frozenset(tool.activities),
         answered=tool.run is None,
         risk=tool.risk,
+        amounts=tool.amounts,
     )
 
 
@@ -236,10 +239,12 @@ def given_for(agent: str, at: datetime) -> Given:
         ontology=ontology_for(agent),
         schemas=schemas_for(found.schema),
         reads=reads_of(agent),
+        output_paths=found.output_paths,
         idle=idle_of(found),
         loop=found.loop,
         prices=prices_of(found),
-        follow=found.plans == "follow",
+        offers=frozenset(found.offers),
+        follow=found.follow,
         saved=frozenset({BATCH.name}),
         chart=charts.named(found.chart) if found.chart else None,
         charts=charts.by_reference(),
@@ -263,10 +268,31 @@ def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:
     """The agent's tools as its model sees them."""
     held = [tools.find(name) for name in agent.tools]
     found = [_answering(tool, agent) if tool is not None and tool.name == ANSWER else tool for tool in held]
-    if agent.plans == "unasked":
-        return tuple(ToolSpec(tool.name, tool.description, tool.arguments) for tool in found if tool is not None)
-    specs = (ToolSpec(tool.name, _with_activities(tool), tool.arguments) for tool in found if tool is not None)
-    return (*specs, PLANNING, TAKING_APART)
+    acts = "_activity" in agent.offers
+    specs = (
+        ToolSpec(tool.name, _with_activities(tool) if acts else tool.description, tool.arguments)
+        for tool in found
+        if tool is not None
+    )
+    planning = (PLAN, _planning(agent)), (GOALS, TAKING_APART)
+    return (*specs, *(spec for name, spec in planning if name in agent.offers))
+
+
+def _planning(agent: Agent) -> ToolSpec:
+    """The tool `plan` with the properties that the agent offers."""
+    refers = offers.REFERENCES in agent.offers
+    names = ("_tool", *(name for name in offers.PROPERTIES if name in agent.offers))
+    call = {"type": "object", "required": ["_tool"], "properties": {name: _PROPERTY.get(name, _TEXT) for name in names}}
+    return ToolSpec(
+        PLAN,
+        f"Propose several calls at once.{REFERRING if refers else ''} Calls that wait for nothing run side by side.",
+        {
+            "type": "object",
+            "required": ["calls"],
+            "properties": {"calls": {"type": "array", "minItems": 1, "items": call}},
+            "additionalProperties": False,
+        },
+    )
 
 
 def _with_activities(tool: Tool) -> str:

@@ -18,7 +18,7 @@ from agentstate.engine import guards
 from agentstate.engine.alerts import Names, Onward, Severity
 from agentstate.engine.guards import BadGuard
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions.alerts import phrases
 from sessions.alerts.phrases import Match
 from sessions.triggers.definition import NAMES
@@ -92,10 +92,13 @@ class Stuck(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """So many calls were refused, or rejected by people, within so many seconds."""
+    """So many calls were refused, or rejected by people, within so many seconds. With `codes` only refusals of these
+    codes count (`not_offered`).
+    """
 
     count: int = 3
     seconds: int = 600
+    codes: tuple[str, ...] = ()
 
 
 class Person(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -245,6 +248,8 @@ def _must_be_sound(found: Definition) -> None:
         raise BadRule("want circles, stops or both", field="on.loop")
     if isinstance(part, Stuck) and not part.reasons:
         raise BadRule("want reasons", field="on.stuck.reasons")
+    if isinstance(part, Refused):
+        _must_be_few("on.refused.codes", part.codes)
     if isinstance(part, Deadline | Expired):
         _must_be_tiers(f"on.{kind}.tiers", part.tiers)
 

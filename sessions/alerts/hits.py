@@ -132,18 +132,21 @@ def _loop(part: rules.Loop, view: View) -> Iterator[Hit]:
         match told.event:
             case ev.CircleNoticed(run=run) if part.circles:
                 yield _by(told, run, "loop")
-            case ev.RunStopped(run=run) if part.stops:
-                yield _by(told, run, "loop")
+            case ev.RunStopped(run=run, code=code) if part.stops:
+                yield _by(told, code if code == "refusals" else run, "loop")
 
 
 def _refused(part: rules.Refused, view: View) -> Iterator[Hit]:
-    yield from _often(view, part.count, part.seconds, _is_refusal, lambda told: "", "refused_often")
+    def is_refusal(told: Told) -> bool:
+        match told.event:
+            case ev.CallRefused(code=code):
+                return not part.codes or code in part.codes
+            case ev.DecisionMade(decision="reject"):
+                return not part.codes
+            case _:
+                return False
 
-
-def _is_refusal(told: Told) -> bool:
-    return isinstance(told.event, ev.CallRefused) or (
-        isinstance(told.event, ev.DecisionMade) and told.event.decision == "reject"
-    )
+    yield from _often(view, part.count, part.seconds, is_refusal, lambda told: "", "refused_often")
 
 
 def _tool(part: rules.Tool, view: View) -> Iterator[Hit]:

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import can, require
+from agentstate.people.roles import Permission
 from sessions.alerts import keeping
 from sessions.alerts.documents import WHATS
 from sessions.alerts.keeping import UnknownRule

@@ -11,7 +11,8 @@ from uuid import UUID
 from agentstate.engine import decide as core
 from agentstate.engine.decide.alerts import PERSON, UnknownAlert
 from agentstate.errors import Refused
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import can, require
+from agentstate.people.roles import Permission
 from sessions.alerts import raising
 from sessions.alerts.tables import Alert
 from sessions.commands.person import Person, author_of

@@ -12,7 +12,8 @@ from agentstate.engine.schemas import Actor
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.models import Membership
-from agentstate.people.permissions import Permission, require
+from agentstate.people.permissions import require
+from agentstate.people.roles import Permission
 from sessions import states
 from sessions.commands.person import Person, author_of, team_of
 from sessions.commit import Committed, person_command

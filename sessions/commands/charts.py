@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import can, require
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of, bounded, team_of
 from sessions.commit import Committed, person_command
 

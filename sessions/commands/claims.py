@@ -11,7 +11,8 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide.claims import CLAIM_SECONDS
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from audit import ledger
 from sessions import authority
 from sessions.commands.person import Person, author_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions import versions
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, person_command

@@ -14,7 +14,8 @@ from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, can, require, teams_with
+from agentstate.people.permissions import PermissionDenied, can, require, teams_with
+from agentstate.people.roles import Permission
 from audit import keys, ledger
 from sessions import children, states, versions
 from sessions.agents import registry
@@ -145,6 +146,7 @@ def grant(
     micros: int = 0,
     steps: int = 0,
     seconds: int = 0,
+    calls: int = 0,
     key: str = "",
 ) -> Committed:
     """More of what bounds the agent's loop; a run that was stopped goes on. Raises PermissionDenied, Invalid, Refused,
@@ -152,7 +154,7 @@ def grant(
     """
     must_may(user, session, Permission.TAKE_OVER)
     try:
-        more = msgspec.convert([tokens, micros, steps, seconds], type=list[Whole])
+        more = msgspec.convert([tokens, micros, steps, seconds, calls], type=list[Whole])
     except msgspec.ValidationError as error:
         raise Invalid(str(error), field="tokens") from None
     wish = core.Grant(author_of(user).actor, reason, Limits(*more), of)

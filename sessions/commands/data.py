@@ -7,7 +7,7 @@ from uuid import UUID
 
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.scratchpad import messages
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, person_command
 

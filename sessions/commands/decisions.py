@@ -9,7 +9,8 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.state import digest_of
 from agentstate.errors import Refused
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from audit import ledger
 from sessions import authority, showing
 from sessions.commands.person import Person, author_of

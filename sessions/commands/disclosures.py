@@ -10,7 +10,8 @@ from django.db import IntegrityError, transaction
 
 from agentstate.clock import now
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from audit import ledger
 from audit.proofs import making
 from sessions import access, disclosing, states

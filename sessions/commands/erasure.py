@@ -15,7 +15,8 @@ from agentstate.engine.decide import Seal
 from agentstate.engine.instants import parse
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, teams_required, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_required, teams_with
+from agentstate.people.roles import Permission
 from audit import erasure, holds, retention
 from audit.erasure import State, UnknownErasure, UnknownSubject
 from audit.models import ErasureRequest, LegalHold
@@ -80,8 +81,8 @@ def ask_erasure(
 
 
 def rule_erasure(user: Person, request: UUID, wanted: State) -> ErasureRequest:
-    """Approves or refuses what somebody else asked for, or withdraws one's own request. An approval waits for the
-    other teams that serve the subject, as a proposal. Raises UnknownErasure, FourEyes, NotOpen, PermissionDenied.
+    """Approves or refuses a colleague's request, or withdraws the person's own. An approval waits for the other teams
+    that serve the subject, as a proposal. Raises UnknownErasure, FourEyes, NotOpen, PermissionDenied.
     """
     asked = erasure_request(user, request)
     by = _staff(user)

@@ -1,5 +1,5 @@
-"""An approver gives a standing approval, on their own authority or on one that was lent to them; whoever may decide
-takes it back, on their own.
+"""An approver gives a standing approval, on their own or a delegated authority. A person with a right of their own to
+decide revokes it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from uuid import UUID
 from agentstate.engine import decide as core
 from agentstate.engine.decide.commands import GrantSame, RevokeGrant
 from agentstate.engine.decide.grants import GrantOver
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from sessions import authority, granted, states
 from sessions.commands.person import Person, author_of
 from sessions.commit import Committed, person_command

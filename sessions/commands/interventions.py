@@ -8,7 +8,8 @@ from uuid import UUID
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from sessions import live, states
 from sessions.commands.person import Person, author_of, bounded, must_may
 from sessions.commit import Committed, person_command
@@ -35,9 +36,9 @@ def intervene(
 def withdraw(
     user: Person, session: UUID, reason: str, *, call: str = "", request: str = "", key: str = ""
 ) -> Committed:
-    """Withdraw a call before it begins: one that waits for a person, or that is allowed already. Who may propose calls
-    in the session may, and who may decide them. Raises UnknownSession, PermissionDenied, NotFound, NotOpenToWithdrawal,
-    Invalid.
+    """Withdraws a call before it begins: a call that waits for a person, or an allowed one. Needs the permission to
+    propose calls in the session, or to decide them. Raises UnknownSession, PermissionDenied, NotFound,
+    NotOpenToWithdrawal, Invalid.
     """
     if bool(call) == bool(request):
         raise Invalid("want a call, or a request", field="call")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, person_command
 

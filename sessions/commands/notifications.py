@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 from agentstate.errors import Invalid, NotFound
 from agentstate.ids import new_id
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, can, require
+from agentstate.people.permissions import PermissionDenied, can, require
+from agentstate.people.roles import Permission
 from audit import staff
 from audit.server_clock import now as database_now
 from sessions.commands.person import Person, author_of

@@ -8,7 +8,8 @@ from django.contrib.auth.models import AnonymousUser
 
 from agentstate.errors import Invalid
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import can, require
+from agentstate.people.roles import Permission
 from sessions import states
 from sessions.commit import Author
 from sessions.models import AgentSession

@@ -22,7 +22,8 @@ from agentstate.engine.state.rounds import MAX_INSTANCES
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from audit import erasure, keys, ledger
 from sessions import plans, states
 from sessions.agents.registry import BATCH

@@ -1,8 +1,8 @@
-"""What can be asked of a customer's profile: by the customer's side, or by staff on their behalf.
+"""Commands on a customer's profile: by the customer's side, or by staff on their behalf.
 
-It needs `keep_profile`, or `speak_as_customer`, in every team that has a session with the customer; held in some of
-them, the change becomes a proposal to the others. A withdrawn consent counts at once: it protects the customer. To
-people who may not read in such a team, there is no such customer.
+A change needs `keep_profile` or `speak_as_customer` in every team that has a session with the customer. A person who
+holds it in some of these teams makes a proposal to the others. A withdrawn consent counts at once: it protects the
+customer. People who may not read in any of these teams get `unknown_customer`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from agentstate.engine.profile import ProfileState, decide
 from agentstate.engine.profile import commands as ask
 from agentstate.engine.profile.events import Part
 from agentstate.engine.profile.refusals import NothingHeld
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from audit.ledger import SameKeyOtherCommand
 from sessions.commands.person import Person, author_of
 from sessions.commit import Author

@@ -9,7 +9,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any
+from agentstate.people.permissions import PermissionDenied, holds_any
+from agentstate.people.roles import Permission
 from audit.server_clock import now
 from sessions import reach
 from sessions.commands.person import Person
@@ -37,7 +38,7 @@ def decide_overdue(user: Person, proposal: UUID, *, agrees: bool, reason: str = 
     if not may_decide_overdue(user, row):
         needed = Permission.DECIDE_OVERDUE.value
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    teams = overdue_teams(row)
+    teams = overdue_teams(row, carrying.standing_of(row).outstanding)
     if not teams:
         raise NotOverdue(f"They have time until {row.answer_by:%Y-%m-%d %H:%M} UTC.")
     return carrying.answer(row.pk, teams, _actor(user), agrees=agrees, reason=reason, for_team=True)
@@ -63,9 +64,8 @@ def may_decide_overdue(user: Person, row: Proposal) -> bool:
     return same and holds_any(user, Permission.DECIDE_OVERDUE)
 
 
-def overdue_teams(row: Proposal) -> frozenset[UUID]:
-    """Returns the teams that have not answered in time, or in which nobody can."""
-    outstanding = carrying.standing_of(row).outstanding
+def overdue_teams(row: Proposal, outstanding: frozenset[UUID]) -> frozenset[UUID]:
+    """Returns those of the `outstanding` teams that have not answered in time, or in which nobody can."""
     if row.answer_by <= now():
         return outstanding
     return outstanding - reach.answering(outstanding, Permission(row.permission))

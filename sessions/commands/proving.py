@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agentstate.people.permissions import Permission, PermissionDenied, can
+from agentstate.people.permissions import PermissionDenied, can
+from agentstate.people.roles import Permission
 from sessions import access, proving
 from sessions.access import Seen
 from sessions.commands.person import Person, author_of, must_may, team_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from agentstate.engine.decide.commands.schema import Migrate, Prune
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, person_command
 

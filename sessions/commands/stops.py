@@ -20,7 +20,8 @@ from agentstate.engine.decide.alerts import TooManyAlerts
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, can, holds_any, roles_with, teams_with
+from agentstate.people.permissions import PermissionDenied, can, holds_any, teams_with
+from agentstate.people.roles import Permission, roles_with
 from audit import ledger, staff
 from sessions import live, reach, stops
 from sessions.agents import registry

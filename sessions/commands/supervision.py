@@ -9,7 +9,8 @@ from uuid import UUID
 from agentstate.engine import decide as core
 from agentstate.errors import Invalid
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, can, require, roles_with
+from agentstate.people.permissions import PermissionDenied, can, require
+from agentstate.people.roles import Permission, roles_with
 from sessions.commands.person import Person, author_of, bounded, must_may, team_of
 from sessions.commit import Committed, person_command
 from sessions.models import ApprovalRequest

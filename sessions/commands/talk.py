@@ -9,7 +9,7 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide.commands.talk import TopicChange
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Committed, person_command
 

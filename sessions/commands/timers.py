@@ -10,7 +10,7 @@ from agentstate.engine.decide import CancelTimer, SetTimer
 from agentstate.engine.instants import stamp
 from agentstate.engine.timers import TimerKind
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from audit.server_clock import now as database_now
 from sessions.commands.person import Person, author_of, must_may
 from sessions.commit import Author, Committed, person_command

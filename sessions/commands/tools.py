@@ -8,7 +8,8 @@ from django.db import transaction
 
 from agentstate.clock import now
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any
+from agentstate.people.permissions import PermissionDenied, holds_any
+from agentstate.people.roles import Permission
 from audit import staff
 from sessions.commands.person import Person
 from sessions.tools.mcp import offers, servers, source

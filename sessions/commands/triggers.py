@@ -7,7 +7,8 @@ from uuid import UUID
 
 from agentstate.errors import Invalid
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, can, require, teams_with
+from agentstate.people.permissions import PermissionDenied, can, require, teams_with
+from agentstate.people.roles import Permission
 from sessions.commands.person import Person, author_of
 from sessions.triggers import keeping
 from sessions.triggers.keeping import UnknownTrigger

@@ -10,7 +10,7 @@ from agentstate.engine.decide.forks import NotAFork
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.session import remembered_by
 from agentstate.ids import new_id
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions import children, states, versions
 from sessions.commands.conversation import KEYS, OtherSessionUnderKey
 from sessions.commands.person import Person, author_of, must_may

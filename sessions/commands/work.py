@@ -12,7 +12,8 @@ from agentstate.engine import decide as core
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, require, teams_with
+from agentstate.people.permissions import PermissionDenied, require, teams_with
+from agentstate.people.roles import Permission
 from audit import staff
 from sessions.commands import supervision
 from sessions.commands.person import Person, author_of, bounded

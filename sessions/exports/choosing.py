@@ -17,7 +17,8 @@ from agentstate.engine.lifecycle import SessionStatus
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Tenant, User
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from audit import keys, staff
 from sessions import access
 from sessions.export import checked

@@ -34,9 +34,9 @@ IN_APP, EMAIL, WEBHOOK = "in_app", "email", "webhook"
 WAYS = (IN_APP, EMAIL, WEBHOOK)
 ENDPOINT = re.compile(r"webhook:[a-z][a-z0-9-]{0,59}")
 _WHOM = re.compile(r"(role|team|user):[a-z0-9][a-z0-9._@-]{0,149}")
-# Whom besides names: who has the session, the request or the alert; who may decide the request; who
-# approved what is not done; whom the alert is for; who asked for the export.
-PARTS = ("owner", "reviewers", "approvers", "alert", "asker")
+# Whom besides names: who has the session, the request or the alert; who of the team may decide the request; its
+# deputies, where it is for them; who approved what is not done; whom the alert is for; who asked for the export.
+PARTS = ("owner", "reviewers", "deputies", "approvers", "alert", "asker")
 
 Until = Literal["told", "seen", "acted"]
 

@@ -16,6 +16,7 @@ from django.core.mail import EmailMultiAlternatives, get_connection
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from agentstate.characters import marked, marked_page
 from sessions.notifications.outcome import Outcome, plain
 from sessions.notifications.wording import SEVERITY, Told, absolute
 
@@ -34,7 +35,7 @@ def built(message: UUID, to: str, told: Sequence[Told], more: int = 0) -> EmailM
     host = urlsplit(settings.SITE_URL).hostname or "localhost"
     mail = EmailMultiAlternatives(
         subject=_subject(told, more),
-        body=render_to_string("agent_sessions/mail/notices.txt", context),
+        body=marked(render_to_string("agent_sessions/mail/notices.txt", context)),
         from_email=settings.DEFAULT_FROM_EMAIL,
         to=[to],
         headers={
@@ -44,7 +45,7 @@ def built(message: UUID, to: str, told: Sequence[Told], more: int = 0) -> EmailM
             "Auto-Submitted": "auto-generated",
         },
     )
-    mail.attach_alternative(render_to_string("agent_sessions/mail/notices.html", context), "text/html")
+    mail.attach_alternative(marked_page(render_to_string("agent_sessions/mail/notices.html", context)), "text/html")
     return mail
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.people.models import Membership, User
-from agentstate.people.permissions import Permission, roles_with
+from agentstate.people.roles import Permission, roles_with
 from sessions.notifications import things, wishes
 from sessions.notifications.quiet import Quiet
 from sessions.notifications.tables import Notice
@@ -61,7 +61,9 @@ def meant(notice: Notice, to: Sequence[str], team: Team) -> list[Member]:
         plain |= named
         actors |= owned
     found = {pk for pk, member in team.members.items() if member.names & plain or member.user.actor in actors}
-    if "reviewers" in plain:
-        found |= things.reviewers(notice, [member.user for member in team.members.values()])
+    if plain & {"reviewers", "deputies"}:
+        own, as_deputies = things.deciding(notice, [member.user for member in team.members.values()])
+        found |= own if "reviewers" in plain else set()
+        found |= as_deputies if "deputies" in plain else set()
     told = [team.members[pk] for pk in sorted(found) if team.members[pk].user.actor != notice.actor]
     return told[:MOST]

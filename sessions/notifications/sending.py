@@ -21,7 +21,8 @@ from django.db.models import F, Value
 from django.db.models.functions import Coalesce, Greatest, Now
 
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from audit import ledger
 from audit.server_clock import now as database_now
 from sessions.notifications import (

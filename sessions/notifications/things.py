@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from agentstate.engine.instants import stamp
 from agentstate.people.models import User
 from audit import keys
-from sessions import states
+from sessions import authority, states
 from sessions.alerts.tables import Alert
 from sessions.models import AgentSession, ApprovalRequest, Export
 from sessions.notifications.tables import Notice
@@ -98,11 +98,15 @@ def alerted(notice: Notice) -> tuple[set[str], set[str]]:
     return named - {"owner"}, owners(notice) if "owner" in named else set()
 
 
-def reviewers(notice: Notice, candidates: list[User]) -> set[UUID]:
-    """Those of them who may decide the request now."""
+def deciding(notice: Notice, candidates: list[User]) -> tuple[set[UUID], set[UUID]]:
+    """Those of them who may decide the request now: on a right that they have in its team, and as its deputies."""
     if notice.thing != REQUEST:
-        return set()
-    return {user.pk for user in candidates if decidable(user).filter(pk=_id(notice)).exists()}
+        return set(), set()
+    able = [user for user in candidates if decidable(user).filter(pk=_id(notice)).exists()]
+    if not ApprovalRequest.objects.filter(pk=_id(notice), approvers_missing__gt=0).exists():
+        return {user.pk for user in able}, set()
+    as_deputies = {user.pk for user in able if authority.own(user, notice.team, too_few=True).deputy}
+    return {user.pk for user in able} - as_deputies, as_deputies
 
 
 def approvers(notice: Notice) -> set[str]:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 import certifi
+import h11
 import httpcore
 import msgspec
 from django.conf import settings
@@ -96,7 +97,7 @@ def _asked(wanted: Wanted, reach: Reach, bounds: Bounds, cut: Cut) -> Answered:
     except httpcore.ConnectError as error:
         raise _not_connected(error) from error
     except (httpcore.RemoteProtocolError, httpcore.LocalProtocolError, httpcore.UnsupportedProtocol) as error:
-        raise refusals.NoHttp() from error
+        raise _no_http(error) from error
     except (httpcore.NetworkError, OSError) as error:
         raise refusals.NoConnection() from error
 
@@ -132,6 +133,13 @@ def _body(response: httpcore.Response, size: int) -> bytes:
         if len(kept) > size:
             raise refusals.TooLarge(f"{size} bytes are.")
     return bytes(kept)
+
+
+def _no_http(error: Exception) -> refusals.NotReached:
+    # h11 has a bound of its own for headers; what is past it is called 431 there.
+    if isinstance(error.__context__, h11.RemoteProtocolError) and error.__context__.error_status_hint == 431:
+        return refusals.TooLarge()
+    return refusals.NoHttp()
 
 
 def _not_connected(error: httpcore.ConnectError) -> refusals.NotReached:

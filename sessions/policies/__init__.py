@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from agentstate.engine import policy as pol
 from agentstate.engine.policy import cases as tests_of
 from agentstate.engine.policy.cases import Cases, Result
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 
 FOLDER = Path(__file__).resolve().parent
 _further: list[Path] = []  # of the installation's own, told once at start

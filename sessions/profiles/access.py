@@ -1,5 +1,5 @@
-"""Who may know which customer: somebody who may read a session of theirs, by role or by a grant. To anybody else there
-is none.
+"""Which customers a person may know: those of whom the person may read a session, by role or by audit access. Other
+customers are unknown to the person.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from agentstate.engine.profile import Declaration
 from agentstate.errors import NotFound
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions import access, reach
 from sessions.models import AgentSession
 from sessions.profiles import declared as declarations
@@ -34,8 +34,8 @@ class NoProfile(NotFound):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A customer as somebody may know them: whose profile, under which declaration, the teams that serve them, the
-    sessions that the reader may read, and whether those are all.
+    """A customer as a reader may know them. `teams` serve the customer; `sessions` are those that the reader may read,
+    and `whole` says whether these are all.
     """
 
     subject: Subject
@@ -46,7 +46,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def known(user: Person, customer: UUID) -> Known:
-    """The customer, to those who may read a session of theirs. Raises UnknownCustomer, NoProfile."""
+    """Returns a customer of whom the person may read a session. Raises UnknownCustomer, NoProfile."""
     theirs = AgentSession.objects.filter(kid=customer)
     readable = theirs.filter(access.within(user, Permission.READ))
     sessions = frozenset(str(session) for session in readable.values_list("pk", flat=True))

@@ -1,5 +1,5 @@
-"""What of a profile is known from some of the customer's sessions: for a reader who may not read the others, and for
-the agents of one team. Pure.
+"""The part of a profile that is known from some of the customer's sessions: for a reader who may not read the others,
+and for the agents of one team. Pure.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from agentstate.engine.profile.state import History, Learned, Preference
 def seen_from(state: ProfileState, sessions: Set[str]) -> ProfileState:
     """Returns the state as it is known from these sessions alone.
 
-    What the customer said they want, and why they agree or refuse, names no session: it is left out. Whether they agree
-    stays, since whoever serves them must heed it.
+    The customer's own settings and the reasons of consents name no session: they are left out. The consents themselves
+    stay, because every team that serves the customer must follow them.
     """
     return msgspec.structs.replace(
         taught_by(state, sessions),

@@ -1,8 +1,8 @@
-"""What a session's agent is given of its customer: the profile as it is now, read by the declared mapping.
+"""Gives a session's agent what it may know of its customer: the profile as it is now, read by the declared mapping.
 
-Read before each model request, from the row that is written with the profile's entries: a consent that was withdrawn a
-moment ago counts. Where several teams serve the customer, an agent is given what its own team's sessions taught, and
-what the customer said themselves.
+It is read before each model request, from the row that is written with the profile's entries, so a withdrawn consent
+counts at once. Where several teams serve the customer, an agent gets what its own team's sessions taught, and what the
+customer said.
 """
 
 from __future__ import annotations

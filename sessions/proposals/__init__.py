@@ -1,5 +1,5 @@
-"""Proposals: what destroys or releases takes effect once every team that it concerns agrees.
+"""Proposals: an act that destroys or releases takes effect once every team that it concerns agrees.
 
-`tables` has the rows, `standing` says who has agreed (pure), `acts` what can be proposed, `carrying` moves a
-proposal on. Commands and queries are beside all others.
+`tables` has the rows, `standing` says which teams have agreed (pure), `acts` lists what can be proposed, `carrying`
+makes, answers and carries out proposals. Commands and queries are beside all others.
 """

@@ -16,7 +16,8 @@ from agentstate.engine.alerts import Onward
 from agentstate.engine.decide.alerts import TooManyAlerts
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.ids import new_id
-from agentstate.people.permissions import Permission, PermissionDenied, roles_with
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission, roles_with
 from audit import keys, ledger, staff
 from audit.server_clock import now
 from sessions import reach
@@ -238,7 +239,7 @@ def _answer(row: Proposal, teams: Iterable[UUID], by: str, *, agrees: bool, reas
 
 
 def _ask(row: Proposal, teams: Set[UUID]) -> None:
-    """Alerts the people who answer for these teams; who decides for late teams, once a team is late."""
+    """Alerts the people who answer for these teams, and those who decide for late teams once a team is late."""
     to, late = _names_with(Permission(row.permission)), _names_with(Permission.DECIDE_OVERDUE)
     able = reach.answering(teams, Permission(row.permission))
     chain = (Onward(DAYS_TO_ANSWER * 86_400, late),)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions.proposals.tables import Proposal
 
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from agentstate.engine.profile.commands import PersonsCommand
 from agentstate.errors import Invalid, Refused
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from audit import keys
 from sessions import reach
 from sessions.commit import Author

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.errors import Refused
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from audit import retention
 from audit.retention import Schedule
 from sessions import pruning, reach

@@ -1,4 +1,4 @@
-"""Who has agreed to a proposal: pure."""
+"""Which teams have agreed to a proposal: pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What concerns a data subject whom several teams serve: an erasure, the end of a legal hold, a report."""
+"""Proposals about a data subject whom several teams serve: an erasure, the end of a legal hold, a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from agentstate.clock import now
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from audit import erasure, holds
 from audit.models import ErasureRequest
 from sessions import reach

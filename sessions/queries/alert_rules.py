@@ -12,7 +12,8 @@ from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from sessions.alerts import keeping
 from sessions.alerts.tables import Alert, LevelClock, TeamRule, TeamRuleVersion
 from sessions.commands.alert_rules import found

@@ -16,7 +16,8 @@ import msgspec
 
 from agentstate.engine.instants import stamp
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from audit import keys
 from audit.server_clock import now as database_now
 from sessions import access

@@ -16,7 +16,8 @@ from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import UnknownAlert
 from agentstate.engine.state.desk import QUEUE
 from agentstate.people.models import Membership, Team
-from agentstate.people.permissions import Permission, names_in, roles_with, teams_with
+from agentstate.people.permissions import names_in, teams_with
+from agentstate.people.roles import Permission, roles_with
 from sessions.alerts.tables import Alert
 from sessions.models import AgentSession
 from sessions.proposals import carrying

@@ -1,4 +1,4 @@
-"""Who may approve in a team: where its policies ask for more people than it has, and its deputies."""
+"""The approvers of a team: where its policies ask for more people than it has, and its deputies."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import msgspec
 from agentstate.engine.decide.approvers import Gap, gaps
 from agentstate.people import deputies
 from agentstate.people.models import Deputy, Team, User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions import authority, words
 from sessions.agents import registry
 from sessions.queries.desk import may_open
@@ -18,7 +19,7 @@ from sessions.queries.session_lines import Person
 
 
 class GapLine(msgspec.Struct, frozen=True):
-    """What rules ask of more people than the team has. `able`: who may approve it, by name."""
+    """Rules that ask for more people than the team has. `able`: the names of the people who may approve."""
 
     tier: int
     quorum: int

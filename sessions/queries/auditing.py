@@ -18,8 +18,9 @@ from django.db.models import Q, QuerySet
 
 from agentstate.errors import Invalid
 from agentstate.people.models import Membership, Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, narrow_grants, teams_with
+from agentstate.people.permissions import PermissionDenied, narrow_grants, teams_with
 from agentstate.people.queries import programs
+from agentstate.people.roles import Permission
 from audit import access as log
 from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen

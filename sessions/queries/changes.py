@@ -15,7 +15,8 @@ from agentstate.engine.merge.kept import Conflict
 from agentstate.engine.schemas.declared import Declared
 from agentstate.engine.schemas.reads import without_private
 from agentstate.engine.state import SessionState
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from sessions import access, states
 from sessions.access import Seen
 from sessions.agents.registry import given_for

@@ -17,7 +17,8 @@ from agentstate.engine.charts.standing import Awaited, Standing, instructions_in
 from agentstate.engine.charts.state import Timer
 from agentstate.engine.decide.charts import HEARD, OWN
 from agentstate.engine.state import SessionState
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from sessions.agents import charts, registry
 from sessions.queries.entry_lines import state_of
 from sessions.queries.session_lines import Person

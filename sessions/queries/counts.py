@@ -12,14 +12,14 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions import access
 from sessions.models import ApprovalRequest
 from sessions.queries.request_lines import decidable, waiting
 from sessions.queries.session_lines import Person, visible_sessions, waits_for_person
 
 SOON = timedelta(minutes=3)
-AGAIN = timedelta(minutes=15)  # a request for the same tool within this time after one that nobody decided asks again
+AGAIN = timedelta(minutes=15)  # a request for the same tool within this time after an expired one asks again
 UNDECIDED = (RequestStatus.EXPIRED, RequestStatus.WITHDRAWN, RequestStatus.SUPERSEDED)
 Asked = tuple[UUID, str, str, datetime, datetime | None]  # session, tool, state, asked at, ended at
 
@@ -35,9 +35,9 @@ class WallCounts(msgspec.Struct, frozen=True):
     decidable: int
     highest: int  # of those that wait, tier 3
     soon: int  # of them, with less than SOON left
-    oldest: datetime | None  # since when the longest wait lasts, of a request or of a customer who asks for a person
-    for_person: bool  # whether it is a customer's who asks for a person
-    expired: int  # requests that nobody decided in time, since midnight UTC
+    oldest: datetime | None  # start of the longest wait of a request, or of a customer who asks for a person
+    for_person: bool  # whether that wait is a customer's
+    expired: int  # requests that expired since midnight UTC
     withdrawn: int  # requests that were withdrawn before anybody decided, since midnight UTC
 
 
@@ -76,8 +76,8 @@ def _asked(requests: QuerySet[ApprovalRequest]) -> Iterable[Asked]:
 
 
 def first_asked(rows: Iterable[Asked]) -> datetime | None:
-    """Since when the longest of the waits lasts. A request that was asked again, after nobody had decided it, waits
-    since it was asked first. `rows` are in the order in which they were asked.
+    """Returns since when the longest wait runs. A request that was asked again after it expired waits since it was
+    first asked. `rows` are in the order in which they were asked.
     """
     began: dict[tuple[UUID, str], tuple[datetime, datetime | None]] = {}
     waits: list[datetime] = []

@@ -9,7 +9,8 @@ import msgspec
 
 from agentstate.engine.schemas import HIDDEN
 from agentstate.engine.scratchpad import messages
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from sessions import access, states
 from sessions.access import Seen
 from sessions.queries.entry_lines import must_read

@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, roles_with, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission, roles_with
 from sessions.models import AgentSession, ApprovalRequest, Skill, SkillWanted
 from sessions.queries.session_lines import Person
 

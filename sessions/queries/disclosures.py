@@ -7,7 +7,8 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from sessions import access, disclosing
 from sessions.models import Disclosure
 from sessions.queries.entry_lines import may_read

@@ -23,7 +23,8 @@ from agentstate.engine.decide import Given
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.versions.judged_again import MOVES, JudgedAgain, judged_again
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from audit import keys
 from sessions import access, policies
 from sessions.agents import registry

@@ -6,7 +6,7 @@ the transaction that appends it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -17,7 +17,8 @@ from agentstate.engine.decide.reviewing import needed
 from agentstate.engine.policy.terms import may_review
 from agentstate.people import deputies
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from sessions import authority, words
 from sessions.authority import Person
 from sessions.models import ApprovalRequest
@@ -35,6 +36,7 @@ class Entitled:
         self._held: dict[tuple[UUID, bool], tuple[Authority, ...]] = {}
         self._sharing: dict[UUID, authority.Sharing] = {}
         self._deciders: dict[tuple[UUID, bool], list[tuple[User, tuple[Authority, ...]]]] = {}
+        self._sets_up: frozenset[UUID] | None = None
 
     def theirs(self) -> Q:
         """The requests that are for them to decide, in all teams that they read."""
@@ -46,8 +48,8 @@ class Entitled:
         return mine
 
     def why_not(self, row: ApprovalRequest, left_out: Mapping[str, str]) -> str:
-        """Why they may not decide a request that is open, in a sentence; empty where they may. `left_out`: who may not
-        approve it, with what they did.
+        """Returns a sentence that says why they may not decide an open request; empty: they may. `left_out`: the actors
+        who may not approve it, each with what they did.
         """
         held = [each for each in self._of(row) if needed(row.tier) in each.may]
         if not held:
@@ -60,18 +62,17 @@ class Entitled:
         return ""
 
     def may_reject(self, row: ApprovalRequest) -> bool:
-        """Whether they may reject a request that is open: who may not approve it may do that all the same."""
-        held = (each for each in self._of(row) if needed(row.tier) in each.may)
-        return any(may_review(_groups(row), each.names) for each in held)
+        """Whether they may reject a request that is open. People who may not approve it may still reject it."""
+        return any(_is_for(each, row) for each in self._of(row))
 
     def _what_they_did(self, authority: Authority, one_person: frozenset[str], left_out: Mapping[str, str]) -> str:
         if self._actor in left_out:
             return f"You {left_out[self._actor]}. Another person must approve it."
         if authority.of in left_out:
-            return f"Who lent you this authority {left_out[authority.of]}. Another person must approve it."
+            return f"The person you decide for {left_out[authority.of]}. Another person must approve it."
         if shared := sorted(authority.shares & left_out.keys()):
             colleague = f"a colleague who {left_out[shared[0]]}"
-            return f"Who lent you this authority shares a right with {colleague}. Another person must approve it."
+            return f"The person you decide for shares a right with {colleague}. Another person must approve it."
         if shared := sorted(one_person & left_out.keys()):
             return f"A colleague with whom you share a right {left_out[shared[0]]}. Another person must approve it."
         return APPROVED_BEFORE
@@ -83,7 +84,25 @@ class Entitled:
             for user, held in self._in(row)
             if any(_may(each, self._one_person(row.team_id, user.actor), row) for each in held)
         ]
-        return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
+        return _most(names)
+
+    def deputies(self, row: ApprovalRequest, left_out: Collection[str]) -> list[str]:
+        """The names of the deputies for whom it is, because too few people could approve it; behind MOST_NAMED, how
+        many more. A deputy who has approved it stays one of them.
+        """
+        names = [
+            user.display_name
+            for user, held in self._in(row)
+            if any(each.deputy and _is_for(each, row) for each in held)
+            and not self._one_person(row.team_id, user.actor) & set(left_out)
+        ]
+        return _most(names)
+
+    def may_name_deputies(self, row: ApprovalRequest) -> bool:
+        """Whether they may name deputies of the request's team."""
+        if self._sets_up is None:
+            self._sets_up = frozenset(teams_with(self._user, Permission.CONFIGURE))
+        return row.team_id in self._sets_up
 
     def assignable(self, row: ApprovalRequest) -> list[tuple[str, str]]:
         """To whom a request that waits may be given, as it is sent and as people read it: who may decide it, and the
@@ -108,7 +127,7 @@ class Entitled:
         return self._authority(row.team_id, too_few=row.approvers_missing > 0)
 
     def _one_person(self, team: UUID, actor: str) -> frozenset[str]:
-        """The actor, and those with whom they share a right: who proposed leaves them all out."""
+        """Returns the actor and the people who share a right with them. A proposal by one of them excludes all."""
         return self._shared(team).get(actor, frozenset()) | {actor}
 
     def _shared(self, team: UUID) -> authority.Sharing:
@@ -146,8 +165,15 @@ class _Reviews(Func):
 
 def _may(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
     """The same as `_opened_by`, of one row that is at hand."""
-    among = needed(row.tier) in each.may and may_review(_groups(row), each.names)
-    return among and not _is_left_out(each, one_person, row)
+    return _is_for(each, row) and not _is_left_out(each, one_person, row)
+
+
+def _is_for(each: Authority, row: ApprovalRequest) -> bool:
+    return needed(row.tier) in each.may and may_review(_groups(row), each.names)
+
+
+def _most(names: list[str]) -> list[str]:
+    return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
 
 
 def _is_left_out(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:

@@ -10,7 +10,8 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.state import SessionState
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from audit import keys, ledger
 from audit.tlog import tree
 from sessions import access, states

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from agentstate.engine.conversation import Item
 from agentstate.engine.state.supervision import BACK, GUIDANCE
-from agentstate.people.permissions import Permission, PermissionDenied, can
+from agentstate.people.permissions import PermissionDenied, can
+from agentstate.people.roles import Permission
 from sessions.queries.session_lines import Person
 
 WITHHELD = "Guidance between colleagues."

@@ -15,7 +15,8 @@ from django.db.models.functions import Now
 
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, require, teams_required, teams_with
+from agentstate.people.permissions import require, teams_required, teams_with
+from agentstate.people.roles import Permission
 from sessions.commands.notifications import configured_endpoint, found_rule, known
 from sessions.notifications import wishes, wording
 from sessions.notifications.definition import IN_APP, WEBHOOK

@@ -24,7 +24,8 @@ from agentstate.engine.plan.progress import Progress, progress
 from agentstate.engine.state import Call, SessionState, rounds
 from agentstate.engine.state.goals import of_plans
 from agentstate.errors import NotFound
-from agentstate.people.permissions import Permission, can, teams_with
+from agentstate.people.permissions import can, teams_with
+from agentstate.people.roles import Permission
 from audit import ledger
 from sessions import plans, states
 from sessions.agents.registry import facts_for, given_for
@@ -225,8 +226,9 @@ def plan_difference(user: Person, session: UUID, before: int, after: int) -> tup
     for version in (before, after):
         if version not in kept:
             raise UnknownVersion(f"got {version}, want one of {sorted(kept)}")
-    found = difference(model.read(kept[before].calls), model.read(kept[after].calls))
-    return found, words(found)
+    older, newer = model.read(kept[before].calls), model.read(kept[after].calls)
+    found = difference(older, newer)
+    return found, words(found, older, newer)
 
 
 class Checked(msgspec.Struct, frozen=True):

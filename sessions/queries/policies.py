@@ -102,7 +102,7 @@ def _line(policy: pol.Policy) -> PolicyLine:
         version=policy.version,
         versions=policies.versions(policy.name),
         rules=len(policy.rules),
-        asking=sum(rule.gate != "allow" for rule in policy.rules),
+        asking=sum(rule.gate in ("hold", "approve") for rule in policy.rules),
         cases=len(results),
         failed=sum(bool(result.fault) for result in results),
         agents=[name for name in registry.names() if _works_under(name, policy)],

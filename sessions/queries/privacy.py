@@ -8,7 +8,8 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
+from agentstate.people.permissions import PermissionDenied, holds_any, teams_with
+from agentstate.people.roles import Permission
 from audit import erasure, holds, keyed
 from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
@@ -67,7 +68,7 @@ class Detail(msgspec.Struct, frozen=True):
     """An erasure request with what would be erased (by store, before) or what was, its holds and its sessions."""
 
     erasure: Erasure
-    stores: list[tuple[str, int]]  # empty for people who do not deal with them in every team that serves them
+    stores: list[tuple[str, int]]  # empty without the permission in every team that serves the subject
     sessions: list[tuple[UUID, bool]]  # and whether it is the subject's own
     holds: list[Hold]
     may_approve: bool

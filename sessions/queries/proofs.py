@@ -7,7 +7,8 @@ from uuid import UUID
 
 from agentstate.errors import Invalid
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from audit.proofs import making
 from audit.proofs.making import Receipt, Tlog
 from audit.tlog.tree import HASH_SIZE

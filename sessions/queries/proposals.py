@@ -1,11 +1,12 @@
 """Proposals as lists and pages show them. A reader sees the answers of the teams in which they hold the permission; of
-other teams only how many have not answered. Who decides for late teams sees all.
+other teams only how many have not answered. A person who decides for late teams sees all answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,14 +14,16 @@ import msgspec
 from django.db.models import Q, QuerySet
 
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, holds_any, teams_with
+from agentstate.people.permissions import holds_any, teams_with
+from agentstate.people.roles import Permission
 from audit.retention import Schedule
 from sessions import access, reach
-from sessions.commands.proposals import may_decide_overdue, overdue_teams, proposal_of
+from sessions.commands.proposals import overdue_teams, proposal_of
 from sessions.models import AgentSession
 from sessions.profiles import words
 from sessions.proposals import carrying, profiles, retention, subjects
 from sessions.proposals.acts import KINDS
+from sessions.proposals.standing import Answer, standing
 from sessions.proposals.tables import Proposal, ProposalAnswer
 from sessions.queries.session_lines import Person
 
@@ -97,16 +100,47 @@ def may_open(user: Person) -> bool:
     return holds_any(user, Permission.DECIDE_OVERDUE, *(kind.permission for kind in KINDS.values()))
 
 
+class _Reader:
+    """A person who reads proposals. Each right is looked up once, however many proposals they read."""
+
+    def __init__(self, user: Person) -> None:
+        self.user = user
+        self.actor: str = getattr(user, "actor", "")
+        self._teams: dict[Permission, frozenset[UUID]] = {}
+
+    def teams(self, permission: Permission) -> frozenset[UUID]:
+        """Returns the teams in which the person holds the permission."""
+        if permission not in self._teams:
+            self._teams[permission] = frozenset(teams_with(self.user, permission))
+        return self._teams[permission]
+
+    @cached_property
+    def decides_overdue(self) -> bool:
+        """Whether the person answers for late teams of their organization."""
+        return holds_any(self.user, Permission.DECIDE_OVERDUE)
+
+    def visible(self) -> QuerySet[Proposal]:
+        """Returns the proposals that the person made, answers, or decides when late."""
+        if not isinstance(self.user, User):
+            return Proposal.objects.none()
+        found = Q(by=self.actor)
+        for permission in {kind.permission for kind in KINDS.values()}:
+            found |= Q(permission=permission.value, teams__overlap=list(self.teams(permission)))
+        if self.decides_overdue:
+            found |= Q(tenant=self.user.tenant_id)
+        return Proposal.objects.filter(found, tenant=self.user.tenant_id)
+
+
 def titles(user: Person, ids: Iterable[str]) -> dict[str, str]:
     """Returns the titles of those of these proposals that the person sees, by id."""
-    found = _visible(user).filter(pk__in=ids).values_list("pk", "kind")
+    found = _Reader(user).visible().filter(pk__in=ids).values_list("pk", "kind")
     return {str(pk): TITLES[kind] for pk, kind in found}
 
 
 def proposals(user: Person) -> list[ProposalLine]:
     """Returns the proposals that the person made, answers, or decides when late: those that wait for them first."""
-    rows = _visible(user).order_by("-at")[:MOST]
-    lines = [_line(user, row) for row in rows]
+    reader = _Reader(user)
+    lines = _lines(reader, reader.visible().order_by("-at")[:MOST])
     return sorted(lines, key=lambda line: (not line.waits, line.state not in OPEN))
 
 
@@ -115,7 +149,10 @@ def waiting_count(user: Person) -> int:
     going = Proposal.objects.filter(state__in=OPEN)
     if not isinstance(user, User) or not going.filter(tenant=user.tenant_id).exists():
         return 0
-    return sum(_rights(user, row).waits for row in going & _visible(user))
+    reader = _Reader(user)
+    rows = list(going & reader.visible())
+    answers = _answers_to(rows)
+    return sum(_rights(reader, row, answers[row.pk]).waits for row in rows)
 
 
 def proposal(user: Person, pk: UUID) -> ProposalLine:
@@ -124,10 +161,14 @@ def proposal(user: Person, pk: UUID) -> ProposalLine:
 
 
 def line_of(user: Person, row: Proposal) -> ProposalLine:
-    """Returns a proposal as the person may see it, with whom it is about, and what it changes of a profile: that is an
-    entry of the access log.
-    """
-    line = msgspec.structs.replace(_line(user, row), sessions=_sessions(user, row))
+    """Returns a proposal as the person may see it, with its data subject's sessions and its change of a profile."""
+    reader = _Reader(user)
+    (line,) = _lines(reader, [row])
+    return _with_profile(user, row, msgspec.structs.replace(line, sessions=_sessions(reader, row)))
+
+
+def _with_profile(user: Person, row: Proposal, line: ProposalLine) -> ProposalLine:
+    """Returns the line with what the proposal changes of a profile. Reading it is an entry of the access log."""
     change = profiles.change_of(row) if row.kind == profiles.KIND.name else None
     if change is None:
         return line
@@ -137,28 +178,17 @@ def line_of(user: Person, row: Proposal) -> ProposalLine:
     return msgspec.structs.replace(line, changes=changes, customer=row.kid if readable else None)
 
 
-def _sessions(user: Person, row: Proposal) -> tuple[UUID, ...]:
+def _sessions(reader: _Reader, row: Proposal) -> tuple[UUID, ...]:
     if row.kind == retention.KIND.name:
         return ()
-    own = frozenset(teams_with(user, Permission(row.permission))) & set(row.teams)
+    own = reader.teams(Permission(row.permission)) & set(row.teams)
     found = reach.sessions_of(row.kid).filter(team__in=own).order_by("opened_at")
     return tuple(found.values_list("pk", flat=True)[:MOST])
 
 
 def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
     """Returns the proposals that wait to change a customer's profile, of those that the person sees, oldest first."""
-    return [line_of(user, row) for row in profiles.going(customer) & _visible(user)]
-
-
-def _visible(user: Person) -> QuerySet[Proposal]:
-    if not isinstance(user, User):
-        return Proposal.objects.none()
-    found = Q(by=user.actor)
-    for permission in {kind.permission for kind in KINDS.values()}:
-        found |= Q(permission=permission.value, teams__overlap=teams_with(user, permission))
-    if holds_any(user, Permission.DECIDE_OVERDUE):
-        found |= Q(tenant=user.tenant_id)
-    return Proposal.objects.filter(found, tenant=user.tenant_id)
+    return [line_of(user, row) for row in profiles.going(customer) & _Reader(user).visible()]
 
 
 class _Rights(NamedTuple):
@@ -178,24 +208,45 @@ class _Rights(NamedTuple):
         return self.may_decide_overdue or (self.may_answer and bool(self.own & self.outstanding))
 
 
-def _rights(user: Person, row: Proposal) -> _Rights:
-    actor = getattr(user, "actor", "")
-    own = frozenset(teams_with(user, Permission(row.permission))) & set(row.teams)
-    for_late = may_decide_overdue(user, row)
+def _rights(reader: _Reader, row: Proposal, answers: Sequence[ProposalAnswer]) -> _Rights:
+    """`answers`: those to the proposal, oldest first."""
+    own = reader.teams(Permission(row.permission)) & set(row.teams)
+    late = getattr(reader.user, "tenant_id", None) == row.tenant_id and reader.decides_overdue
     going = row.state in OPEN
-    excluded = KINDS[row.kind].excluded(row) if going else frozenset()
-    may_agree = actor not in excluded and not (row.second_person and actor == row.by)
+    outstanding = standing(row.teams, [Answer(each.team_id, each.agrees) for each in answers]).outstanding
     return _Rights(
         own,
-        seen=frozenset(row.teams) if for_late else own,
-        outstanding=carrying.standing_of(row).outstanding,
-        may_answer=going and bool(own) and may_agree,
-        may_decide_overdue=going and for_late and actor != row.by and bool(overdue_teams(row)),
+        seen=frozenset(row.teams) if late else own,
+        outstanding=outstanding,
+        may_answer=going and bool(own) and _may_agree(reader.actor, row),
+        may_decide_overdue=going and late and reader.actor != row.by and bool(overdue_teams(row, outstanding)),
     )
 
 
-def _line(user: Person, row: Proposal) -> ProposalLine:
-    rights = _rights(user, row)
+def _may_agree(actor: str, row: Proposal) -> bool:
+    return actor not in KINDS[row.kind].excluded(row) and not (row.second_person and actor == row.by)
+
+
+def _answers_to(rows: Iterable[Proposal]) -> dict[UUID, list[ProposalAnswer]]:
+    """Returns the answers to each of these proposals, oldest first. One query."""
+    found: dict[UUID, list[ProposalAnswer]] = {row.pk: [] for row in rows}
+    for each in ProposalAnswer.objects.filter(proposal__in=found).order_by("at", "pk"):
+        found[each.proposal_id].append(each)
+    return found
+
+
+def _lines(reader: _Reader, rows: Iterable[Proposal]) -> list[ProposalLine]:
+    """Returns these proposals as the reader may see them."""
+    rows = list(rows)
+    answers = _answers_to(rows)
+    teams = Team.objects.filter(pk__in={team for row in rows for team in row.teams}).order_by("name")
+    names = dict(teams.values_list("pk", "name"))
+    return [_line(reader, row, answers[row.pk], names) for row in rows]
+
+
+def _line(reader: _Reader, row: Proposal, answers: Sequence[ProposalAnswer], names: Mapping[UUID, str]) -> ProposalLine:
+    rights = _rights(reader, row, answers)
+    seen = {team: name for team, name in names.items() if team in rights.seen}
     return ProposalLine(
         row.pk,
         row.kind,
@@ -210,36 +261,35 @@ def _line(user: Person, row: Proposal) -> ProposalLine:
         row.ended_by,
         row.ended_why,
         row.second_person,
-        tuple(_changes(row, rights.seen)),
+        tuple(_changes(row, seen)),
         None,
         UUID(row.details["request"]) if rights.own and row.kind == subjects.ERASURE.name else None,
         (),
-        tuple(_answers(row, rights.seen)),
+        tuple(_answers(row, answers, seen)),
         len(rights.outstanding - rights.seen),
         may_answer=rights.may_answer,
         may_decide_overdue=rights.may_decide_overdue,
-        may_withdraw=row.state in OPEN and getattr(user, "actor", "") == row.by,
+        may_withdraw=row.state in OPEN and reader.actor == row.by,
         waits=rights.waits,
     )
 
 
-def _answers(row: Proposal, seen: Iterable[UUID]) -> list[AnswerLine]:
-    newest = {each.team_id: each for each in ProposalAnswer.objects.filter(proposal=row).order_by("at", "pk")}
+def _answers(row: Proposal, answers: Sequence[ProposalAnswer], names: Mapping[UUID, str]) -> list[AnswerLine]:
+    newest = {each.team_id: each for each in answers}
     lines = []
-    for team in Team.objects.filter(pk__in=seen).order_by("name"):
-        found = newest.get(team.pk)
+    for team, name in names.items():
+        found = newest.get(team)
         if found is None:
-            lines.append(AnswerLine(team.pk, team.name, None, "", None, "", for_team=False))
+            lines.append(AnswerLine(team, name, None, "", None, "", for_team=False))
             continue
         reason = carrying.reason_of(row.kid, bytes(found.reason))
-        lines.append(AnswerLine(team.pk, team.name, found.agrees, found.by, found.at, reason, found.for_team))
+        lines.append(AnswerLine(team, name, found.agrees, found.by, found.at, reason, found.for_team))
     return lines
 
 
-def _changes(row: Proposal, seen: frozenset[UUID]) -> list[str]:
+def _changes(row: Proposal, names: Mapping[UUID, str]) -> list[str]:
     if row.kind != retention.KIND.name:
         return [_OF_SUBJECTS[row.kind]]
-    names = dict(Team.objects.filter(pk__in=seen).order_by("name").values_list("pk", "name"))
     before, after = retention.schedules(row)
     losses = retention.losses(row)
     found = []

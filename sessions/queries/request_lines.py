@@ -16,7 +16,8 @@ from django.db.models.functions import Now
 from agentstate.engine.decide import UnknownRequest
 from agentstate.engine.policy import Terms
 from agentstate.engine.state import Request, SessionState
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from audit import keys, ledger
 from sessions import access, projections, recorded, states, words
 from sessions.access import Seen
@@ -68,9 +69,10 @@ class RequestLine(msgspec.Struct, frozen=True):
     because: str = ""  # why it ended without a decision, or why what was approved is not done
     digest: str = ""  # of all that the request shows; a decision names it as what was seen
     proposed_by: list[str] = []  # actors: people, or the agent
-    left_out: dict[str, str] = {}  # who may not approve it, by actor, with what they did
+    left_out: dict[str, str] = {}  # the actors who may not approve it, each with what they did
     approvers_missing: int = 0  # so many people too few could approve it when it was made
-    too_few: str = ""  # the same as a sentence
+    too_few: str = ""  # the same as a sentence; while it waits, with the deputies for whom it is
+    may_name_deputy: bool = False  # it lacks a deputy, and this person may name one
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:
@@ -135,9 +137,25 @@ def _request_lines(user: Person, rows: QuerySet[ApprovalRequest], what: str, **f
     deciding = set(teams_with(user, Permission.DECIDE))
     lines = [_request_line(row, row.pk in mine, row.team_id in deciding) for row in found]
     return [
-        _for_others(line, row, entitled) if row.pk in waiting - mine else line
+        _while_it_waits(line, row, entitled, row.pk in mine) if row.pk in waiting else line
         for line, row in zip(lines, found, strict=True)
     ]
+
+
+def _while_it_waits(line: RequestLine, row: ApprovalRequest, entitled: Entitled, is_theirs: bool) -> RequestLine:
+    if not is_theirs:
+        line = _for_others(line, row, entitled)
+    return _with_deputies(line, row, entitled) if line.too_few else line
+
+
+def _with_deputies(line: RequestLine, row: ApprovalRequest, entitled: Entitled) -> RequestLine:
+    """The line of a request that waits and that too few people could approve, with the deputies for whom it is."""
+    names = entitled.deputies(row, line.left_out)
+    return msgspec.structs.replace(
+        line,
+        too_few=f"{line.too_few} {words.sent_to_deputies(names)}",
+        may_name_deputy=not names and entitled.may_name_deputies(row),
+    )
 
 
 def _for_others(line: RequestLine, row: ApprovalRequest, entitled: Entitled) -> RequestLine:

@@ -20,7 +20,8 @@ from agentstate.engine.schemas import HIDDEN, Problem, missing
 from agentstate.engine.state import SessionState
 from agentstate.engine.three_states import ThreeStates, three_states
 from agentstate.errors import NotFound
-from agentstate.people.permissions import Permission, PermissionDenied, can, teams_with
+from agentstate.people.permissions import PermissionDenied, can, teams_with
+from agentstate.people.roles import Permission
 from audit import keys
 from sessions import access, states
 from sessions.agents import registry

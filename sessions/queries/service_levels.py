@@ -11,7 +11,8 @@ from uuid import UUID
 import msgspec
 
 from agentstate.errors import Invalid
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from audit import ledger
 from audit.server_clock import now as database_now
 from sessions.queries.session_lines import Person

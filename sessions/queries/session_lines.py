@@ -15,7 +15,8 @@ from django.db.models.functions import Cast
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.state.desk import QUEUE
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from audit import keys
 from sessions import access, projections, states
 from sessions.access import Seen

@@ -14,7 +14,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.memory.asking import summary_request
-from agentstate.engine.memory.context import FORM
+from agentstate.engine.memory.context import FORMS
 from agentstate.engine.memory.held import Wanted
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.shown import ModelRequest, request_bytes, request_digest
@@ -115,7 +115,7 @@ def _found(session: UUID, size: int, step: str) -> tuple[int, str, ev.ModelReque
 
 def _of_model(seq: int, at: str, event: ev.ModelRequested, state: SessionState, beside: tuple[int, int]) -> StepRequest:
     made = event.shown
-    if made is None or made.form != FORM:
+    if made is None or made.form not in FORMS:
         raise NotRebuilt(f"entry {seq}")
     request = context.rebuilt(definitions.stored(made.definition), event.model, state)
     parts = {name: getattr(made, name) for name in ("instructions", "tools", "state", "messages", "summaries")}
@@ -136,7 +136,7 @@ def _of_model(seq: int, at: str, event: ev.ModelRequested, state: SessionState, 
         items=made.entries,
         summaries=state.memory.summaries,
         request=request_bytes(request).decode(),
-        body={"messages": chat_messages(request), "tools": chat_tools(request.tools)},
+        body={"messages": chat_messages(request, made.form), "tools": chat_tools(request.tools)},
         shown=request,
         earlier=beside[0],
         later=beside[1],
@@ -146,7 +146,7 @@ def _of_model(seq: int, at: str, event: ev.ModelRequested, state: SessionState, 
 def _of_summary(
     seq: int, at: str, event: ev.SummaryRequested, state: SessionState, beside: tuple[int, int]
 ) -> StepRequest:
-    if event.form != FORM:
+    if event.form not in FORMS:
         raise NotRebuilt(f"entry {seq}")
     wanted = Wanted(**{name: getattr(event, name) for name in Wanted.__struct_fields__})
     covered = tuple(i for i in state.items if wanted.first <= i.seq <= wanted.last and i.seq not in wanted.kept)
@@ -170,7 +170,7 @@ def _of_summary(
         items=tuple(item.seq for item in covered),
         summaries=replaced,
         request=request_bytes(request).decode(),
-        body={"messages": chat_messages(request), "tools": []},
+        body={"messages": chat_messages(request, event.form), "tools": []},
         shown=request,
         earlier=beside[0],
         later=beside[1],

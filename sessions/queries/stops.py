@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from sessions import stops
 from sessions.commands.stops import ELSEWHERE, EVERYWHERE, alert_key
 from sessions.models import Stop

@@ -6,7 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import Permission
 from sessions import states
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person

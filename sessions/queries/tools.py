@@ -13,7 +13,8 @@ from uuid import UUID
 import msgspec
 
 from agentstate.errors import NotFound
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
+from agentstate.people.permissions import PermissionDenied, holds_any, teams_with
+from agentstate.people.roles import Permission
 from sessions.agents import registry as agents
 from sessions.outside import secrets
 from sessions.queries.session_lines import Person
@@ -40,8 +41,8 @@ class SecretLine(msgspec.Struct, frozen=True):
 
 
 class ToolLine(msgspec.Struct, frozen=True):
-    """A tool as it may be called now. `agents` are those that may. `retry_seconds` bounds the tries after the first
-    failure; 0: `attempts` does.
+    """A tool as it may be called now. `agents` are those that may. `retry_seconds` bounds the tries, from the
+    first on; 0: `attempts` does.
     """
 
     name: str

@@ -11,7 +11,8 @@ from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, require, teams_required
+from agentstate.people.permissions import require, teams_required
+from agentstate.people.roles import Permission
 from sessions.commands.triggers import found
 from sessions.queries.session_lines import Person
 from sessions.triggers.tables import Trigger, TriggerFiring, TriggerVersion, Watch

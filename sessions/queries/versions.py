@@ -10,7 +10,8 @@ from agentstate.engine.decide.versions import Consequences
 from agentstate.engine.state import SessionState
 from agentstate.engine.versions.difference import Difference, Voice, difference, sentences, view
 from agentstate.engine.versions.kept import Checkpoint, Versions
-from agentstate.people.permissions import Permission, can, require
+from agentstate.people.permissions import can, require
+from agentstate.people.roles import Permission
 from sessions import states, versions, words
 from sessions.models import AgentSession
 from sessions.queries.changes import shown_pad

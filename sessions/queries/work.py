@@ -18,7 +18,8 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.people.models import Membership, User
-from agentstate.people.permissions import Permission, roles_with, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission, roles_with
 from sessions.models import AgentSession, ApprovalRequest, Skill, SkillWanted
 from sessions.queries.request_lines import decidable
 from sessions.queries.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions, waits_for_person

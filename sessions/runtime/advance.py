@@ -35,6 +35,7 @@ from agentstate.engine.decide import (
 from agentstate.engine.halting import left
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import SessionState, pending
 from audit import keys
 from audit.server_clock import now
@@ -253,7 +254,7 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
     """Carry out the intents that this commit recorded; the commands that say how it went, of those that are known."""
     state, known = committed.state, list[Command]()
     for event in committed.events:
-        if isinstance(event, ev.ToolIntended):
+        if isinstance(event, ev.ToolIntended) and event.tool != SAY:  # words were said by the commit itself
             crash.point("after_intent", event.tool)
             if event.effect == "delegate":
                 left_over = delegates.hand_over(lease.session, state, state.calls[event.call])

@@ -18,11 +18,10 @@ from agentstate.engine import schemas
 from agentstate.engine.decide import Fail, Return
 from agentstate.engine.looping.settings import cost
 from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, ToolSpec, request_digest
-from agentstate.engine.memory.sight import visible
-from agentstate.engine.scratchpad import messages, scopes
-from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state import Call, SessionState
 from sessions.agents.model import ANSWER, Model, ModelAnswer
 from sessions.agents.registry import Agent, prices_of
+from sessions.runtime.views import view_of
 from sessions.tools.registry import Tool
 
 ASKED = "Answer now."
@@ -33,35 +32,20 @@ MAX_PROBLEMS = 10  # that are told of one answer
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
-def request_for(agent: Agent, tool: Tool, state: SessionState, call: Call, model: str) -> ModelRequest:
+def request_for(tool: Tool, state: SessionState, call: Call, model: str) -> ModelRequest:
     """What the model is given for a call whose intent is committed in `state`."""
     return ModelRequest(
         model=model,
         instructions=f"{tool.description}\n{RULES}",
         messages=(ContextMessage("customer", ASKED),),
         tools=(ToolSpec(ANSWER, "Give the result of the task.", tool.result or {}),),
-        state={"task": tool.name, "parameters": call.arguments, "given": given(agent, tool, state, call)},
+        state={"task": tool.name, "parameters": call.arguments, "given": view_of(state, call, tool)},
     )
-
-
-def given(agent: Agent, tool: Tool, state: SessionState, call: Call) -> dict[str, Any]:
-    """What the scopes of tool and call let through, both of them where both are given; without any, nothing."""
-    planned = rounds.planned(state.plans, call.id)
-    declared = [each.scopes for each in (tool, planned) if each is not None and each.scopes is not None]
-    if not declared:
-        return {}
-    instance = rounds.data_instance(state.plans, call.id)
-    views = dict(rounds.views_of(state.plans, state.pad, instance))
-    views |= messages.shown(rounds.board_of(state.plans, instance))
-    views["state"] = visible(views["state"], agent.memory.private)
-    for allowed in declared:
-        views = scopes.narrowed(views, allowed)
-    return views
 
 
 def answered(agent: Agent, tool: Tool, state: SessionState, call: Call, model: Model) -> Return | Fail:
     """The model's answer as the call's result, or why there is none. Raises ModelFailed."""
-    request = request_for(agent, tool, state, call, model.name)
+    request = request_for(tool, state, call, model.name)
     answer = model.answer(request)
     used = [answer]
     result, wrong = _result(tool, answer)

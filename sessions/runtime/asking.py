@@ -11,8 +11,8 @@ import logging
 from django.conf import settings
 
 from agentstate.engine.decide import Answer, Ask, Fit, NoAnswer, Notice, Summarise
+from agentstate.engine.decide.looping import is_circling
 from agentstate.engine.decide.memory import wanted_items
-from agentstate.engine.looping.circles import circle
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Frame
@@ -38,8 +38,7 @@ class Asking:
 
     def noticing(self, state: SessionState) -> Notice | None:
         """Tell the model that it goes in circles, before it is asked."""
-        found = not state.asking and circle(state.loop.marks, _agent(state).loop.repeats)
-        return Notice() if found else None
+        return Notice() if not state.asking and is_circling(state.loop, _agent(state).loop) else None
 
     def fitting(self, state: SessionState) -> Fit:
         """Make what the model is shown fit, before it is asked."""
@@ -55,7 +54,7 @@ class Asking:
 
     def asking(self, state: SessionState) -> Ask | None:
         """Ask the model; None while a summary is awaited, or when the agent had to give up."""
-        if state.memory.wanted is not None or state.failure:
+        if state.memory.wanted is not None or not (state.owes or state.asking):
             return None
         agent = _agent(state)
         model = choice.model_for(agent).name
@@ -76,7 +75,7 @@ def _ask(state: SessionState, agent: Agent, request: ModelRequest, frame: Frame 
         model=request.model,
         first=state.items[0].seq if state.items else state.seq,
         last=state.seq - 1,
-        tools=agent.tools,
+        tools=tuple(tool.name for tool in request.tools),
         digest=context.digest(request),
         trigger=state.items[-1].role if state.items else "opened",
         shown=context.shown(request, definitions.keep(agent), state, counter, agent.memory.budget, frame),
@@ -88,7 +87,8 @@ def heard(committed: Committed, step: str) -> Answer | NoAnswer:
     agent, state = _agent(committed.state), committed.state
     if not settings.AGENT_STREAMS:
         return execute.ask_model(agent, state, step)
-    writing = Writing(committed.place, step, committed.seq)
+    judged = registry.policy_named(agent.policy).judges_speech
+    writing = Writing(committed.place, step, committed.seq, judged=judged)
     try:
         return execute.ask_model(agent, state, step, writing.hear)
     finally:
@@ -111,6 +111,9 @@ def summarise(state: SessionState, step: str) -> Summarise:
         log.error("model %s broke over a summary: %s", model.name, type(error).__name__)
         return Summarise(step, "", f"the model's adapter broke: {type(error).__name__}")
     usage = answer.usage
+    if answer.calls:
+        because = "the model proposed calls, and none was offered"
+        return Summarise(step, "", because, usage.input_tokens, usage.output_tokens)
     return Summarise(step, answer.text, "", usage.input_tokens, usage.output_tokens)
 
 

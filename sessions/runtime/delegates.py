@@ -6,6 +6,7 @@ the session that asked: by whoever finished it, or by the sweeper, who looks for
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,26 +17,35 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import is_task_done
 from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
-from agentstate.engine.decide.commands.plans import Delegated, Deliver, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.plans import (
+    Delegated,
+    Deliver,
+    EndDelegate,
+    OpenDelegate,
+    ProposePlan,
+    TakeTask,
+)
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.families import share_of
 from agentstate.engine.decide.reviewing import proposers_of
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.looping.held import Used
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.plan.progress import completion
-from agentstate.engine.policy.tally import without
-from agentstate.engine.remembered import Remembered
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.state import Call, SessionState, rounds
 from agentstate.engine.state.involvement import people
-from agentstate.engine.state.session import remembered_by
+from agentstate.engine.state.value_authors import authors_of_values
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import keys, ledger
-from sessions import plans, states
+from sessions import families, plans, states
+from sessions.agents import registry
 from sessions.agents.registry import BATCH
 from sessions.commit import Author, Lease, open_session, person_command, run_commands, together
 from sessions.models import AgentSession
 from sessions.projections import Place
+from sessions.runtime.views import shown_views
 from sessions.states import Loaded
 
 log = logging.getLogger(__name__)
@@ -62,7 +72,7 @@ def hand_over(session: UUID, state: SessionState, call: Call) -> Command | None:
     except Outdated as refused:  # another worker was faster
         log.info("session %s: call %s is not handed over: %s", session, call.id, refused)
     except Refused as error:
-        return Fail(call.id, call.attempt, f"{error.title} {error.detail}"[:500], transient=False)
+        return Fail(call.id, call.attempt, f"{error.title} {error.detail}"[:500], transient=False, code=error.code)
     return None
 
 
@@ -74,6 +84,8 @@ def _part(session: UUID, call: Call) -> UUID:
         raise Invalid("want the id of a session", field="session") from None
     if states.load(child).state.plans.parent != str(session):
         raise states.UnknownSession()
+    # It may have ended before this session had the plan that waits for it: its output is due from now on.
+    AgentSession.objects.filter(pk=child, delivered=True).update(delivered=False)
     return child
 
 
@@ -105,19 +117,26 @@ def _open(session: UUID, state: SessionState, call: Call, delegate: str, allowed
             raise NobodyWaits()
         return Delegated(call.id, str(child))
 
-    def taken(loaded: Mapping[UUID, Loaded]) -> Command:
-        now = loaded[session].state
-        remembered = None if call.kid else remembered_by(now)
-        return msgspec.structs.replace(task, remembered=remembered, customers=now.involved.customer)
+    top = families.top_of(state.plans.parent) or session
 
-    together(session, {session: handed, child: taken}, author)
+    def taken(loaded: Mapping[UUID, Loaded]) -> Command:
+        now, budget = loaded[session].state, loaded[top].state
+        bounds = registry.find(budget.opened.agent if budget.opened else "").loop
+        paused_by = now.taken_by or ("system" if now.paused_at else "")
+        return msgspec.structs.replace(
+            task, customers=now.involved.customer, paused_by=paused_by, share=share_of(budget.loop, bounds)
+        )
+
+    above = {top: lambda loaded: OpenDelegate(str(child))} if top != session else {}
+    together(session, {**above, session: handed, child: taken}, author)
 
 
 def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed: tuple[str, ...]) -> TakeTask:
-    """What the other session is given: the call's arguments and what its scopes hand over, and nothing else."""
+    """What the other session is given: the call's arguments and what its scopes hand over of what is not private, and
+    nothing else.
+    """
     agent = f"agent:{state.opened.agent if state.opened else ''}"
-    views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
-    view = scopes.narrowed(views, allowed)
+    view = scopes.narrowed(shown_views(state, rounds.data_instance(state.plans, call.id)), allowed)
     authors = people(proposers_of(state, call))
     if delegate == ANONYMOUS:
         asked = {"task": call.tool, "arguments": call.arguments, "given": view}
@@ -149,14 +168,15 @@ def _end(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
 def deliver_due() -> int:
     """Deliver the outputs of sessions that have ended and were not delivered. Gives how many were looked at."""
     rows = ledger.run(
-        "SELECT id FROM agent_sessions_agentsession WHERE parent IS NOT NULL AND NOT delivered AND ended_at IS NOT NULL"
-        " LIMIT %(limit)s",
+        "SELECT id, parent FROM agent_sessions_agentsession"
+        " WHERE parent IS NOT NULL AND NOT delivered AND ended_at IS NOT NULL LIMIT %(limit)s",
         {"limit": LIMIT},
     )
-    for (child,) in rows:
+    for child, parent in rows:
         try:
             deliver(child)
         except keys.Erased:  # with its data subject, and so is the call that asked for it
+            _settle(child, str(parent), Used())
             AgentSession.objects.filter(pk=child).update(delivered=True)
         except Exception:  # one session that cannot be read must not keep the others waiting
             log.exception("the output of session %s could not be delivered", child)
@@ -169,6 +189,7 @@ def deliver(child: UUID) -> None:
     """
     state = states.load(child).state
     parent = UUID(state.plans.parent)
+    _settle(child, state.plans.parent, state.loop.session)
 
     def result(loaded: Loaded) -> Command:
         call, attempt = _waiting(loaded.state, child, state.plans.parent_call)
@@ -176,9 +197,8 @@ def deliver(child: UUID) -> None:
         if problem:
             outcome: Return | Fail = Fail(call, attempt, f"session {child}: {problem}"[:500], transient=False)
         else:
-            outcome = Return(call, attempt, output_of(child, state))
-        remembered = _learned(state) if loaded.place.kid == states.load(child).place.kid else None
-        return Deliver(outcome, str(child), remembered)
+            outcome = Return(call, attempt, output_of(child, state), authors=authors_of_values(state.plans))
+        return Deliver(outcome, str(child))
 
     try:
         person_command(parent, result, Author(ledger.SYSTEM))
@@ -187,6 +207,17 @@ def deliver(child: UUID) -> None:
         if isinstance(refused, NotYet):
             return
     AgentSession.objects.filter(pk=child).update(delivered=True)
+
+
+def _settle(child: UUID, parent: str, used: Used) -> None:
+    """Count what an ended delegate has used, in place of its share, in the session above all others."""
+    top = families.top_of(parent)
+    if top is None:
+        return
+    with contextlib.suppress(SessionOver):  # sealed: nothing is bounded any more
+        person_command(
+            top, EndDelegate(str(child), used.tokens, used.micros, used.steps, used.calls), Author(ledger.SYSTEM)
+        )
 
 
 class NobodyWaits(Refused):
@@ -214,14 +245,10 @@ def _waiting(state: SessionState, child: UUID, key: str) -> tuple[str, int]:
     return found.id, found.attempt
 
 
-def _learned(state: SessionState) -> Remembered:
-    """What the session remembers for the one that asked: its own part of the day's sums, which both have counted."""
-    found = remembered_by(state)
-    return msgspec.structs.replace(found, tally=without(found.tally, state.plans.inherited))
-
-
 def output_of(child: UUID, state: SessionState) -> dict[str, Any]:
-    """What the session gives: its plan's output where one is declared, what its agent said last, how its plan ended."""
+    """What the session gives, without what is private: its plan's output where one is declared, what its agent said
+    last, how its plan ended.
+    """
     held = state.plans
     if held.many:
         ended = {name: part.outcomes for name, part in held.instances.items() if part.round == held.round}
@@ -230,7 +257,7 @@ def output_of(child: UUID, state: SessionState) -> dict[str, Any]:
     if held.saved:
         return {"session": str(child), "output": _completion(state).output}
     said = next((item.text for item in reversed(state.items) if item.role == "agent" and item.text), "")
-    return {"session": str(child), "output": said, "state": state.pad}
+    return {"session": str(child), "output": said, "state": shown_views(state)["state"]}
 
 
 def _problem(state: SessionState) -> str:
@@ -246,5 +273,4 @@ def _completion(state: SessionState) -> Any:
     opened = state.opened
     assert opened is not None
     saved = plans.saved_plan(UUID(opened.team), state.plans.saved)
-    views = rounds.views_of(state.plans, state.pad, "")
-    return completion(views, saved.output, saved.result, saved.conditions)
+    return completion(shown_views(state), saved.output, saved.result, saved.conditions)

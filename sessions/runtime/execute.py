@@ -16,17 +16,16 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
 from agentstate.engine.decide.calls import NO_ANSWER
-from agentstate.engine.references import Views
-from agentstate.engine.scratchpad import scopes
-from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state import Call, SessionState
 from sessions.agents import choice, context, registry
 from sessions.agents.model import ModelAnswer, ModelFailed
 from sessions.agents.registry import Agent
 from sessions.commit import jitter
 from sessions.runtime import answering, crash
+from sessions.runtime.views import received, view_of
 from sessions.tools import registry as tools
 from sessions.tools import stopping
-from sessions.tools.masking import masked
+from sessions.tools.masking import masked, without_copies
 from sessions.tools.registry import USUAL_TIMEOUT, Chosen, Tool, ToolContext, ToolFailed
 from sessions.writing import Dropped
 
@@ -44,11 +43,11 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         return Fail(call.id, call.attempt, f"the tool {call.tool!r} is not registered any more", transient=False)
     run = tool.run
     if call.activity:
-        chosen = tool.activities.get(call.activity)
-        if chosen is None:
+        activity = tool.activities.get(call.activity)
+        if activity is None:
             gone = f"{call.tool} has no activity {call.activity!r} any more"
             return Fail(call.id, call.attempt, gone, transient=False)
-        run = chosen.run
+        run = activity.run
     if run is None:
         return _asked(state, call, tool)
     customer = state.opened.customer if state.opened else ""
@@ -59,14 +58,19 @@ def run_call(session: str, state: SessionState, call: Call) -> Return | Fail:
         result = run(deepcopy(call.arguments), handed)  # the state's own stay as they are
     except ToolFailed as error:
         pause = max(_pause(tool, call), error.after)
-        return Fail(call.id, call.attempt, str(error)[:500], error.transient, pause, error.code)
+        reason = without_copies(str(error), _private_to(state, call, tool))
+        return Fail(call.id, call.attempt, reason[:500], error.transient, pause, error.code)
     except Exception as error:
         _told("tool", call.tool, error)
         return Fail(call.id, call.attempt, f"the tool broke: {type(error).__name__}", transient=False, code="broke")
     crash.point("after_effect", call.tool)
-    if isinstance(result, Chosen):
-        return _recorded(call, tool, result.result, result.outcome)
-    return _recorded(call, tool, result)
+    chosen = result if isinstance(result, Chosen) else Chosen(0, result)
+    return _recorded(call, tool, chosen, _private_to(state, call, tool))
+
+
+def _private_to(state: SessionState, call: Call, tool: Tool) -> list[Any]:
+    """The private values that the tool was given."""
+    return [found.value for _, found in received(state, call, tool)]
 
 
 def _asked(state: SessionState, call: Call, tool: Tool) -> Return | Fail:
@@ -81,18 +85,6 @@ def _asked(state: SessionState, call: Call, tool: Tool) -> Return | Fail:
     except Exception as error:
         _told("model", model.name, error)
         return Fail(call.id, call.attempt, f"the model's adapter broke: {type(error).__name__}", transient=False)
-
-
-def view_of(state: SessionState, call: Call, tool: Tool | None) -> dict[str, Any]:
-    """What the scopes of tool and call let through, both of them where both are given; without any, nothing."""
-    planned = rounds.planned(state.plans, call.id)
-    declared = [each.scopes for each in (tool, planned) if each is not None and each.scopes is not None]
-    if not declared:
-        return {}
-    views: Views = rounds.views_of(state.plans, state.pad, rounds.data_instance(state.plans, call.id))
-    for allowed in declared:
-        views = scopes.narrowed(views, allowed)
-    return deepcopy(dict(views))
 
 
 def seconds_for(call: Call) -> float:
@@ -119,9 +111,9 @@ def _told(kind: str, name: str, error: Exception) -> None:
     log.error("%s %s broke: %s\n%s", kind, name, type(error).__name__, where)
 
 
-def _recorded(call: Call, tool: Tool, result: Any, outcome: int = 0) -> Return | Fail:
+def _recorded(call: Call, tool: Tool, chosen: Chosen, private: list[Any]) -> Return | Fail:
     try:
-        data = _encoder.encode(result)
+        data = _encoder.encode(chosen.result)
         result = _decoder.decode(data)  # as it will be read back; a Decimal that is no number fails here
     except (TypeError, ValueError, msgspec.MsgspecError) as error:
         return Fail(call.id, call.attempt, f"the result is not JSON: {error}"[:500], transient=False)
@@ -129,8 +121,9 @@ def _recorded(call: Call, tool: Tool, result: Any, outcome: int = 0) -> Return |
         return Fail(call.id, call.attempt, f"the result has {len(data)} bytes, at most {MAX_RESULT}", transient=False)
     if broken := tool.misfit(result):
         reason = f"it ran, but its result is not what the tool declares: {broken}"
+        reason = without_copies(reason, private)
         return Fail(call.id, call.attempt, reason[:500], transient=False, code="breaks_schema")
-    return Return(call.id, call.attempt, masked(result, tool.masked), outcome)
+    return Return(call.id, call.attempt, without_copies(masked(result, tool.masked), private), chosen.outcome)
 
 
 def ask_model(
@@ -149,18 +142,15 @@ def ask_model(
         _told("model", model.name, error)
         return NoAnswer(step, f"the model's adapter broke: {type(error).__name__}", False, pause)
     crash.point("after_model")
-    return _answer(agent, step, answer)
+    return _answer(step, answer)
 
 
-def _answer(agent: Agent, step: str, answer: ModelAnswer) -> Answer:
+def _answer(step: str, answer: ModelAnswer) -> Answer:
     return Answer(
         step=step,
         model=answer.model,
         text=answer.text,
-        calls=tuple(
-            ev.CallProposed(call.id, call.tool, call.arguments, agent.output_paths.get(call.tool, call.output_path))
-            for call in answer.calls
-        ),
+        calls=tuple(ev.CallProposed(call.id, call.tool, call.arguments, call.output_path) for call in answer.calls),
         finish=answer.finish,
         input_tokens=answer.usage.input_tokens,
         output_tokens=answer.usage.output_tokens,

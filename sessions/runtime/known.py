@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.state.rounds import PLAN
 from sessions.agents import registry
@@ -18,7 +19,7 @@ def tool_of(state: SessionState, call: str) -> str:
     if planned is not None and planned.delegate:
         return ""
     tool = held.tool if held is not None else planned.tool if planned is not None else ""
-    return "" if tool == PLAN else tool
+    return "" if tool in (PLAN, SAY) else tool
 
 
 def must_be_known(state: SessionState, call: str) -> None:
@@ -34,7 +35,7 @@ def must_be_known(state: SessionState, call: str) -> None:
 
 
 def _approved_version(state: SessionState, call: str, tool: str) -> int:
-    """The version of its tool that a call was let through with, by itself or with its plan; 0: with none."""
+    """Returns the version of its tool that a call was approved with, by itself or with its plan; 0: none."""
     held, plan = state.calls.get(call), state.plans.approved
     if held is None:
         return plan.tools.get(tool, 0) if plan is not None and rounds.place_of(state.plans, call) else 0

@@ -8,6 +8,7 @@ from django import template
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from agentstate import characters
 from sessions import figures, words
 from sessions.queries import RequestLine, SessionLine
 from sessions.templatetags.console import icon
@@ -22,6 +23,13 @@ register.filter("shown", words.text)
 register.filter("spoken_by", words.spoken_by)
 register.filter("happening", words.happening)
 register.filter("result", words.result)
+register.filter("one_line", characters.one_line)
+
+
+@register.filter
+def isolated(text: str) -> SafeString:
+    """A text of others among our words: on one line, and it does not change the direction of ours."""
+    return format_html("<bdi>{}</bdi>", characters.one_line(text))
 
 
 @register.filter

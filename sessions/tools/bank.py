@@ -110,6 +110,10 @@ _CLEARED = _object(
         "reason": {"type": "string"},
         "reference": {"type": "string"},
         "amount": {"anyOf": [_MONEY, {"type": "null"}]},
+        "from_account": {"type": ["string", "null"]},
+        "to_account": {"type": ["string", "null"]},
+        "purpose": {"type": "string"},
+        "at": {"type": "string"},
     }
 )
 
@@ -201,26 +205,37 @@ answered_by_model(
 
 @tool(
     name="authorize",
-    version=1,
-    description="Ask the bank's authorization and fraud check whether this may be done. It gives no reasons.",
+    version=2,
+    description=(
+        "Ask the bank's authorization and fraud check whether this may be done. It gives no reasons. A yes holds for"
+        " the amount, accounts and purpose that were asked about, and for 15 minutes."
+    ),
     effect="idempotent",
     arguments=_object(
-        {"customer": _CUSTOMER, "purpose": {"type": "string", "minLength": 1, "maxLength": 200}}, amount=_MONEY
+        {"customer": _CUSTOMER, "purpose": {"type": "string", "minLength": 1, "maxLength": 200}},
+        amount=_MONEY,
+        from_account=_ACCOUNT,
+        to_account=_ACCOUNT,
     ),
     result=_CLEARED,
     preview=preview_authorize,
     entities=(_CHECKED,),
     compensation="Nothing to undo: the service was only asked.",
+    amounts=(),
     retry=Retry(attempts=3, base_seconds=2.0),
 )
 def authorize(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
-    """{allowed, reason, reference, amount}; fails, perhaps for a while only, when the service gives no answer."""
+    """{allowed, reason, reference, at} and what was asked: {purpose, amount, from_account, to_account}, null where it
+    was left out. Fails, perhaps for a while only, when the service gives no answer.
+    """
     question = {**arguments, "customer": _own(arguments["customer"], context)}
     answer = _ask(question, _reference(context))
     if type(answer.get("allowed")) is not bool:
         raise ToolFailed("the authorization service gave an answer that is none")
-    words = {name: str(answer.get(name, ""))[:200] for name in ("reason", "reference")}
-    return {"allowed": answer["allowed"], **words, "amount": arguments.get("amount")}
+    words = {name: str(answer.get(name, ""))[:200] for name in ("reason", "reference", "at")}
+    # All of the question, each time: the state merges by key, and a value of an older question must not stay.
+    asked = {name: arguments.get(name) for name in ("purpose", "amount", "from_account", "to_account")}
+    return {"allowed": answer["allowed"], **words, **asked}
 
 
 def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
@@ -246,6 +261,7 @@ def _moved_back(arguments: Arguments, result: Any) -> Arguments | None:
     undone_by="transfer",
     undo=_moved_back,
     payees=("to_account",),
+    amounts=("amount",),
     retry=Retry(seconds=120.0),  # a person approved it: an outage of the bank's database is waited for
 )
 def transfer(arguments: Arguments, context: ToolContext) -> dict[str, Any]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import jsonschema
 import msgspec
 
 from agentstate.engine import schemas
 from agentstate.engine.plan.facts import ToolCard
+from agentstate.engine.policy import DELEGATE
+from agentstate.engine.schemas import bounds, compiled
+from agentstate.engine.speech import SAY
 from agentstate.engine.talk import ontology
 from agentstate.errors import Invalid
 from sessions.tools.stopping import Stop
@@ -23,7 +25,8 @@ Arguments = dict[str, Any]
 
 class ToolContext(msgspec.Struct, frozen=True):
     """Who calls, and the idempotency key that stays the same over every attempt of one call. `view` is what the scopes
-    of tool and call let through of the session's state and input; without scopes, nothing.
+    of tool and call let through of the session's state and input, without what is private; without scopes, nothing. Of
+    what is private it holds what the tool `receives`.
     """
 
     session: str
@@ -51,7 +54,7 @@ Result = dict[str, Any] | Chosen
 
 class Retry(msgspec.Struct, frozen=True):
     """How often a transient failure is tried again, and the base of the exponential pause in seconds. With `seconds`
-    the tries go on for so long after the first failure, however many there are.
+    the tries go on for so long after the first try begins, however many there are.
     """
 
     attempts: int = 4
@@ -110,7 +113,7 @@ class Tool(msgspec.Struct, frozen=True):
     effect: Effect
     arguments: dict[str, Any]
     run: Run | None
-    validator: jsonschema.Draft202012Validator  # of `arguments` without meta-properties
+    validator: compiled.Validator  # of `arguments` without meta-properties
     preview: Callable[[Arguments, dict[str, Any]], str] = _no_preview
     timeout: float = USUAL_TIMEOUT
     retry: Retry = USUAL_RETRY
@@ -125,11 +128,12 @@ class Tool(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()  # by name, those that it is called with
     source: str = "python"  # or `http`, or `mcp:<server>`
     reaches: str = ""  # where its calls go, for people
-    judged: bool = False  # by our own judge of schemas alone: its schema was written by somebody we do not know
     limit: int = 0  # calls of it that may run at once, over all workers; 0: any number. LIMITS goes before
     undone_by: str = ""  # the tool whose call undoes its effect, where one does
     undo: Undo | None = None  # that call's arguments, from this one's and its result; None: it cannot be undone
-    payees: tuple[str, ...] = ()  # arguments that say who receives: compared with what the customer said
+    payees: tuple[str, ...] = ()  # arguments that name the payee, compared with the customer's words
+    amounts: tuple[str, ...] | None = None  # paths of arguments that hold the money it moves; None: not declared
+    receives: tuple[str, ...] = ()  # private places of state and data that its `view` holds; no other tool sees them
 
     def misfit(self, result: object) -> str:
         """What of a result breaks the schema declared for it, by path and rule and never by value; empty if nothing."""
@@ -142,18 +146,16 @@ class Tool(msgspec.Struct, frozen=True):
         return ""
 
     def check(self, arguments: object) -> None:
-        """Raise Invalid naming the first argument that breaks the schema."""
-        if self.judged:
-            schemas.validate(self.arguments, arguments, "arguments")
-            return
-        if self.validator.is_valid(arguments):  # the common case, at half the cost of looking for the best match
-            return
-        problem = jsonschema.exceptions.best_match(self.validator.iter_errors(arguments))
-        path = ".".join(str(part) for part in problem.absolute_path)
-        raise Invalid(problem.message, field=f"arguments.{path}".rstrip("."))
+        """Raises Invalid naming the first argument that breaks the schema, and the rule, never the value."""
+        try:
+            bounds.check(arguments, "arguments")
+            compiled.judge(self.validator, arguments, "arguments")
+        except schemas.BreaksSchema as broken:
+            raise Invalid(broken.detail.removeprefix(f"{broken.path}: "), field=broken.path) from None
 
 
 _registry: dict[str, Tool] = {}
+_RULES_NAME = {SAY: "what an agent says", DELEGATE: "calls that a session of its own does"}
 
 
 def tool(
@@ -177,6 +179,8 @@ def tool(
     undone_by: str = "",
     undo: Undo | None = None,
     payees: tuple[str, ...] = (),
+    amounts: tuple[str, ...] | None = None,
+    receives: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Arguments, ToolContext], Any]], Callable[[Arguments, ToolContext], Any]]:
     """Register the decorated function under `name`. A name is taken once."""
     if result is not None:
@@ -206,6 +210,8 @@ def tool(
                 undone_by=undone_by,
                 undo=undo,
                 payees=payees,
+                amounts=amounts,
+                receives=receives,
             )
         )
         return run
@@ -268,14 +274,15 @@ def answered_by_model(
     )
 
 
-def validator_of(name: str, arguments: dict[str, Any]) -> jsonschema.Draft202012Validator:
-    """Of the parameters alone. Raises jsonschema.SchemaError."""
-    jsonschema.Draft202012Validator.check_schema(arguments)
-    return jsonschema.Draft202012Validator(ToolCard(name, arguments).parameters)
+def validator_of(name: str, arguments: dict[str, Any]) -> compiled.Validator:
+    """Returns the validator of a tool's parameters alone. Raises BadSchema."""
+    return compiled.validator(compiled.encode(ToolCard(name, arguments).parameters))
 
 
 def add(tool: Tool) -> None:
-    """Register a tool. A name is taken once."""
+    """Register a tool. A name is taken once, and rules judge speech and delegates under names of their own."""
+    if tool.name in _RULES_NAME:
+        raise ValueError(f"no tool is called {tool.name!r}: rules judge {_RULES_NAME[tool.name]} under this name")
     if tool.name in _registry:
         raise ValueError(f"a tool called {tool.name!r} is registered already")
     _registry[tool.name] = tool

@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions.commands import alerts as commands
 from sessions.commands import stops as stopping
 from sessions.models import ApprovalRequest

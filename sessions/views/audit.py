@@ -10,8 +10,9 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions import access, export, queries, transcript, words
 from sessions.queries.privacy import held
 from sessions.views.frame import console

@@ -21,8 +21,9 @@ from agentstate.clock import now
 from agentstate.errors import Invalid, Refused
 from agentstate.people import grants
 from agentstate.people.models import Membership, Team, User
-from agentstate.people.permissions import GRANTABLE, Permission, PermissionDenied, Role, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import GRANTABLE, Permission, Role
 from audit import condition
 from sessions import words
 from sessions.access import Kind

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from sessions import access, commands, queries, transcript
 from sessions.agents import registry
 from sessions.views.frame import Shell, console

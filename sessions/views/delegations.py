@@ -14,7 +14,8 @@ from agentstate.clock import now
 from agentstate.errors import Invalid, Refused
 from agentstate.people import delegations as people
 from agentstate.people.models import Delegation, Membership, Team, User
-from agentstate.people.permissions import DELEGABLE, Permission, roles_with, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import DELEGABLE, Permission, roles_with
 from sessions.views.frame import as_id, console, me
 
 PAGE = 50

@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Refused
 from agentstate.people import deputies
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.roles import Permission
 from sessions.agents import registry
 from sessions.commands import work
 from sessions.models import SkillWanted

@@ -19,7 +19,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
 from audit import signer
 from sessions import words
 from sessions.export import LONGEST_REASON

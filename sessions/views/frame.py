@@ -16,7 +16,8 @@ from django.views.decorators.http import require_safe
 from agentstate import clock
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, holds_any, teams_with
+from agentstate.people.permissions import holds_any, teams_with
+from agentstate.people.roles import Permission
 from audit import condition
 from audit.keys import Erased
 from sessions import queries
@@ -172,7 +173,7 @@ def as_id(text: str, field: str) -> UUID:
 
 def me(request: HttpRequest) -> User:
     """The person who is signed in."""
-    assert isinstance(request.user, User)  # `console` lets nobody else in
+    assert isinstance(request.user, User)  # `console` requires it
     return request.user
 
 

@@ -10,8 +10,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
-from agentstate.people.permissions import Permission, can
+from agentstate.people.permissions import can
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions import queries
 from sessions.commands import memory as commands
 from sessions.queries.memory import Memory, memory_of

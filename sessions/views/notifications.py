@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions.api import strict_json
 from sessions.commands import notifications as commands
 from sessions.notifications import definition

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.engine.plan import drawing
+from agentstate.engine.plan import drawing, model
 from agentstate.errors import Invalid, Refused
 from agentstate.people.queries import display_names
 from sessions import access, commands, queries, words
@@ -125,6 +125,8 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
     found = queries.plan_of(request.user, session_id, request.GET.get("instance", ""))
     goals = queries.goals_of(request.user, session_id)
     changes = _changes(request, session_id, found)
+    titles = {node.id: model.titled(node.tool, node.id) for node in found.drawing.nodes}
+    slowest = found.progress.bottleneck
     return {
         "here": "sessions",
         "line": line,
@@ -134,6 +136,8 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
         "counts": [(STATUSES.get(status, status), count) for status, count in found.counts.items()],
         "instances": [(each.name, _told(each.counts)) for each in found.instances],
         "changes": changes,
+        "critical_path": [titles[call] for call in found.progress.critical_path],
+        "bottleneck": titles[slowest.call] if slowest else "",
         "drawing": drawing.text(found.drawing) if found.version else "",
         "goals": [(each, STATUSES.get(each.standing.status, "Open"), "– " * each.depth) for each in goals.tasks],
         "goals_version": goals.version,

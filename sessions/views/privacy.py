@@ -18,8 +18,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any, teams_with
+from agentstate.people.permissions import PermissionDenied, holds_any, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from audit.erasure import BASES, State
 from audit.retention import Class, Rule, Schedule
 from sessions import subject_report

@@ -14,8 +14,9 @@ from agentstate.engine.state import SessionState
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied, can
+from agentstate.people.permissions import PermissionDenied, can
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from audit import ledger
 from sessions import access, commands, queries, transcript, words
 from sessions.commands import erasure
@@ -120,6 +121,7 @@ def session_stop(request: HttpRequest, session_id: UUID, act: str) -> HttpRespon
         commands.cancel(request.user, session_id, reason, key=key and f"{key}-cancel")
     elif act == "grant":
         more = {name: _whole(request.POST.get(name, "")) for name in ("tokens", "micros", "steps", "seconds")}
+        more["calls"] = _whole(request.POST.get("more_calls", ""))
         of: Literal["run", "session"] = "session" if request.POST.get("of") == "session" else "run"
         commands.grant(request.user, session_id, reason=reason, of=of, key=key and f"{key}-grant", **more)
     elif act == "seal":
@@ -134,6 +136,7 @@ _MORE = {
     "money": ("micros", "More money, in millionths"),
     "steps": ("steps", "More model requests"),
     "time": ("seconds", "More seconds"),
+    "calls": ("more_calls", "More calls"),
 }
 
 

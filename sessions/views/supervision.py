@@ -13,8 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import Permission, PermissionDenied, holds_any, roles_with, teams_with
+from agentstate.people.permissions import PermissionDenied, holds_any, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission, roles_with
 from sessions import commands
 from sessions.agents import registry
 from sessions.commands import work

@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
 from agentstate.people.models import Team
-from agentstate.people.permissions import Permission, PermissionDenied, teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions.api import strict_json
 from sessions.commands import triggers as commands
 from sessions.queries import triggers as queries

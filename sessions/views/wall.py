@@ -8,8 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from agentstate.people.permissions import Permission, teams_with
+from agentstate.people.permissions import teams_with
 from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
 from sessions import access, queries
 from sessions.queries import work
 from sessions.views.frame import as_id, console

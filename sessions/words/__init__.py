@@ -19,7 +19,7 @@ from sessions.words import (
     triggers,
     versions,
 )
-from sessions.words.approvals import gap, groups_of_people, proposed, too_few
+from sessions.words.approvals import gap, groups_of_people, proposed, sent_to_deputies, too_few
 from sessions.words.differences import difference
 from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
@@ -63,6 +63,7 @@ __all__ = [
     "proposed",
     "result",
     "rows",
+    "sent_to_deputies",
     "speaker",
     "spoken_by",
     "stalled",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.standing import OUTCOMES
-from sessions.words.values import plain, value
+from sessions.words.values import plain, unwritten, value
 
 
 def groups_of_people(groups: Iterable[Iterable[str]]) -> str:
@@ -16,9 +16,9 @@ def groups_of_people(groups: Iterable[Iterable[str]]) -> str:
 
 
 def proposed(by: Iterable[str], names: Mapping[str, str]) -> str:
-    """Who proposed a call, as a sentence: `Proposed by Maya Okafor, not by the agent.` Where the agent is among them,
-    the people wrote only values that the call reads. A person without a name among `names` is named by their actor.
-    Empty for entries that do not say.
+    """Returns a sentence that names the proposers of a call: `Proposed by Maya Okafor, not by the agent.` Where the
+    agent is among them, the people wrote only values that the call reads. A person without a name among `names` is
+    named by their actor. Empty for entries that do not name proposers.
     """
     actors = list(by)
     people = [names.get(actor, actor) for actor in actors if not actor.startswith("agent:")]
@@ -30,17 +30,26 @@ def proposed(by: Iterable[str], names: Mapping[str, str]) -> str:
 
 
 def too_few(quorum: int, missing: int) -> str:
-    """That too few people could approve a request when it was made; empty where enough could."""
+    """Says that too few people could approve a request when it was made; empty: enough could."""
     if not missing:
         return ""
     able = quorum - missing
     needs = "1 person" if quorum == 1 else f"{quorum} people"
-    found = f"only {able} may approve it" if able else "nobody in the team may approve it"
-    return f"Needs {needs}, {found}. Sent to the team's deputies."
+    found = f"only {able} could approve it" if able else "nobody in the team could approve it"
+    return f"Needs {needs}; {found} when it was asked."
+
+
+def sent_to_deputies(names: Sequence[str]) -> str:
+    """Who may approve, as deputies, a request that too few people could approve; or that there is no such deputy."""
+    if not names:
+        return "No deputy of the team may approve it. It expires unless the team names one."
+    return f"Sent to the team's deputies: {', '.join(names)}."
 
 
 def gap(tier: int, quorum: int, names: Sequence[str], count: int) -> str:
-    """That a team has fewer people who may approve at a tier than a rule asks for. `count`: how many of these count."""
+    """Says that a team has fewer people who may approve at a tier than a rule asks for. `count`: how many of these
+    count.
+    """
     needs = "1 person" if quorum == 1 else f"{quorum} people"
     if not names:
         return f"Tier {tier} needs {needs}; nobody in this team may approve."
@@ -94,7 +103,9 @@ def _held(data: Data, tool: str) -> Sentence:
 
 
 def _undone(data: Data, tool: str) -> Sentence:
-    return Sentence("Undone while it was held", data.get("reason", ""), "p")
+    missing = data.get("approvers_missing")
+    parts = [data.get("reason", ""), f"Lacks {missing} who may approve it" if missing else ""]
+    return Sentence("Undone while it was held", "; ".join(filter(None, parts)), "p")
 
 
 def _claimed(data: Data, tool: str) -> Sentence:
@@ -107,7 +118,7 @@ def _released(data: Data, tool: str) -> Sentence:
 
 def _ended_request(data: Data, tool: str) -> Sentence:
     word = OUTCOMES.get(data["outcome"], ("", data["outcome"], ""))[1]
-    return Sentence(f"Request closed: {word.lower()}", data.get("because", ""))
+    return Sentence(f"Request closed: {word.lower()}", f"{data.get('because', '')}{unwritten(data)}".removeprefix(". "))
 
 
 def _granted(data: Data, tool: str) -> Sentence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sessions.words.sentence import Data, Sentence, Tell
-from sessions.words.values import value
+from sessions.words.values import unwritten, value
 
 if TYPE_CHECKING:
     from sessions.queries import SessionLine
@@ -21,7 +21,7 @@ SETTLED = {
 
 def _intervened(data: Data, tool: str) -> Sentence:
     about = value(data["result"]) if data.get("result") is not None else data["reason"]
-    return Sentence(f"{tool} {SETTLED[data['how']]}, a person says", about, "p")
+    return Sentence(f"{tool} {SETTLED[data['how']]}, a person says", f"{about}{unwritten(data)}", "p")
 
 
 def _ordered(data: Data, tool: str) -> Sentence:

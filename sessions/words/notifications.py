@@ -54,6 +54,7 @@ WAYS = {"in_app": "in the app", "email": "by e-mail"}
 PARTS = {
     "owner": "who has it",
     "reviewers": "who may decide it",
+    "deputies": "the team's deputies who may decide it",
     "approvers": "who approved it",
     "alert": "whom the alert is for",
     "asker": "who asked for it",

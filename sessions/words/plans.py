@@ -26,7 +26,8 @@ def _readied(data: Data, tool: str) -> Sentence:
 
 
 def _dropped(data: Data, tool: str) -> Sentence:
-    told = "; ".join(f"{call['name']} {call['status']}: {call['reason']}" for call in data["calls"][:MOST_FACTS])
+    each = (f"label {call['name']} {call['status']}: {call['reason']}" for call in data["calls"][:MOST_FACTS])
+    told = "; ".join(each)
     more = len(data["calls"]) - MOST_FACTS
     where = f"{data['instance']}: " if data.get("instance") else ""
     blocked = any(call["status"] == "blocked" for call in data["calls"])
@@ -44,6 +45,12 @@ def _round_ended(data: Data, tool: str) -> Sentence:
     )
 
 
+def _customers_added(data: Data, tool: str) -> Sentence:
+    count = len(data["customers"])
+    people = "1 person" if count == 1 else f"{count} people"
+    return Sentence("Left out of approving", f"{people} spoke as the customer in the session that asked for the task")
+
+
 TELL: dict[str, Tell] = {
     "plan.proposed": _plan_proposed,
     "plan.committed": _plan,
@@ -54,6 +61,12 @@ TELL: dict[str, Tell] = {
     "plan.round_ended": _round_ended,
     "call.delegated": lambda data, tool: Sentence(f"{tool} handed over", f"to session {data['session']}"),
     "task.taken": lambda data, tool: Sentence("Does the task of another session", data["parent"]),
+    "task.customers_added": _customers_added,
     "task.delivered": lambda data, tool: Sentence("Counts what another session did for it", data["session"]),
+    "delegate.counted": lambda data, tool: Sentence("Counts what a delegate did", f"session {data['session']}"),
+    "delegate.opened": lambda data, tool: Sentence("Delegate opened", f"session {data['session']}"),
+    "delegate.ended": lambda data, tool: Sentence(
+        "Delegate ended", f"session {data['session']}, {data.get('steps', 0)} model requests"
+    ),
     "goals.set": lambda data, tool: Sentence("Goal taken apart", str(data["tree"].get("title", "")), _by(data)),
 }

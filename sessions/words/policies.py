@@ -36,6 +36,8 @@ def asks(rule: Rule) -> list[str]:
     """What a rule asks for, a sentence each."""
     if rule.gate == "allow":
         return ["It goes on."]
+    if rule.gate == "refuse":
+        return ["It is refused, and the agent is told why."]
     if rule.gate == "hold":
         return [f"It waits {lasting(rule.hold)}, in which a person may stop it.", *_of_people(rule)]
     many = "A person decides" if rule.quorum == 1 else f"{rule.quorum} people decide"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from sessions.words.sentence import Data, Sentence, Tell
-from sessions.words.values import plain, value
+from sessions.words.values import plain, unwritten, value
 
 
 def _failed_tool(data: Data, tool: str) -> Sentence:
     until = f" until {data['retry_until'][11:19]}" if data.get("retry_until") else ""
     again = f", will be tried again{until}" if data.get("retry_at") else ""
-    return Sentence(f"{tool} failed", f"{data['reason']}{again}", "" if again else "r")
+    return Sentence(f"{tool} failed", f"{data['reason']}{again}{unwritten(data)}", "" if again else "r")
 
 
 def _failed_model(data: Data, tool: str) -> Sentence:
@@ -19,7 +19,10 @@ def _failed_model(data: Data, tool: str) -> Sentence:
 
 def _answered(data: Data, tool: str) -> Sentence:
     calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
-    return Sentence("The model answered", f"proposes {', '.join(calls)}" if calls else "")
+    parts = [f"proposes {', '.join(calls)}"] if calls else []
+    if cut := data.get("cut"):
+        parts.append(f"its text was too long: the last {cut:,} characters were not said")
+    return Sentence("The model answered", "; ".join(parts))
 
 
 _BOUNDS = {
@@ -27,9 +30,11 @@ _BOUNDS = {
     "money": "money",
     "no_price": "no price",
     "steps": "model requests",
+    "calls": "calls",
     "time": "time",
     "circle": "going in circles",
     "output": "unusable output",
+    "refusals": "people rejected too much",
 }
 
 
@@ -38,7 +43,13 @@ def _granted(data: Data, tool: str) -> Sentence:
     return Sentence(f"Let go on with {', '.join(given)} more" if given else "Let go on", data["reason"], "p")
 
 
-_GRANTED = {"tokens": "tokens", "micros": "millionths", "steps": "model requests", "seconds": "seconds"}
+_GRANTED = {
+    "tokens": "tokens",
+    "micros": "millionths",
+    "steps": "model requests",
+    "seconds": "seconds",
+    "calls": "calls",
+}
 _TRIGGERS = {
     "customer": "the customer spoke",
     "tool": "a result came",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from agentstate.engine.speech import SAY
 from sessions import money
 from sessions.words.sentence import Data
 
@@ -41,7 +42,9 @@ def result(shown: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A name of code as words: load_customer becomes "Load customer"."""
+    """A name of code as words: load_customer becomes "Load customer"; `say`, under which words are judged, "Speech"."""
+    if name == SAY:
+        return "Speech"
     words = name.rsplit(".", 1)[-1].replace("_", " ").replace("-", " ").strip()
     return words[:1].upper() + words[1:] if words else name
 
@@ -61,6 +64,11 @@ def value(given: object) -> str:
     if isinstance(given, list):
         return _listed(given)
     return clipped(text(str(given)))
+
+
+def unwritten(data: Data) -> str:
+    """Returns why an error or an answer is not written where its plan says; empty: it is, or nothing was to be."""
+    return f". Not written to the state: {data['unwritten']}" if data.get("unwritten") else ""
 
 
 def text(given: str) -> str:

@@ -19,11 +19,12 @@ function amount(input) {
   return typed === null ? "" : `${mark}${shown(typed)}`;
 }
 
-function choice(select) {
-  const changed = ![...select.options].find((option) => option.selected)?.defaultSelected;
-  select.closest("tr").classList.toggle("edited", changed);
-  select.closest("tr").querySelector("[data-difference]").textContent = changed ? "changed" : "";
+function mark(field, changed) {
+  field.closest("tr").classList.toggle("edited", changed);
+  field.closest("tr").querySelector("[data-difference]").textContent = changed ? "changed" : "";
 }
+
+const isOther = (select) => ![...select.options].find((option) => option.selected)?.defaultSelected;
 
 // What the amount would leave in an account; not known any more once another account is chosen.
 function balances(input) {
@@ -43,8 +44,8 @@ function edited() {
   if (label) label.textContent = figures.length === 1 && figures[0] ? `Approve ${figures[0]}` : "Approve";
 }
 
-// How what stands in the form differs from what the customer said, and what it changes: decided by the server, shown
-// before it is sent. The answer also says, signed, that the page shows it.
+// Shows how the values in the form differ from the customer's words and from the proposal, before they are sent. The
+// server compares them. Its answer carries a signed record of what the page then shows.
 const SETTLE = 400; // ms without a key
 let typing = null, asked = 0;
 
@@ -64,8 +65,8 @@ async function check() {
   } catch {} // the server asks to look again where the page did not show it
 }
 
-// The fragment knows nothing of what stands in the form: what was checked of it stays, shown and signed, until the next
-// answer. Otherwise an approval sent in between would be refused for what the page has shown.
+// The fragment is rendered without the values in the form. So the differences that were checked stay, shown and signed,
+// until the next answer. Otherwise the server would refuse an approval that is sent in between.
 function keepChecked(other) {
   for (const id of ["differences", "view"]) if ($(id)) other.querySelector(`#${id}`)?.replaceWith($(id).cloneNode(true));
 }
@@ -134,7 +135,8 @@ export function begin() {
   };
   page.settle = () => { edited(); };
   addEventListener("input", (event) => {
-    if (event.target.matches("#fields select")) choice(event.target);
+    if (event.target.matches("#fields select")) mark(event.target, isOther(event.target));
+    if (event.target.matches("#fields textarea")) mark(event.target, event.target.value !== event.target.defaultValue);
     if (event.target.closest("#fields, #again")) checkSoon();
     edited();
   });

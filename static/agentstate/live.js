@@ -7,7 +7,7 @@ import * as writing from "./writing.js";
 
 const EVERY = 250; // ms between two fetches
 const GRACE = 2000; // ms
-const BOUND = 11_000; // ms: two beats of the server. What is older than this decides nothing
+const BOUND = 11_000; // ms: two beats of the server. An older page takes no decision
 const body = document.body, here = body.dataset;
 const $ = (id) => document.getElementById(id);
 const title = document.title.replace(/^\([^)]*\) /, "");
@@ -101,7 +101,7 @@ function show() {
   decidable(!old && feed.age <= BOUND);
 }
 
-// Nobody decides on what may be old: also while it connects for the first time, and when frames come late.
+// The page takes no decision while it may be out of date: before it connects, and when frames are late.
 function decidable(on) {
   $("main").classList.toggle("stale-data", !on);
   const note = $("lost"), since = new Date(Date.now() - feed.age).toISOString().slice(11, 19);
@@ -109,12 +109,12 @@ function decidable(on) {
     const words = $("lost-words");
     note.hidden = on;
     $("lost-state").textContent = feed.state === "new" ? "Not connected yet." : feed.state === "lost" ? "Connection lost." : "Updates are late.";
-    if (!on && words.textContent.indexOf(since.slice(0, 7)) < 0) words.textContent = `What you see is from ${since} UTC. Trying again by itself.`;
+    if (!on && words.textContent.indexOf(since.slice(0, 7)) < 0) words.textContent = `This page is from ${since} UTC. It connects again by itself.`;
   }
   const off = $("off");
   if (off && off.hidden !== on) {
     off.hidden = on;
-    if (!on) $("urgent").textContent = "Deciding is off: what you see may be old.";
+    if (!on) $("urgent").textContent = "Deciding is off: this page may be out of date.";
   }
   for (const button of document.querySelectorAll("#acts button[name=decision]")) button.disabled = !on;
 }

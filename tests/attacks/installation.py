@@ -72,6 +72,7 @@ RULES: tuple[tuple[Json, Json], ...] = (
     (_rule("brief", "transfer act", _topic("brief"), 2, expires_in=BRIEF), {"minor": 100, "topic": "brief"}),
     (_rule("held", "transfer act", _topic("held"), 2, hold=3), {"minor": 100, "topic": "held"}),
     (_rule("reads", "check wait load_customer", "true", 0, "allow"), {"tool": "check"}),
+    (_rule("delegates", "delegate", "true", 1, "allow"), {"tool": "delegate"}),
     (_rule("notes", "note", "true", 1, "allow"), {"tool": "note"}),
     (
         _rule("plans.brief", "plan", "session.channel == 'chat' && session.topic == 'brief'", 2, expires_in=BRIEF),

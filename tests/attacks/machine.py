@@ -15,8 +15,8 @@ def person(name: str, *memberships: str) -> dict[str, str]:
     """Makes an account with roles, each "team:role"; returns its id and a token."""
     from agentstate.people import commands
     from agentstate.people.models import Team
-    from agentstate.people.permissions import Role
     from agentstate.people.queries import the_tenant
+    from agentstate.people.roles import Role
 
     tenant = the_tenant()
     user = commands.create_user(tenant=tenant, username=name, display_name=name.title(), password=None, by=None)
@@ -42,7 +42,7 @@ def remove_role(name: str, membership: str) -> None:
     """Takes a role away."""
     from agentstate.people import commands
     from agentstate.people.models import Team, User
-    from agentstate.people.permissions import Role
+    from agentstate.people.roles import Role
 
     slug, _, role = membership.partition(":")
     commands.remove_role(User.objects.get(username=name), Team.objects.get(slug=slug), Role(role), None)

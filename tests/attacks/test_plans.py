@@ -1,4 +1,4 @@
-"""Attacks on what an approval covers: plans and what they read, charts, versions of tools."""
+"""Attacks on what an approval covers: plans and what they read, and charts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from tests.attacks import installation
 from tests.attacks.client import Json, Person, Request, Talk, eventually, money
 from tests.attacks.stack import Stack
+from tests.attacks.steps import approved_at_the_gate, behind_the_gate, open_gate
 
 CHECK = {"_id": "check", "_tool": "check", "_outputPath": "state.check"}
 
@@ -21,25 +22,6 @@ def approved_while_paused(talk: Talk, ann: Person, sue: Person, *calls: Json, **
     request.approve(sue).must()
     eventually(lambda: request.state != "pending", "its delay is over")
     return request
-
-
-def approved_at_the_gate(talk: Talk, ann: Person, sue: Person, *calls: Json, **more: object) -> None:
-    """A plan that ann proposed by chat and sue approved; its first call has begun, and the others wait for that."""
-    gate = {"_id": "gate", "_tool": "wait", "subject": talk.id, "_outputPath": "state.gate"}
-    talk.propose(ann, gate, *(behind_the_gate(call) for call in calls), **more).must()
-    talk.one_pending("plan").approve(sue).must()
-    eventually(lambda: talk.entries("tool.intended"), "its first call has begun")
-
-
-def behind_the_gate(call: Json) -> Json:
-    """A call that waits until the gate is open."""
-    return {**call, "_when": "state.gate.open == true"}
-
-
-def opened(talk: Talk) -> None:
-    """The gate is open, and all that could go on has."""
-    talk.stack.open_gate(talk.id)
-    talk.rests()
 
 
 # P1: a plan that is only proposed changes nothing.
@@ -55,7 +37,7 @@ def test_p1_a_proposed_plan_does_not_swap_the_payee_of_an_approved_one(stack: St
     call = {"_id": "move", **talk.to_stranger(600), "to_account": "†input.to"}
     approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 600))
     talk.propose(ann, call, instances=instance(talk.customer["stranger"], 600))
-    opened(talk)
+    open_gate(talk)
     assert talk.customer["stranger"] not in dict(talk.moved()), "the money went to a stranger under the old approval"
 
 
@@ -64,7 +46,7 @@ def test_p1_a_proposed_plan_does_not_swap_the_amount_of_an_approved_one(stack: S
     call = {"_id": "move", **talk.transfer(0), "amount": "†input.amount"}
     approved_at_the_gate(talk, ann, sue, call, instances=instance(talk.checking, 10))
     talk.propose(ann, call, instances=instance(talk.checking, 2_300))
-    opened(talk)
+    open_gate(talk)
     assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
 
 
@@ -75,7 +57,7 @@ def test_p1_a_rejected_plan_leaves_the_inputs_of_the_approved_one(stack: Stack):
     talk.propose(ann, call, instances=instance(talk.checking, 2_300))
     for each in talk.pending:
         each.decide(bob, "reject")
-    opened(talk)
+    open_gate(talk)
     assert (talk.checking, 2_300) not in talk.moved(), "the rejected amount was moved"
 
 
@@ -89,7 +71,7 @@ def test_p2_an_edit_of_what_an_approved_call_reads_takes_it_out_of_the_approval(
     approved_at_the_gate(talk, ann, sue, check, move)
     calls = [{**call, "amount": money(2_400)} if call["_id"] == "check" else call for call in talk.plan()["calls"]]
     talk.edit_plan(ann, *calls)
-    opened(talk)
+    open_gate(talk)
     assert (talk.checking, 2_400) not in talk.moved(), "$10 was approved"
 
 
@@ -99,7 +81,7 @@ def test_p2_a_value_that_a_person_writes_takes_the_call_out_of_the_approval(stac
     move = {"_id": "move", **talk.transfer(0), "amount": "†state.agreed.amount"}
     approved_at_the_gate(talk, ann, sue, move)
     talk.write(ann, agreed={"amount": money(2_300)})
-    opened(talk)
+    open_gate(talk)
     assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
 
 
@@ -111,7 +93,7 @@ def test_p2_a_value_that_is_written_over_what_the_tool_gave_is_asked_again(stack
     talk.one_pending("plan").approve(sue).must()
     eventually(lambda: "check" in talk.state()["state"], "the check has returned")
     talk.write(ann, check={"amount": money(2_300)})
-    opened(talk)
+    open_gate(talk)
     assert (talk.checking, 2_300) not in talk.moved(), "$10 was approved"
 
 
@@ -122,7 +104,7 @@ def test_p7_a_plans_call_does_not_begin_when_its_approver_is_disabled(stack: Sta
     ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
     stack.at_the_machine("disable", sue.name)
-    opened(talk)
+    open_gate(talk)
     assert talk.moved() == [], "its approver is disabled"
 
 
@@ -132,7 +114,7 @@ def test_p7_a_plans_call_does_not_begin_when_the_lending_it_was_approved_on_has_
     lent = talk.lend(sue, bob)
     approved_at_the_gate(talk, ann, bob, {"_id": "move", **talk.transfer(900)})
     sue.delete(f"/delegations/{lent}").must()
-    opened(talk)
+    open_gate(talk)
     assert talk.moved() == [], "the right was taken back"
 
 
@@ -140,7 +122,7 @@ def test_p7_a_plans_call_does_not_begin_when_its_approver_has_lost_the_role(stac
     ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
     approved_at_the_gate(talk, ann, sue, {"_id": "move", **talk.transfer(900)})
     stack.at_the_machine("remove_role", sue.name, "retail:supervisor")
-    opened(talk)
+    open_gate(talk)
     assert talk.moved() == [], "its approver has lost the role"
 
 
@@ -187,17 +169,27 @@ def test_q4_a_plan_does_not_go_on_after_the_charts_window(stack: Stack):
     assert talk.moved() == [], "the chart did not allow transfers any more"
 
 
+def ask_in_the_promoted_fork(fork: Talk, sue: Person) -> None:
+    """Promotes the fork; the customer then asks it for a transfer."""
+    fork.promote(sue)
+    fork.wants(fork.transfer(900))
+    fork.rests()
+
+
+def moves_nothing_when_approved(fork: Talk, approver: Person) -> None:
+    """Approves every request of the fork; the bank books nothing."""
+    for request in fork.pending:
+        request.approve(approver)
+    fork.rests()
+    assert fork.moved() == [], "the fraud desk holds this customer's call"
+
+
 def test_q7_a_hold_of_the_fraud_desk_reaches_the_fork_that_is_promoted(stack: Stack):
     sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     fork = talk.fork(sue)
     talk.signal("fraud.suspected").must()
-    fork.post(sue, "promote", reason="better").must()
-    fork.wants(fork.transfer(900))
-    fork.rests()
-    for request in fork.pending:
-        request.approve(sue)
-    fork.rests()
-    assert fork.moved() == [], "the fraud desk holds this customer's call"
+    ask_in_the_promoted_fork(fork, sue)
+    moves_nothing_when_approved(fork, sue)
 
 
 def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(stack: Stack):
@@ -206,34 +198,33 @@ def test_q7_a_hold_is_not_left_by_promoting_a_fork_of_before(stack: Stack):
     talk.wants(talk.transfer(900))
     talk.signal("fraud.suspected").must()
     fork = talk.fork(sue, seq)
-    fork.post(sue, "promote", reason="better").must()
-    fork.wants(fork.transfer(900))
-    fork.rests()
-    for request in fork.pending:
-        request.approve(bob)
-    fork.rests()
-    assert fork.moved() == [], "the fraud desk holds this customer's call"
+    ask_in_the_promoted_fork(fork, sue)
+    moves_nothing_when_approved(fork, bob)
 
 
 def test_q7_somebody_is_alerted_that_a_held_session_was_promoted(stack: Stack):
     sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     fork = talk.fork(sue)
     talk.signal("fraud.suspected").must()
-    fork.post(sue, "promote", reason="better").must()
-    fork.wants(fork.transfer(900))
-    fork.rests()
+    ask_in_the_promoted_fork(fork, sue)
     held = not fork.moved() and not fork.pending
     assert held, "the promoted fork asks for what the fraud desk holds"
     eventually(lambda: fork.alerted("chart-holds-tools"), "somebody is alerted", 20)
 
 
-def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(stack: Stack):
+def rolled_back_into_a_brief_hold(stack: Stack) -> Talk:
+    """Returns a session that was rolled back into a hold of the fraud desk that ends after seconds."""
     sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     talk.signal("fraud.brief").must()
     seq = talk.seq
     talk.say("hello").must()
     talk.rests()
     talk.roll_back(sue, seq)
+    return talk
+
+
+def test_q12_a_state_that_only_a_timer_leaves_is_left_after_a_rollback(stack: Stack):
+    talk = rolled_back_into_a_brief_hold(stack)
     eventually(lambda: talk.chart() == ["serving"], "the chart's timer runs", 20)
 
 
@@ -241,17 +232,12 @@ def test_q12_a_fork_of_a_timed_state_leaves_it(stack: Stack):
     sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
     talk.signal("fraud.brief").must()
     fork = talk.fork(sue)
-    fork.post(sue, "promote", reason="better").must()
+    fork.promote(sue)
     eventually(lambda: fork.chart() == ["serving"], "the chart's timer runs", 20)
 
 
 def test_q12_transfers_are_allowed_again_when_the_time_of_a_hold_is_over(stack: Stack):
-    sue, talk = stack.supervisor(), stack.talk(agent="hunt-fraud").greeted()
-    talk.signal("fraud.brief").must()
-    seq = talk.seq
-    talk.say("hello").must()
-    talk.rests()
-    talk.roll_back(sue, seq)
+    talk = rolled_back_into_a_brief_hold(stack)
 
     def asked() -> bool:
         talk.wants(talk.transfer(900))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.attacks.client import Talk, eventually
 from tests.attacks.stack import Stack
-from tests.attacks.test_plans import approved_at_the_gate, opened
+from tests.attacks.steps import approved_at_the_gate, open_gate
 
 Scenario = Generator[None, None, None]
 SCENARIOS: dict[str, Callable[[Stack], Scenario]] = {}
@@ -28,7 +28,7 @@ def scenario(prepared: Callable[[Stack], Scenario]) -> Callable[[Stack], Scenari
 def q8_a_plans_call_does_not_run_by_another_version_of_its_tool(stack: Stack) -> Scenario:
     talk = planned(stack, {"_id": "act", "_tool": "act"})
     yield
-    opened(talk)
+    open_gate(talk)
     assert [each["version"] for each in talk.effects("act")] != [2], "version 2 ran under the approval of version 1"
 
 
@@ -43,7 +43,7 @@ def planned(stack: Stack, call: dict[str, str]) -> Talk:
 def q8_a_plans_letter_is_not_posted_by_another_version_of_its_tool(stack: Stack) -> Scenario:
     talk = planned(stack, {"_id": "post", "_tool": "post_letter"})
     yield
-    opened(talk)
+    open_gate(talk)
     assert talk.effects() == [], "version 2 ran under the approval of version 1"
 
 

@@ -294,33 +294,37 @@ def lent_and_granted(stack: Stack) -> tuple[Talk, Person, str]:
     return talk, sue, lent
 
 
+def approved_by_a_senior(stack: Stack) -> tuple[Talk, Person, Request]:
+    """Returns a session in which sue, a senior, approved a transfer that is done."""
+    sue, talk = stack.supervisor("seniors:viewer"), stack.talk(topic="standing")
+    request = talk.asks_for(990)
+    request.approve(sue).must()
+    talk.has_moved(990)
+    return talk, sue, request
+
+
+def is_asked_again(talk: Talk, why: str) -> None:
+    """The same transfer is proposed again, and the bank does not book it."""
+    talk.wants(talk.transfer(990))
+    talk.rests()
+    assert len(talk.moved()) == 1, why
+
+
 def test_p13_a_standing_approval_ends_with_the_lending_that_it_was_given_on(stack: Stack):
     talk, sue, lent = lent_and_granted(stack)
     sue.delete(f"/delegations/{lent}").must()
-    talk.wants(talk.transfer(990))
-    talk.rests()
-    assert len(talk.moved()) == 1, "it outlived the lending"
+    is_asked_again(talk, "the standing approval outlived the delegation")
 
 
 def test_p13_a_standing_approval_is_given_by_who_is_a_reviewer_at_that_moment(stack: Stack):
-    sue, talk = stack.supervisor("seniors:viewer"), stack.talk(topic="standing")
-    request = talk.asks_for(990)
-    request.approve(sue).must()
-    talk.has_moved(990)
+    talk, sue, request = approved_by_a_senior(stack)
     stack.at_the_machine("remove_role", sue.name, "seniors:viewer")
     talk.post(sue, "grants", request=request.id)
-    talk.wants(talk.transfer(990))
-    talk.rests()
-    assert len(talk.moved()) == 1, "who is no reviewer any more let it through for what follows"
+    is_asked_again(talk, "its giver was no reviewer any more")
 
 
 def test_p13_a_standing_approval_ends_when_its_giver_is_no_reviewer_any_more(stack: Stack):
-    sue, talk = stack.supervisor("seniors:viewer"), stack.talk(topic="standing")
-    request = talk.asks_for(990)
-    request.approve(sue).must()
-    talk.has_moved(990)
+    talk, sue, request = approved_by_a_senior(stack)
     talk.post(sue, "grants", request=request.id).must()
     stack.at_the_machine("remove_role", sue.name, "seniors:viewer")
-    talk.wants(talk.transfer(990))
-    talk.rests()
-    assert len(talk.moved()) == 1, "its giver is none of the reviewers any more"
+    is_asked_again(talk, "its giver is no reviewer any more")

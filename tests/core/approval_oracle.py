@@ -1,6 +1,6 @@
 """What must hold of every effect, judged from the events of all sessions alone and without the engine's rules.
 
-An effect that begins was allowed by the rules of `approval_system`, or approved by somebody who may decide it now and
+An effect that begins was allowed by the rules of `approval_policy`, or approved by somebody who may decide it now and
 did not propose it; with the values that they approved; once. An allowed call begins, waits to begin, or ends by name.
 """
 
@@ -15,7 +15,8 @@ from agentstate.engine import scratchpad
 from agentstate.engine.advance import LetExpire, Nothing, next_action
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import calls_in, fold, pending
-from tests.core.approval_system import WINDOW, WINDOWED, System, asks
+from tests.core.approval_policy import WINDOW, WINDOWED, asks
+from tests.core.approval_system import System
 from tests.core.laws import require
 
 APPROVES = ("approve", "edit")
@@ -52,8 +53,8 @@ def _in_time(system: System, before: tuple[Any, ...], name: str, call: str) -> N
     """No try begins after the total time of its tool, which a person or a new request begins anew."""
     until = ""
     for session, event, _ in before:
-        if session == name and isinstance(event, ev.ToolFailed) and event.call == call:
-            until = event.retry_until
+        if session == name and isinstance(event, ev.ToolIntended) and event.call == call:
+            until = until or event.retry_until
         elif session == name and isinstance(event, ev.CallIntervened | ev.ApprovalRequested) and event.call == call:
             until = ""
     require(not until or system.at <= until, "no try begins after the total time of its tool")
@@ -131,18 +132,16 @@ def _once(before: tuple[Any, ...], name: str, intent: ev.ToolIntended) -> None:
 
 
 def _moved(system: System, before: tuple[Any, ...], name: str) -> int:
-    """What was moved today by the session, by those whose place it took, and by tasks of theirs that have ended."""
-    family = {name}
-    for session, event, _ in before:
-        if isinstance(event, ev.ForkPromoted) and session == name:
-            family.add(event.parent)
-    family |= {
-        event.session for session, event, _ in before if session in family and isinstance(event, ev.TaskDelivered)
-    }
-    own = _parent(before, name)
-    cut = before if not own else before[: len(before) - len(_since_task(before, name))]
+    """What was moved today by the session, by those above it and their delegates, and by those whose place it took."""
+    family, size = {name}, 0
+    while size < len(family):
+        size = len(family)
+        for session, event, _ in before:
+            if isinstance(event, ev.ForkPromoted) and session in family:
+                family.add(event.parent)
+            if isinstance(event, ev.TaskTaken) and {session, event.parent} & family:
+                family |= {session, event.parent}
     found = [event for session, event, _ in before if session in family]
-    found += [event for session, event, _ in cut if session == own] if own else []
     return sum(
         event.arguments["amount"]["minor"]
         for event in found

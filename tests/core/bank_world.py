@@ -190,12 +190,13 @@ class World:
         notes = [{"at": f"-{ago} min", "summary": words} for ago, words in self.person.notes]
         return {"name": self.person.name, "number": self.person.number, "accounts": accounts, "interactions": notes}
 
-    def _authorize(self, customer: str, purpose: str, amount: dict[str, Any]) -> dict[str, Any] | None:
+    def _authorize(self, customer: str, amount: dict[str, Any], **asked: Any) -> dict[str, Any] | None:
         self.checks += 1
         if self.person.flag == "unsteady" and self.checks <= 3:
             return None
         allowed, reason = verdict(self.person.flag, amount["minor"])
-        return {"allowed": allowed, "reason": reason, "reference": f"AZ-{self.checks}", "amount": amount}
+        answer = {"allowed": allowed, "reason": reason, "reference": f"AZ-{self.checks}"}
+        return {**answer, "amount": amount, **asked, "at": stamp(self.at)[: len("2026-11-21T03:25:00")]}
 
     def _transfer(
         self, from_account: str, to_account: str, amount: dict[str, Any], new_payee: bool = False

@@ -10,8 +10,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 SLOW = {
+    "test_allowed_calls",
     "test_approval_explorer",
     "test_approval_guards",
+    "test_approval_model",
     "test_charts_forms",
     "test_charts_simulate",
     "test_demo_callers",
@@ -21,6 +23,7 @@ SLOW = {
     "test_memory_airline",
     "test_memory_laws",
     "test_merge_laws",
+    "test_plan_explorer",
     "test_plan_laws",
     "test_plan_round_laws",
     "test_plan_versions",

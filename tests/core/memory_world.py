@@ -42,7 +42,7 @@ def asked(world: World, of: Agent, *calls: ev.CallProposed, text: str = "", coun
     world, request = about_to_ask(world, of)
     step = f"step-{len(world.history)}"
     told = context.shown(request, "definition", world.state, ESTIMATE, of.memory.budget)
-    ask = core.Ask(step, "model", 0, 0, (), context.digest(request), shown=told)
+    ask = core.Ask(step, "model", 0, 0, tuple(world.tools), context.digest(request), shown=told)
     return world.after(ask, core.Answer(step, "model", text, calls, input_tokens=counted), core.Rest("customer"))
 
 

@@ -68,8 +68,8 @@ TOOLS = {
 INPUT = {"customer": "C-1001", "amount": {"minor": 430000, "currency": "USD"}, "to": "1000000002"}
 FACTS = Facts(
     TOOLS,
-    views={"state": {"open": {"since": "today", "pin": "1234"}}, "input": INPUT},
-    private=(Path("state", ("open", "pin")),),
+    views={"state": {"open": {"since": "today"}}, "vault": {"pin": "1234", "n": 1}, "input": INPUT},
+    private=(Path("vault", ("pin",)),),
     instances={"ann": {"state": {"id": "7"}, "input": INPUT}},
     delegates=frozenset({"fraud-check"}),
 )

@@ -185,6 +185,16 @@ def test_refusals_and_rejections_are_counted_together():
     assert hit({"refused": {"count": 3}}, view(again)) == []
 
 
+def test_refusals_of_one_code_are_counted_by_themselves():
+    world = worlds.waiting().after(decision(worlds.waiting(), "reject", "ann"))
+    world = world.asked(transfer(100_000)).asked(worlds.proposed("authorize", _delegate="anonymous"))
+    assert hit({"refused": {"count": 1, "codes": ["not_offered"]}}, view(world)) == [("", "refused_often")]
+    assert hit({"refused": {"count": 2, "codes": ["not_offered"]}}, view(world)) == []
+    assert hit({"refused": {"count": 2, "codes": ["not_offered", "refused_before"]}}, view(world)) == [
+        ("", "refused_often")
+    ]
+
+
 def test_what_is_stuck_hits_and_ends_with_it():
     seen = view(said("hello"), stalled="failing KeyError", stalled_at=worlds.START, later=90)
     assert hit({"stuck": {"seconds": 60}}, seen) == [("stalled", "stuck")]
@@ -268,8 +278,9 @@ def test_every_kind_of_rule_is_written_as_it_was_read(kind):
     ],
 )
 def test_a_hostile_rule_is_refused(bad):
-    with pytest.raises(BadRule):
+    with pytest.raises(BadRule) as refused:
         definition.load(bad)
+    assert refused.value.code == "bad_alert_rule"
 
 
 @pytest.mark.parametrize("when", ["1 + 1", "event.", "nobody.knows", "x" * 3000])

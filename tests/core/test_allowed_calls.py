@@ -6,7 +6,6 @@ Judged from the events alone, on random walks over the real `decide` and `evolve
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,8 +27,9 @@ from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, require
 from tests.core.worlds import AUTHORIZE, MAY, World, transfer
+from tests.searching import FULL
 
-WALKS = 20_000 if os.environ.get("FULL") else 1_500
+WALKS = 20_000 if FULL else 1_500
 STEPS = 45
 Rule = worlds.pol.Rule
 RULES: tuple[tuple[Any, ...], ...] = (

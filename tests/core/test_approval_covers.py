@@ -24,6 +24,7 @@ from agentstate.engine.schemas.declared import declare
 from agentstate.engine.state import SessionState, fold, pending, to_parts
 from agentstate.errors import Invalid
 from tests.core import worlds
+from tests.core.family_world import HANDS_OVER
 from tests.core.test_plans_in_sessions import CHECK, FREE, LOAD, MOVE, key, ran, ready, step
 from tests.core.worlds import World, opened
 
@@ -31,6 +32,7 @@ WHOLE = worlds.pol.Rule("whole", ("plan",), "true", 2, "approve", "Plans are loo
 MONEY = worlds.pol.Rule("money", ("transfer",), "true", 2, "approve", "Money moves.")
 LETTER = worlds.pol.Rule("letter", ("post_letter",), "true", 2, "approve", "A letter leaves.")
 RULES = (FREE, WHOLE, MONEY, LETTER)
+OPENING = (*RULES, HANDS_OVER)
 PAY = step("transfer", "state.receipt", to="†input.to", amount={"minor": 600})
 
 
@@ -137,6 +139,61 @@ def checked() -> World:
 def test_a_tools_own_result_fills_an_approved_reference_and_nobody_is_asked():
     world = begun(checked(), "transfer")
     assert world.events(ev.ToolIntended)[-1].request == world.events(ev.ApprovalRequested)[0].request
+
+
+BY_MODEL = ev.Answered("model", "digest")
+
+
+def answered(world: World, name: str, result: Any) -> World:
+    """The world after a model answered the call of that name."""
+    return world.after(core.Begin(key(world, name)), core.Return(key(world, name), 1, result, answered=BY_MODEL))
+
+
+def test_a_value_that_a_model_fills_in_later_is_asked_about_as_it_is():
+    world = approved(
+        step("authorize", "state.first", customer="C-1"),
+        step("transfer", "state.receipt", to="†state.first.to", amount={"minor": 1_000}),
+    )
+    world = begun(answered(world, "authorize", {"to": "9999999999"}), "transfer")
+    assert asked(world).startswith("state.first.to was changed after the plan was approved.")
+    assert world.request.asked.arguments == {"to": "9999999999", "amount": {"minor": 1_000}}
+    assert world.request.asked.changed == (ev.ChangedInput("state.first.to", "agent:bank"),)
+
+
+def test_a_value_of_a_model_that_was_copied_through_other_calls_is_asked_about_too():
+    world = approved(
+        step("authorize", "state.first", customer="C-1"),
+        step("load_customer", "state.second", customer="†state.first.to"),
+        step("load_customer", "state.third", customer="†state.second.to", _id="again"),
+        step("transfer", "state.receipt", to="†state.third.to", amount={"minor": 1_000}),
+    )
+    world = answered(world, "authorize", {"to": "666"})
+    world = ran(ran(world, "load_customer", {"to": "666"}), "again", {"to": "666"})
+    assert asked(begun(world, "transfer")).startswith("state.third.to was changed")
+
+
+@pytest.mark.parametrize("outcome", ["returned", "failed"])
+def test_a_value_that_a_delegate_gives_is_asked_about_as_it_is(outcome):
+    letter = step("load_customer", "state.letter || state.problem", customer="C-1", _delegate="anonymous")
+    given = {"returned": "†state.letter.output", "failed": "†state.problem.error"}[outcome]
+    world = approved(letter, step("transfer", "state.receipt", to=given, amount={"minor": 1_000}), rules=OPENING)
+    call = key(world, "load_customer")
+    world = world.after(core.Begin(call), core.Delegated(call, "child"))
+    if outcome == "returned":
+        world = world.after(core.Return(call, 1, {"session": "child", "output": "666"}))
+    else:
+        world = world.after(core.Fail(call, 1, "666", transient=False))
+    assert asked(begun(world, "transfer")).startswith(given.removeprefix("†"))
+
+
+def test_what_no_model_wrote_is_covered_beside_what_one_wrote():
+    world = approved(
+        step("authorize", "state.first", customer="C-1"),
+        step("load_customer", "state.second", customer="C-1"),
+        step("transfer", "state.receipt", to="†state.second.to", amount={"minor": 1_000}),
+    )
+    world = ran(answered(world, "authorize", {"to": "666"}), "load_customer", {"to": "own"})
+    assert begun(world, "transfer").events(ev.ToolIntended)[-1].request
 
 
 def test_a_persons_change_of_what_an_approved_call_reads_takes_it_out_of_the_approval():
@@ -408,6 +465,18 @@ def test_a_lost_result_whose_tool_has_another_version_is_not_begun_again_unasked
     assert newer.call("post_letter").status is CallStatus.DOUBTED
     reads = with_tool(lost("pure", 1), "post_letter", "pure", 2)
     assert reads.after(core.Begin(reads.call("post_letter").id)).events(ev.ToolIntended)[-1].attempt == 2
+
+
+def test_people_are_counted_for_what_is_asked_and_not_for_what_the_plan_covers():
+    world, looked = approved(PAY, inputs={"to": "A"}), []
+    given = msgspec.structs.replace(world.given, approvers=lambda: looked.append(1) or ())
+    begin = core.Begin(key(world, "transfer"))
+    (intent,) = core.decide(begin, world.state, given)
+    assert (type(intent), looked) == (ev.ToolIntended, [])
+    assert core.decide(begin, begun(world, "transfer").state, given)  # its worker died
+    assert looked == []
+    gone = core.decide(core.Begin(begin.call, standing=HAS_LEFT), world.state, given)
+    assert (gone[-1].approvers_missing, looked) == (1, [1])
 
 
 HAS_LEFT = {"sue": (Authority(frozenset()),)}

@@ -28,7 +28,10 @@ from tests.core import test_approvers as approvers
 from tests.core import test_asks_approvals as asks
 from tests.core import test_charts_session, test_engine_approval, worlds
 from tests.core import test_edits as edits
+from tests.core import test_families as families
+from tests.core import test_fatigue as fatigue
 from tests.core import test_proposers as proposers
+from tests.core import test_speech as speech
 from tests.core import test_value_authors as values
 from tests.core.worlds import MAY, transfer, waiting
 
@@ -225,14 +228,29 @@ ROWS: dict[str, Probe] = {
     "approvals.expired: request.held_until": HELD,
     "approvals._facts: facts is None": the_tool_is_gone,
     "gates.gate: facts is None": a_tool_that_never_was,
-    "gates.gate: (misplaced := (without_activity(call, facts) or not_in_this_state(state, call)))":
+    "gates.gate: (misplaced := (without_activity(call, facts) or not_in_this_state(state, call, given)))":
     test_charts_session.test_a_tool_that_is_not_allowed_here_is_refused_by_rule,
-    "gates.gate: ev.digest(call.tool, call.arguments) in state.refused":
+    "gates.gate: (full := without_room(state, call, given))":
+    families.test_no_more_delegates_are_at_work_than_the_agent_declares,
+    "gates.judged: (refused := refused_before(seen, call))":
     test_engine_approval.test_the_same_rejected_call_proposed_again_is_refused_without_a_new_request,
-    "gates.gate: (settled := settled_before(state, call))": answered_before,
-    "gates.gate: (refused := held_back(state, call, facts, verdict))": a_fork_keeps_its_effects_to_itself,
-    "gates.gate: verdict.gate == 'allow'": what_policy_lets_through_needs_nobody,
-    "gates.approval_request: given.approvers is None or verdict.gate == 'hold'":
+    "gates.refused_before: not state.refused or ev.digest(call.tool, call.arguments) not in state.refused":
+    what_policy_lets_through_needs_nobody,
+    "gates.judged: (settled := settled_before(seen, call))": answered_before,
+    "gates.preview_of: (delegate := delegate_of(state.plans, call.id))":
+    families.test_the_request_says_that_a_session_of_its_own_acts,
+    "gates.judged: (held := held_back(state, call, facts, verdict))": a_fork_keeps_its_effects_to_itself,
+    "gates.judged: (too_often := asked_too_often(state, call, given))":
+    fatigue.test_after_three_rejections_no_more_is_asked_and_the_model_is_told,
+    "gates.judged: verdict.gate == 'allow'": what_policy_lets_through_needs_nobody,
+    "gates.judged: (never := refused_by_rule(call, verdict))":
+    speech.test_refused_words_are_told_to_the_model_by_rule_and_said_to_nobody,
+    "gates.refused_by_rule: verdict.gate != 'refuse'": speech.test_held_words_wait_for_a_person_and_are_said_exactly,
+    "gates.settled_before: call.tool == SAY and each.mark == ANY_WORDS":
+    speech.test_nobody_is_asked_again_about_words_before_somebody_speaks,
+    "approvals._must_not_be_refused: verdict.gate == 'refuse'":
+    speech.test_words_that_a_rule_refuses_by_now_cannot_be_approved_and_are_not_said,
+    "gates.with_approvers: given.approvers is None or (asked.terms or Terms()).gate == 'hold'":
     approvers.test_a_delay_needs_no_approval_and_counts_nobody,
     "gates.settled_before: each.mark == mark and each.how == 'responded'": answered_before,
     "gates.settled_before: each.mark == mark": expired_before,

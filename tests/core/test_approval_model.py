@@ -1,7 +1,7 @@
 """The approval model check: every order of moves up to a depth from several starts, and long random walks.
 
-`approval_system.py` is the alphabet, `approval_oracle.py` the laws. With a mend taken out the check must find it. With
-FULL=1 one move deeper, 500,000 random steps, and each mend is looked for with the whole alphabet.
+`approval_alphabet.py` names the moves, `approval_oracle.py` the laws. With a mend taken out the check must find it.
+With FULL=1 one move deeper, 500,000 random steps, and each mend is looked for with the whole alphabet.
 """
 
 from __future__ import annotations
@@ -39,12 +39,14 @@ from agentstate.engine.state import forks as folded_forks
 from agentstate.engine.state import plans as plan_events
 from agentstate.engine.state.rounds import place_of
 from agentstate.errors import Refused
+from tests.core.approval_alphabet import MOVES, path
+from tests.core.approval_moves import Move
 from tests.core.approval_oracle import judge
-from tests.core.approval_system import IDLE, MOVES, WINDOW, WINDOWED, Delegation, Move, System, path
+from tests.core.approval_policy import IDLE, WINDOW, WINDOWED
+from tests.core.approval_system import Delegation, System
 from tests.core.laws import Unlawful
 from tests.searching import FIGURE, FULL
 
-pytestmark = pytest.mark.more
 DEPTH = 3 if FULL else 2
 STEPS = 500_000 if FULL else 4_000
 LENGTH = 40  # moves of one walk

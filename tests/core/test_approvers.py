@@ -140,6 +140,37 @@ def test_a_delay_needs_no_approval_and_counts_nobody():
     assert missing(team(rule=held)) == 0
 
 
+def undone(world: World) -> World:
+    return world.after(core.Undo(world.request.asked.request, "ann", SUPERVISOR))
+
+
+def test_a_delay_that_a_person_undoes_counts_who_can_approve_then():
+    held = replace(ASKS, gate="hold", hold=60)
+    world = team(person("ann"), rule=held).asked(transfer(90_000))
+    assert world.request.asked.approvers_missing == 0
+    again = undone(world)
+    assert again.request.asked.approvers_missing == 1
+    few = again.after(decision(again, "approve", "sue", deputy=True), decision(again, "approve", "ann"))
+    assert few.call("transfer").approved
+    assert undone(world_with(world, approvers=(person("ann"), person("bob")))).request.asked.approvers_missing == 0
+
+
+def test_a_delay_that_a_take_over_undoes_counts_without_who_took_over():
+    world = team(person("ann"), person("bob"), rule=replace(ASKS, gate="hold", hold=60)).asked(transfer(90_000))
+    assert world.after(core.TakeOver("ann")).request.asked.approvers_missing == 1
+    assert world.after(core.TakeOver("zoe")).request.asked.approvers_missing == 0
+
+
+def test_an_approval_that_is_undone_counts_anew():
+    rule = replace(ASKS, quorum=1, hold=60)
+    world = team(person("ann"), person("bob"), rule=rule).asked(transfer(90_000))
+    world = world.after(decision(world, "approve", "bob"))
+    assert undone(world_with(world, approvers=())).request.asked.approvers_missing == 1
+    nobody_counts = undone(world_with(world, approvers=None))
+    assert nobody_counts.request.asked.approvers_missing == 0
+    assert nobody_counts.events(ev.RequestUndone)[-1].approvers_missing is None
+
+
 def test_it_expires_by_name():
     world = team(person("ann")).asked(transfer(90_000))
     ended = world.after(core.Expire(world.request.asked.request)).events(ev.RequestEnded)[-1]

@@ -317,11 +317,11 @@ def test_a_permit_is_of_exactly_these_arguments_this_tool_and_this_epoch(change)
 def test_with_twenty_busy_branches_no_permit_is_voided_by_what_does_not_concern_it():
     others = [worlds.proposed("load_customer", f"state.seen.c{n}", customer=f"C-{n}") for n in range(20)]
     world = worlds.authorized()
-    for n in range(0, 20, 5):  # an answer carries 16 calls at most
+    for n in range(0, 20, 5):  # an answer carries 16 calls at most, and ten requests wait at once
         world = world.asked(*others[n : n + 5], *(transfer(100_000 + m) for m in range(n, n + 5)))
-    for request in pending(world.state):
-        shown = core.Decide(request.asked.request, "approve", "sue", worlds.MAY["sue"], seen=request.asked.digest)
-        world = world.after(shown)
+        for request in pending(world.state):
+            shown = core.Decide(request.asked.request, "approve", "sue", worlds.MAY["sue"], seen=request.asked.digest)
+            world = world.after(shown)
     branches = [call for call in world.state.calls.values() if call.tool == "load_customer"]
     moves = [call for call in world.state.calls.values() if call.tool == "transfer"]
     for branch, move in zip(branches, moves, strict=True):

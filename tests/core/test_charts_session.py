@@ -60,8 +60,9 @@ class Desk:
 
     def answers(self, text: str, *tools: str) -> list[str]:
         step = f"step-{next(self.ids)}"
-        self.do(core.Ask(step, "m", 0, 1, (), "digest"))
-        return self.do(core.Answer(step, "m", text, tuple(ev.CallProposed(tool, tool, {}) for tool in tools)))
+        self.do(core.Ask(step, "m", 0, 1, ("look", "move"), "digest"))
+        calls = tuple(ev.CallProposed(str(place), tool, {}) for place, tool in enumerate(tools))
+        return self.do(core.Answer(step, "m", text, calls))
 
     def runs(self) -> list[str]:
         (call,) = [call.id for call in self.state.calls.values() if call.status == "ready"]

@@ -172,7 +172,10 @@ def test_a_result_that_breaks_the_schema_of_a_message_is_recorded_and_not_taken(
 
 def test_an_error_that_a_message_has_no_place_for_is_not_written_to_it():
     call = step("load_customer", "state.good || notes.n", _id="a")
-    world = with_data({"n": 1}, schema=PIN).after(core.ProposePlan((call,), "user:ann"))
+    with pytest.raises(PlanRefused, match="wrong_type"):
+        with_data({"n": 1}, schema=PIN).after(core.ProposePlan((call,), "user:ann"))
+    world = with_data({"n": 1}).after(core.ProposePlan((call,), "user:ann"))
+    world = with_data({"n": 1}, schema=PIN, world=world)  # declared while the plan is carried out
     world = world.after(core.Begin(key(world, "a")), core.Fail(key(world, "a"), 1, "no", False))
     assert outcome(world, "a") == "failed"
     assert world.state.plans.own.data["notes"].value == {"n": 1}

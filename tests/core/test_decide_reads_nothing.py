@@ -89,7 +89,9 @@ def test_the_delegates_of_every_command_that_holds_a_plan_are_found():
     assert delegates_in(ProposePlan(plan, "user:sue", instances=instances), state) == {"greet"}
     assert delegates_in(EditPlan(plan, "user:sue", 1), state) == {"greet"}
     assert delegates_in(TakeTask("s", "c", "agent:a", plan=ProposePlan(plan, "agent:a")), state) == {"greet"}
-    assert delegates_in(Answer("1", "m", "", (whole, single)), state) == {"greet", "greet@3"}
+    answer = Answer("1", "m", "", (whole, single))
+    assert delegates_in(answer, state, ("_delegate",)) == {"greet", "greet@3"}
+    assert delegates_in(answer, state, ("plan", "_when")) == frozenset()
     edited = core.Decide("r", "edit", "user:sue", frozenset(), arguments={"calls": list(plan)})
     assert delegates_in(edited, state) == {"greet"}
 

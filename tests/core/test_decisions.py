@@ -13,7 +13,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.approvals import EDITED, MAX_CHANGES
 from agentstate.engine.decide.commands import Authority, ProposePlan
-from agentstate.engine.instants import stamp
+from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step
 from agentstate.engine.state import pending
@@ -306,3 +306,21 @@ def test_an_edited_call_stays_bound_to_its_activity():
     world = world.after(core.Begin(key(world, "transfer")))
     world = world.after(edit(world, "ann", 80_000))
     assert world.after(core.Begin(key(world, "transfer"))).call("transfer").status is CallStatus.RUNNING
+
+
+HOLD = worlds.pol.Rule("held", ("transfer",), "true", 2, "approve", "Looked at and held.", hold=60)
+
+
+def test_what_is_undone_after_its_deadline_waits_as_long_as_it_did_at_first():
+    world = worlds.opened().with_rules(HOLD).asked(transfer(100_000))
+    patience = parse(world.request.expires_at) - parse(world.request.at)
+    late = with_fields(world, seconds=world.seconds + int(patience.total_seconds()) - 10)
+    late = late.after(worlds.decision(late, "approve", "ann"))
+    late = with_fields(late, seconds=late.seconds + 30)
+    assert stamp(late.given.at) > late.request.expires_at
+    undone = late.after(core.Undo(late.request.asked.request, "ann", MAY["ann"], "wrong account"))
+    assert undone.request.held_until == ""
+    assert parse(undone.request.expires_at) == late.given.at + patience
+    assert undone.after(worlds.decision(undone, "approve", "bob")).request.held_until
+    ended = undone.after(core.Expire(undone.request.asked.request)).events(ev.RequestEnded)[-1]
+    assert ended.because == f"nobody decided before {undone.request.expires_at}"

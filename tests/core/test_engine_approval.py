@@ -9,6 +9,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import policy as pol
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
@@ -106,6 +107,24 @@ def test_the_same_rejected_call_proposed_again_is_refused_without_a_new_request(
     assert world.call("transfer").status is CallStatus.REFUSED
     assert world.events(ev.CallRefused)[-1].code == "refused_before"
     assert len(world.events(ev.ApprovalRequested)) == 1
+
+
+def test_a_call_that_policy_allowed_does_not_begin_after_a_person_rejected_the_same():
+    world = waiting()
+    free = pol.Rule("free", ("transfer",), "true", 0, "allow", "Policy asks for no person by now.")
+    world = world.with_rules(free).asked(transfer(100_000))
+    assert world.call("transfer").status is CallStatus.READY
+    world = world.after(decision(world, "reject", "ann"), core.Begin(world.call("transfer").id))
+    assert world.events(ev.CallRefused)[-1].code == "refused_before"
+    assert not [each for each in world.events(ev.ToolIntended) if each.tool == "transfer"]
+
+
+def test_a_call_that_a_person_approved_begins_though_the_same_was_rejected():
+    world = waiting()
+    world = world.after(decision(world, "approve", "ann"))
+    key = ev.digest("transfer", world.call("transfer").arguments)
+    world = replace(world, state=msgspec.structs.replace(world.state, refused=(*world.state.refused, key)))
+    assert world.after(core.Begin(world.call("transfer").id)).events(ev.ToolIntended)[-1].tool == "transfer"
 
 
 def test_after_a_refusal_another_transfer_goes_to_a_senior():

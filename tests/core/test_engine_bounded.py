@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agentstate.engine import decide as core
+from agentstate.engine.looping.settings import Looping
 from agentstate.engine.state import KEPT_CALLS, to_snapshot
 from tests.core import worlds
 from tests.core.worlds import AUTHORIZE, World, transfer
@@ -25,7 +28,7 @@ def talked(world: World, speaker: str, turn: int) -> World:
 
 def sizes(speaker: str) -> list[int]:
     """Bytes of the snapshot about every 1,000 events."""
-    world, measured, turn = worlds.authorized(), [], 10_000
+    world, measured, turn = replace(worlds.authorized(), loop=Looping(refusals=0)), [], 10_000
     while len(world.history) < EVENTS:
         world, turn = talked(world, speaker, turn), turn + 1
         if len(world.history) // 1000 > len(measured):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +17,9 @@ from agentstate.errors import Broken, Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, judge
 from tests.core.worlds import AUTHORIZE, MAY, World, transfer
+from tests.searching import FULL
 
-DEPTH = 12 if os.environ.get("FULL") else 8
+DEPTH = 12 if FULL else 8
 RUNNING = CallStatus.RUNNING
 
 

@@ -82,7 +82,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(proposals=calls, text=st.sampled_from(["", "One moment."]), fails=st.sampled_from([None, None, True, False]))
     def the_model(self, proposals: list[ev.CallProposed], text: str, fails: bool | None) -> None:
-        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, (), "digest"))
+        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, tuple(self.world.tools), "digest"))
         step = self.world.state.asking
         if fails is None:
             self.attempt(core.Answer(step, "model", text, tuple(proposals)))

@@ -55,6 +55,11 @@ def test_any_text_can_be_set(text):
     assert paper(text).startswith(b"%PDF-")
 
 
+def test_hidden_characters_are_drawn_by_name_and_tabs_and_breaks_are_not():
+    assert "[U+202E right-to-left override]b" in drawn(paper("a\u202eb\r\nc\td"))
+    assert "U+000" not in drawn(paper("a\u202eb\r\nc\td"))
+
+
 def test_a_long_word_is_cut_where_the_line_ends_and_nothing_is_lost():
     assert drawn(paper("y" * 2000)).count("y") == 4000
 

@@ -15,7 +15,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
 from agentstate.engine.state import SessionState, fold, from_snapshot, pending, to_snapshot
 from agentstate.engine.state.session import remembered_by
-from agentstate.engine.versions.effects import since
+from agentstate.engine.versions.effects import Since, since
 from tests.core import worlds
 from tests.core.test_versions import TOOLS, at, intervened, stuck
 from tests.core.worlds import World, proposed, transfer
@@ -56,7 +56,7 @@ def test_what_its_agent_says_is_a_draft():
     assert not child.events(ev.MessageAdded)
     assert child.state.items[-1].role == "agent"
     with pytest.raises(ForkMaySayNothing):
-        child.after(core.Say("staff", "Hello", "user:sue"))
+        child.after(core.BargeIn("Hello", "user:sue"))
 
 
 def test_it_may_read_and_does_not_act():
@@ -85,6 +85,14 @@ def test_a_promoted_fork_speaks_acts_and_has_heard_what_was_said():
     spoken = child.asked(transfer(40_000), text="Yes.")
     assert spoken.events(ev.MessageAdded)[0].text == "Yes."
     assert spoken.call("transfer").status is CallStatus.READY
+
+
+def test_promotion_ends_by_name_the_standing_approvals_that_were_given_in_the_parent_since():
+    child = promoted(fork(worlds.authorized()), since=Since(approvals=("one", "two")))
+    ended = [(each.grant, each.by, each.reason) for each in child.events(ev.GrantRevoked)]
+    why = "taken back by the promotion of a fork"
+    assert ended == [("one", "user:sue", why), ("two", "user:sue", why)]
+    assert promoted(fork(worlds.authorized())).events(ev.GrantRevoked) == []
 
 
 def test_a_fork_is_promoted_once_and_only_a_fork():

@@ -206,7 +206,7 @@ def test_who_had_a_part_since_gives_no_standing_approval():
 def with_givers(world: World, **givers: Giver) -> CallStatus:
     """What becomes of another transfer when this is known of those who gave standing approvals."""
     state, given = world.state, msgspec.structs.replace(world.given, givers=givers)
-    for command in (core.Ask("s", "m", 0, 0, (), "d"), core.Answer("s", "m", "", (transfer(900),))):
+    for command in (core.Ask("s", "m", 0, 0, ("transfer",), "d"), core.Answer("s", "m", "", (transfer(900),))):
         for event in core.decide(command, state, given):
             state = evolve(state, event, stamp(given.at))
     return list(state.calls.values())[-1].status
@@ -339,6 +339,16 @@ def test_a_call_that_is_tried_again_counts_once_for_the_day_and_other_arguments_
     edited = asked.after(worlds.decision(asked, "edit", "sue", arguments=transfer(700).arguments))
     edited = edited.after(worlds.decision(edited, "approve", "zoe"), core.Begin(call))
     assert edited.state.tally.moved == {"transfer": {"USD": 1600}}
+
+
+def test_an_amount_that_cannot_be_read_asks_a_person_for_the_rest_of_the_day():
+    odd = transfer(5)
+    odd.arguments["amount"]["currency"] = "QQQ"
+    world = worlds.opened().with_rules(SMALL, FIFTEEN_A_DAY, FREE)
+    asked = world.asked(odd)
+    assert (status(asked), asked.request.asked.tier) == (CallStatus.WAITING, 3)
+    begun = world.with_rules(SMALL, FREE).asked(odd).ran_last({})
+    assert status(again(begun.with_rules(SMALL, FIFTEEN_A_DAY, FREE), 1)) is CallStatus.WAITING
 
 
 def test_a_call_that_began_before_its_sum_was_kept_is_not_counted_again():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from msgspec.structs import replace
 
 from agentstate.engine import decide as core
-from agentstate.engine.advance import AskModel, MoveChart, Nothing, RunCall
+from agentstate.engine.advance import AskModel, MoveChart, Nothing, RunCall, next_actions
 from agentstate.engine.halting import Halt, left, tool_of
+from agentstate.engine.instants import stamp
 from tests.core import worlds
-from tests.core.test_plans_in_sessions import CHECK, LOAD, calling, key
-from tests.core.worlds import AUTHORIZE
+from tests.core.test_plan_ends import PAY, READ, handed_over
+from tests.core.test_plans_in_sessions import CHECK, FREE, LARGE, LOAD, SEEN, calling, key
+from tests.core.worlds import AUTHORIZE, World, approved
 
 WORLD = worlds.opened().asked(AUTHORIZE)
 CALL = WORLD.call("authorize").id
@@ -70,3 +74,28 @@ def test_where_all_is_held_the_session_rests_unless_a_result_is_awaited() -> Non
     assert left((ASK, RUN), ALL, set()) == (Nothing("stop"),)
     assert left((RUN,), ALL, {"c-9"}) == ()
     assert left((), ALL, set()) == ()
+
+
+def test_a_stop_of_one_tool_holds_its_calls_alone():
+    world = approved()
+    halt = Halt(tools=frozenset({"transfer"}))
+    held = halt.held_calls(world.state)
+    assert held == {world.call("transfer").id}
+
+    def action(here: World) -> object:
+        return next_actions(here.state, stamp(here.given.at), held=held)[0]
+
+    said = world.after(core.Say("customer", "What is my balance?", "customer"))
+    assert action(said) == AskModel(again=False)
+    quiet = said.after(core.Ask("s", "model", 0, 0, (), "d"), core.Answer("s", "model", "It is $5.", ()))
+    assert action(quiet) == Nothing("stop")
+    assert isinstance(next_actions(quiet.state, stamp(quiet.given.at))[0], RunCall)
+    due = stamp(quiet.given.at + timedelta(seconds=60))
+    assert action(quiet.after(core.SetTimer("remind", due, "user:sue", "Ask again"))) == Nothing("stop", due)
+    taken = quiet.after(core.TakeOver("user:sue", "she asks"))
+    assert action(taken) == Nothing("colleague")
+    begun = world.after(core.Begin(world.call("transfer").id))
+    assert halt.held_calls(begun.state) == held  # its result may be lost: it does not begin again
+    assert action(begun.after(core.Say("customer", "Hello?", "customer"))) == AskModel(again=False)
+    plan = handed_over(READ, PAY, rules=(FREE, LARGE, SEEN))
+    assert {key.partition(".")[2] for key in halt.held_calls(plan.state)} == {"transfer"}

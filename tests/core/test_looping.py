@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -15,7 +16,16 @@ from agentstate.engine.decide.looping import MAX_REASON
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
 from agentstate.engine.looping.circles import circle
-from agentstate.engine.looping.held import KEPT_MARKS, MOST_WAITING
+from agentstate.engine.looping.held import (
+    KEPT_MARKS,
+    MOST_TOOLS,
+    MOST_WAITING,
+    OTHERS,
+    Loop,
+    circling_anew,
+    marked,
+    too_often,
+)
 from agentstate.engine.looping.settings import REPAIRS, Limits, Looping, Price, cost
 from agentstate.engine.state.put_back import fingerprint
 from agentstate.engine.state.requests import EXPIRED
@@ -23,6 +33,7 @@ from agentstate.engine.versions.effects import Since
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.worlds import AUTHORIZE, proposed, transfer
+from tests.shared_data import shared_data
 
 CENTS = Price(input=1_000_000, output=2_000_000)  # a millionth for each token said to it, two for each of its own
 
@@ -49,7 +60,7 @@ def bounded(**bounds: object) -> Bounded:
 def turn(world, *calls: ev.CallProposed, tokens: int = 10, text: str = ""):
     """The model is asked, and answers with so many tokens each way."""
     step = f"step-{len(world.history)}"
-    asked = world.after(core.Ask(step, "model", 0, 0, (), "digest"))
+    asked = world.after(core.Ask(step, "model", 0, 0, tuple(world.tools), "digest"))
     if asked.state.failure:
         return asked
     return asked.after(core.Answer(step, "model", text, calls, input_tokens=tokens, output_tokens=tokens))
@@ -202,6 +213,95 @@ def test_a_person_lets_a_circle_go_on():
 def test_what_is_held_of_calls_is_bounded():
     world = went(bounded(repeats=0, run=Limits()), KEPT_MARKS + 5, LOAD)
     assert len(world.state.loop.marks) == KEPT_MARKS
+
+
+def reworded(world, times: int, *, tool: str = "load_customer"):
+    """Calls of one tool, each in other words and to another result."""
+    for number in range(times):
+        world = went(world, 1, proposed(tool, customer=f"C-{number}-{len(world.history)}"), result=number)
+    return world
+
+
+def test_one_tool_called_again_and_again_in_other_words_is_told_to_the_model_once_and_then_stopped():
+    world = reworded(bounded(run=Limits(), same_tool=5), 5).after(core.Notice())
+    (noticed,) = world.events(ev.CircleNoticed)
+    assert (noticed.tools, noticed.times, noticed.marks) == (("load_customer",), 5, ())
+    assert "load_customer 5 times" in world.state.items[-1].text
+    assert not world.after(core.Notice()).events(ev.CircleNoticed)[1:]
+    other = reworded(world, 1, tool="authorize")
+    assert other.state.failure == ""
+    world = reworded(world, 2)
+    (stopped,) = world.events(ev.RunStopped)
+    assert (stopped.code, stopped.used, stopped.limit) == ("circle", 6, 5)
+
+
+@pytest.mark.parametrize(
+    "command", [core.Say("customer", "And the others, please.", "customer"), core.Rest("customer")]
+)
+def test_the_calls_of_a_tool_are_counted_anew_once_the_customer_has_spoken_or_the_run_is_over(command):
+    world = reworded(bounded(run=Limits(), same_tool=5), 4).after(command)
+    assert not reworded(world, 4).after(core.Notice()).events(ev.CircleNoticed)
+
+
+def test_a_person_lets_an_overused_tool_go_on():
+    world = reworded(reworded(bounded(run=Limits(), same_tool=5), 5).after(core.Notice()), 2)
+    assert world.state.loop.stopped == "circle"
+    world = world.after(core.Grant("user:ann", "The list is long."))
+    assert reworded(world, 4).state.failure == ""
+
+
+def test_the_calls_of_one_tool_are_not_counted_where_the_agent_says_so():
+    assert not reworded(bounded(run=Limits(), same_tool=0), 40).after(core.Notice()).events(ev.CircleNoticed)
+
+
+def test_the_tools_whose_calls_are_counted_are_bounded():
+    loop = Loop()
+    for number in range(MOST_TOOLS + 20):
+        loop = marked(loop, str(number), f"tool-{number}")
+    assert len(loop.by_tool) == MOST_TOOLS + 1
+    assert loop.latest == OTHERS
+
+
+def test_no_recorded_conversation_goes_in_circles():
+    """140 recorded runs of a real model: what it did between two messages of its customer."""
+    runs = json.loads(shared_data("tau-airline", "trajectories.json").read_text("utf-8"))
+    most = 0
+    for run in runs:
+        loop = Loop()
+        for said in run["traj"]:
+            if said["role"] == "user":
+                loop = circling_anew(loop)
+            for call in said.get("tool_calls") or ():
+                loop = marked(loop, "", call["function"]["name"])
+                most = max(most, *loop.by_tool.values())
+                assert not too_often(loop, Looping().same_tool)
+    print(f"recorded: at most {most} calls of one tool between two messages, {Looping().same_tool} are told")
+
+
+# The calls that a model proposes
+
+
+def test_a_run_that_proposed_its_calls_is_stopped_by_name_and_a_person_grants_more():
+    world = reworded(bounded(run=Limits(calls=2)), 3)
+    (stopped,) = world.events(ev.RunStopped)
+    assert (stopped.code, stopped.of, stopped.used, stopped.limit) == ("calls", "run", 2, 2)
+    with pytest.raises(Invalid) as refused:
+        world.after(core.Grant("user:ann", "Go on.", Limits(steps=1)))
+    assert refused.value.facts["field"] == "calls"
+    world = world.after(core.Grant("user:ann", "Go on.", Limits(calls=1)))
+    assert len(reworded(world, 2).events(ev.RunStopped)) == 2
+
+
+def test_the_calls_of_a_session_are_bounded_over_its_runs():
+    world = reworded(bounded(session=Limits(calls=3)), 2).after(core.Rest("customer"))
+    world = world.after(core.Say("customer", "More.", "customer"))
+    assert reworded(world, 2).events(ev.RunStopped)[0].of == "session"
+
+
+def test_a_whole_plan_counts_as_its_calls():
+    calls = [{"_tool": "load_customer", "customer": f"C-{number}"} for number in range(7)]
+    world = bounded(run=Limits(calls=50))
+    assert turn(world, proposed("plan", calls=calls)).state.loop.run.calls == 8
 
 
 # Refusals: the same call is not asked twice

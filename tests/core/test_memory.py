@@ -22,10 +22,11 @@ from agentstate.engine.memory.lines import facts, told
 from agentstate.engine.memory.pins import MOST_PINS, NotHeld, NotPinned, TooManyPins
 from agentstate.engine.memory.remembering import BadMemory, Remembering
 from agentstate.engine.memory.scene import Frame
-from agentstate.engine.memory.sight import result_without, visible
+from agentstate.engine.memory.sight import result_without
 from agentstate.engine.memory.summaries import MOST
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.scratchpad import BadPath
+from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import fold
 from sessions.agents import context
 from tests.core import memory_world, worlds
@@ -261,8 +262,9 @@ def test_settings_of_any_json_are_taken_or_refused_by_name(given_settings: dict[
 
 @pytest.mark.parametrize("wrong", [{"budget": 5}, {"half_life_turns": -1}, {"counter": 1}, {"colour": "red"}])
 def test_settings_that_are_wrong_name_the_field(wrong: dict[str, object]):
-    with pytest.raises(BadMemory, match=next(iter(wrong)).split("_")[0]):
+    with pytest.raises(BadMemory, match=next(iter(wrong)).split("_")[0]) as refused:
         remembering.load(msgspec.json.encode(wrong))
+    assert refused.value.code == "bad_memory"
 
 
 # Histories from before there were summaries

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from agentstate.engine import events as ev
-from agentstate.engine.memory.context import FORM
+from agentstate.engine.memory.context import FORM, FORMS
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import fold
@@ -18,20 +19,27 @@ from sessions.agents import context
 from sessions.agents.chat_request import chat_messages
 from sessions.agents.definition import from_bytes
 
-VECTOR = Path(__file__).parent.parent / "vectors" / f"context-{FORM}.json"
+VECTORS = Path(__file__).parent.parent / "vectors"
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 def stored() -> dict[str, Any]:
-    return json.loads(VECTOR.read_bytes(), parse_float=Decimal)
+    return json.loads((VECTORS / "context-1.json").read_bytes(), parse_float=Decimal)
 
 
-def test_a_stored_history_gives_the_bytes_that_a_model_was_given():
+def chat_of(form: str) -> list[dict[str, Any]]:
+    """What a chat model was told of the stored request; the request itself is the same in both forms."""
+    return stored()["chat"] if form == "1" else json.loads((VECTORS / f"context-{form}.json").read_bytes())["chat"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stored_history_gives_the_bytes_that_a_model_was_given(form: str):
     vector = stored()
     state = fold((ev.decode(_encoder.encode(event)), at) for event, at in vector["events"])
     request = context.rebuilt(from_bytes(vector["definition"].encode()), vector["model"], state)
     assert request_bytes(request).decode() == vector["request"]
-    assert chat_messages(request) == vector["chat"]
+    assert chat_messages(request, form) == chat_of(form)
+    assert FORMS[-1] == FORM
 
 
 def test_a_request_has_the_same_bytes_made_at_once_and_message_by_message():

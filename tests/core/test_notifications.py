@@ -42,8 +42,9 @@ def test_every_shipped_rule_is_sound(name):
     ],
 )  # fmt: skip
 def test_an_unsound_rule_is_refused(change):
-    with pytest.raises(BadRule):
+    with pytest.raises(BadRule) as refused:
         definition.load({**RULE, **change})
+    assert refused.value.code == "bad_notice_rule"
 
 
 @pytest.mark.parametrize(

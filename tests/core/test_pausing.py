@@ -13,17 +13,11 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.state import fold, from_snapshot, to_snapshot
 from tests.core import worlds
-from tests.core.worlds import World
+from tests.core.worlds import World, approved
 
 PAUSE = core.Pause("the customer is at the counter", "user:sue")
 RESUME = core.Resume("user:sue")
 CANCEL = core.Cancel("opened by mistake", "user:sue")
-
-
-def approved() -> World:
-    """A transfer that a person has let through, and that is about to run."""
-    world = worlds.waiting()
-    return world.after(worlds.decision(world, "approve", "sue"))
 
 
 def action(world: World) -> object:

@@ -17,6 +17,8 @@ from agentstate.engine.plan import model
 from agentstate.engine.plan.check import PlanRefused, accepted, check
 from agentstate.engine.plan.facts import Facts, ToolCard
 from agentstate.engine.plan.model import BadPlan
+from agentstate.engine.references import Path
+from agentstate.engine.writers import WriteRules
 from tests.core.made import values
 from tests.core.plan_bank import FACTS, TOOLS, TRANSFER, junk
 from tests.core.plan_world import plans
@@ -68,8 +70,12 @@ ERRORS = [
     ("no_source", [{"_tool": "tell", "text": "†state.open", "_instance": "ann"}]),
     ("unknown_delegate", [{"_tool": "tell", "_delegate": "nobody", "_scopes": ["input"]}]),
     ("unknown_activity", [{"_tool": "tell", "_activity": "fly"}]),
-    ("private_parameter", [{"_tool": "ask_colleague", "about": "†state.open"}]),
-    ("private_parameter", [{"_tool": "ask_colleague", "about": "†state.open.pin"}]),
+    ("private_parameter", [{"_tool": "ask_colleague", "about": "†vault"}]),
+    ("private_parameter", [{"_tool": "tell", "text": "†vault.pin"}]),
+    ("private_parameter", [{"_tool": "tell", "text": "†vault.pin.0.deep || †input.to"}]),
+    ("private_parameter", [{"_tool": "tell", "text": "†input.to && †vault.pin"}]),
+    ("private_parameter", [{"_tool": "tell", "text": [{"a": ["†vault.absent", "†vault.pin.absent"]}]}]),
+    ("private_parameter", [{"_tool": "tell", "text": "†vault.pin", "_delegate": "anonymous", "_scopes": ["input"]}]),
     ("bad_guard", [{"_tool": "tell", "_when": "os.system('rm')"}]),
     ("bad_guard", [{"_tool": "tell", "_when": "'yes'"}]),
     ("bad_guard", [{"_tool": "tell", "_when": "In('idle')"}]),
@@ -114,8 +120,50 @@ def test_a_plan_with_a_warning_is_taken(rule, calls):
 
 
 def test_every_rule_is_tried_here():
-    tried = {rule for rule, _ in ERRORS + WARNINGS} | {"bad_schema", "not_in_form", "names_instance"}
+    elsewhere = {"bad_schema", "not_in_form", "not_a_writer", "names_instance", "private_guard"}
+    tried = {rule for rule, _ in ERRORS + WARNINGS} | elsewhere
     assert tried == set(checking.RULES)
+
+
+PRIVATE = replace(
+    FACTS,
+    views={"state": {"open": {"pin": "1234", "since": "today"}, "people": [{"pin": "1"}], "x": "pin"}},
+    private=(Path("state", ("open", "pin")), Path("state", ("people", "pin"))),
+)
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "state.open.pin == '1234'",
+        "state.open.pin.startsWith('1')",
+        "has(state.open.pin)",
+        "has(state.open.pin.x) || true",
+        "state['open']['pin'] == '1'",
+        "state.open == {}",
+        "size(state.open) == 2",
+        "state[state.x] == 1",
+        "state.open[state.x] == '1'",
+        "state.people.exists(p, p.pin == '1')",
+        "state.people[0].pin == '1'",
+        "[state].exists(s, s.open.pin == '1')",
+        "'1' in state.open.map(k, state.open[k])",
+        "arguments.text == 'x' ? state.open.pin == '1' : true",
+    ],
+)
+def test_a_guard_over_what_is_private_is_refused_in_every_form(guard):
+    assert {rule for rule, _ in found({"_tool": "tell", "_when": guard, "text": "x"}, facts=PRIVATE)} & {
+        "private_guard"
+    }
+    assert found({"_tool": "tell", "_when": "state.open.since == 'today'", "text": "†state.x"}, facts=PRIVATE) == []
+
+
+def test_a_refusal_does_not_tell_whether_a_private_value_is_there_and_what_type_it_has():
+    private = replace(PRIVATE, private=(Path("state", ("codes",)),))
+    there = replace(private, views={"state": {"codes": {"4711": {"a": 1}}}})
+    for text in ("†state.codes.4711", "†state.codes.4711.a", "†state.codes.4711 || †input.to"):
+        plan = model.read([{"_tool": "load_customer", "customer": text, "_when": "has(state.codes.4711) || true"}][:1])
+        assert check(plan, private) == check(plan, there) != ()
 
 
 def test_outputs_must_fit_the_form_of_the_state():
@@ -125,6 +173,15 @@ def test_outputs_must_fit_the_form_of_the_state():
     assert found({"_tool": "authorize", "customer": "x", "_outputPath": "state.note"}, facts=facts) == [
         ("wrong_type", "authorize")
     ]
+
+
+def test_outputs_go_where_their_tool_may_write():
+    facts = replace(FACTS, rules=WriteRules(own={"authorize": "state.authorization"}))
+    tell = {"_tool": "tell", "_outputPath": "state.authorization.allowed"}
+    assert found(tell, facts=facts) == [("not_a_writer", "tell")]
+    away = {"_tool": "authorize", "customer": "x", "_outputPath": "state.note"}
+    assert found(away, facts=facts) == [("fixed_property", "authorize")]
+    assert found({**away, "_outputPath": "state.authorization"}, facts=facts) == []
 
 
 def test_a_schema_that_cannot_be_used_is_found_and_stops_the_rest():

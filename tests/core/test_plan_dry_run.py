@@ -41,7 +41,7 @@ def test_a_dry_run_shows_what_would_run_side_by_side_and_with_what():
     moved = run.steps[2]
     assert moved.arguments == {"from_account": "1000000001", "to_account": INPUT["to"], "amount": INPUT["amount"]}
     assert run.states[""]["receipt"] == {"receipt": "R-1"}
-    assert FACTS.views["state"] == {"open": {"since": "today", "pin": "1234"}}
+    assert FACTS.views["state"] == {"open": {"since": "today"}}
 
 
 def test_the_error_path_is_a_branch_of_its_own():

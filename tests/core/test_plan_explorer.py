@@ -8,7 +8,6 @@ when it was asked about and from results of its own calls.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -35,8 +34,9 @@ from tests.core.test_engine_explorer import essence
 from tests.core.test_plans_in_sessions import key, step
 from tests.core.test_versions import rollback
 from tests.core.worlds import World, opened
+from tests.searching import FULL
 
-DEPTH = 5 if os.environ.get("FULL") else 4
+DEPTH = 5 if FULL else 4
 CHECK = step("authorize", "state.first", _id="check", customer="†state.who")
 MOVE = step("transfer", "state.receipt", _id="move", amount="†state.first.amount", note="†claim.note")
 TELL = step("transfer", "state.receipt", _id="move", amount={"minor": 5}, who="†state.who", note="†claim.note")

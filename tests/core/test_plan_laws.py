@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
+from agentstate.engine.decide import offers
 from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
@@ -67,7 +68,7 @@ class PlannedLife(RuleBasedStateMachine):
 
     @initialize(whole=st.booleans())
     def a_session_is_open(self, whole: bool) -> None:
-        self.world = opened().with_rules(FREE, LARGE, SMALL, *([WHOLE] if whole else []))
+        self.world = opened().with_rules(FREE, LARGE, SMALL, *([WHOLE] if whole else [])).offering(*offers.ALL)
 
     def _is_busy(self, nerve: int) -> bool:
         """A plan is mostly let finish before the next one comes."""
@@ -77,7 +78,8 @@ class PlannedLife(RuleBasedStateMachine):
     def the_model_answers(self, nerve: int, calls: list[dict[str, Any]], how: str) -> None:
         if self._is_busy(nerve):
             return
-        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, (), "digest"))
+        tools = offers.tools_in(self.world.given)
+        self.attempt(core.Ask(f"step-{len(self.world.history)}", "model", 0, 0, tools, "digest"))
         if how == "whole":
             proposals = (ev.CallProposed("1", "plan", {"calls": calls}),)
         elif how == "goal":
@@ -85,7 +87,9 @@ class PlannedLife(RuleBasedStateMachine):
         elif how == "plain":
             proposals = (ev.CallProposed("1", "authorize", {"x": 1}, "state.a"),)
         else:
-            proposals = tuple(ev.CallProposed("1", call["_tool"], _without_tool(call)) for call in calls)
+            proposals = tuple(
+                ev.CallProposed(str(place), call["_tool"], _without_tool(call)) for place, call in enumerate(calls)
+            )
         self.attempt(core.Answer(self.world.state.asking, "model", "", proposals))
 
     @rule(nerve=st.integers(0, 9), calls=plans(), follow=st.booleans(), members=st.integers(0, 3))

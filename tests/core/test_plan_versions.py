@@ -51,18 +51,19 @@ def test_a_difference_read_backwards_swaps_what_came_and_what_went(before, after
 
 
 def test_a_changed_call_is_told_property_by_property():
-    found = difference(PLAN, changed(2, to_account="1000000003", _when="true"))
-    assert words(found) == (
+    after = changed(2, to_account="1000000003", _when="true")
+    assert words(difference(PLAN, after), PLAN, after) == (
         "transfer: _when: state.authorization.allowed became true; to_account: †input.to became 1000000003",
         "transfer no longer waits for authorize (state.authorization.allowed)",
     )
 
 
 def test_one_more_call_in_front_changes_none_behind_it():
-    found = difference(PLAN, model.read([{"_tool": "tell", "text": "One moment."}, *TRANSFER]))
+    after = model.read([{"_tool": "tell", "text": "One moment."}, *TRANSFER])
+    found = difference(PLAN, after)
     assert (found.added, found.removed, found.changed) == (("tell",), (), ())
     assert found.renamed == {"tell": "tell-2"}
-    assert words(found) == ("tell is new",)
+    assert words(found, PLAN, after) == ("tell is new",)
 
 
 def test_a_call_that_is_gone_takes_its_edges_along():

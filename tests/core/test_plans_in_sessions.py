@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
+from agentstate.engine.decide import offers
 from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.instants import stamp
@@ -18,6 +19,7 @@ from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
+from tests.core.family_world import HANDS_OVER
 from tests.core.worlds import World, opened
 
 FREE = worlds.pol.Rule("free", ("load_customer", "authorize"), "true", 0, "allow", "Reads.")
@@ -49,7 +51,7 @@ def calling(*calls: dict[str, Any], rules: tuple[Any, ...] = (FREE, LARGE, SMALL
         ev.CallProposed("1", call["_tool"], {key: value for key, value in call.items() if key != "_tool"})
         for call in calls
     ]
-    return opened().with_rules(*rules).asked(*proposals)
+    return opened().with_rules(*rules).offering(*offers.ALL).asked(*proposals)
 
 
 def key(world: World, name: str) -> str:
@@ -343,3 +345,13 @@ def test_a_call_is_handed_over_only_to_a_plan_that_the_team_keeps():
     given = replace(world.given, saved=frozenset({"greet"}))
     events = core.decide(ProposePlan(calls, "user:sue"), world.state, given)
     assert any(isinstance(event, ev.PlanProposed | ev.PlanCommitted) for event in events)
+
+
+def test_a_call_that_is_handed_over_has_no_time_to_try_it_again():
+    """Its tool is not tried: the other session is opened once, and takes as long as it takes."""
+    tools = {**worlds.TOOLS, "load_customer": replace(worlds.TOOLS["load_customer"], retry_seconds=60.0)}
+    for more, timed in (({"_delegate": "anonymous", "_scopes": ["input"]}, False), ({}, True)):
+        world = dataclasses.replace(opened(), tools=tools).with_rules(FREE, HANDS_OVER)
+        world = world.after(ProposePlan((step("load_customer", "state.customer", customer="C-1", **more),), "user:sue"))
+        (intent,) = world.after(core.Begin(world.state.plans.ready[0])).events(ev.ToolIntended)
+        assert bool(intent.retry_until) is timed

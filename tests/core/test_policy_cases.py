@@ -10,9 +10,20 @@ from msgspec.structs import replace
 
 from agentstate.engine import policy as pol
 from agentstate.engine.guards import NAMES
-from agentstate.engine.policy.cases import MAX_CASES, Case, Cases, Want, findings, load_cases, run, undecided
+from agentstate.engine.policy.cases import (
+    MAX_CASES,
+    Case,
+    Cases,
+    Want,
+    arguments_of,
+    findings,
+    load_cases,
+    run,
+    undecided,
+)
 from agentstate.engine.policy.rules import MAX_BYTES, Step
 from agentstate.engine.policy.verdict import Verdict
+from agentstate.engine.speech import SAY, read
 
 STICKY = pol.Sticky("session", 60, 2)
 WHOLE = pol.Rule(
@@ -50,6 +61,46 @@ def test_without_a_rule_reading_is_free_and_anything_else_needs_a_person():
         assert said(*rules, n=n, effect="pure") == Verdict("allow", 0, "default.read_only", "p@3", "Reads only.")
         asks = Verdict("approve", 2, "default.effect", "p@3", "No rule speaks of this tool.")
         assert [said(*rules, n=n, effect=effect) for effect in ("once", "idempotent")] == [asks, asks]
+
+
+def test_without_a_rule_words_are_said_and_a_delegate_needs_a_person():
+    allowed = Verdict("allow", 0, "default.say", "p@3", "No rule speaks of these words.")
+    asks = Verdict("approve", 2, "default.delegate", "p@3", pol.DELEGATES)
+    assert (said(tool=SAY), said(tool=pol.DELEGATE)) == (allowed, asks)
+    assert said(replace(WHOLE, tools=("*",)), tool=SAY) == allowed
+
+
+# --- what a rule reads ------------------------------------------------------------------------------------------------
+
+USERS = {"state": {"users": {"a": 1}}, "arguments": {"id": "a"}}
+
+
+def reads(when: str, gate: str = "allow", tier: int = 0) -> pol.Rule:
+    return pol.Rule("reads", ("t",), when, tier, gate, "Why.")
+
+
+def on_users(*rules: pol.Rule, judge: Any = None) -> tuple[str, int]:
+    given = {} if judge is None else {"judge": judge}
+    verdict = pol.evaluate(pol.Policy("p", 3, rules), "t", "pure", USERS, **given)
+    return verdict.gate, verdict.tier
+
+
+def test_an_object_is_no_list_unless_another_rule_reads_its_entries():
+    other = pol.Rule("other", ("u",), "state.users[arguments.id] == 1", 0, "allow", "Why.")
+    assert on_users(reads("'a' in state.users")) == ("approve", 3)
+    assert on_users(reads("'a' in state.users"), other) == ("allow", 0)
+    assert on_users(reads("'a' in state.users", "approve", 2), other) == ("approve", 2)
+    assert on_users(reads("'a' in state.users", "approve", 2)) == ("approve", 3)
+
+
+def test_a_rule_that_asks_may_look_for_a_missing_key_and_one_that_allows_may_not():
+    assert on_users(reads("!('a' in state.users)", "approve", 2)) == ("allow", 0)
+    assert on_users(reads("!('z' in state.users)")) == ("approve", 3)
+
+
+def test_a_rule_on_a_value_that_breaks_its_declared_type_asks():
+    assert on_users(reads("arguments.id == 'a'")) == ("allow", 0)
+    assert on_users(reads("arguments.id == 'a'"), judge=lambda place, value: f"{place}: wrong") == ("approve", 3)
 
 
 # --- cases ----------------------------------------------------------------------------------------------------------
@@ -90,6 +141,13 @@ def test_a_case_is_given_its_own_values_before_those_of_the_file_and_its_argumen
     case = Case("c", "t", Want("allow", 1, "s"), {"n": 2})
     for given, own in (({"state": {"n": 3}}, {}), ({"state": {"n": 9}}, {"state": {"n": 3}, "arguments": {"n": 9}})):
         assert findings(policy, Cases((replace(case, given=own),), given)) == []
+
+
+def test_a_case_of_words_is_read_from_its_text_and_no_other_is():
+    words = Case("w", SAY, Want("approve", 2, "long"), {"text": "You get $4 back."})
+    assert arguments_of(words) == read("You get $4 back.")
+    assert arguments_of(replace(words, arguments={"text": "x", "private": ["state.pin"]}))["private"] == ["state.pin"]
+    assert arguments_of(BIG) == {"n": 2}
 
 
 def test_a_case_is_judged_with_the_effect_that_it_names():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import guards
 from agentstate.engine import policy as pol
+from agentstate.engine.guards import kinds
 from agentstate.engine.policy import GATES, missing
 from agentstate.engine.policy.cases import UNREADABLE
 from tests.core.test_policy_laws import is_no_weaker
@@ -89,13 +90,16 @@ TURNED_OFF = [
 ]
 
 
+DECLARED = kinds.Types(lambda at, value: "")  # every value is of its declared type
+
+
 @pytest.mark.parametrize(("when", "values", "place"), TURNED_OFF, ids=[each[0] for each in TURNED_OFF])
 def test_a_rule_that_a_missing_value_turns_off_is_refused(when: str, values: dict[str, Any], place: str) -> None:
     """And rightly: were it loaded, it would ask with the value and not without."""
     with pytest.raises(pol.BadPolicy, match=r"rule 'r'.*turns the rule off where the value is missing"):
         loaded({**ASKS, "when": when})
-    assert guards.holds(when, values)
-    assert not guards.holds(when, removed(values, place))
+    assert guards.holds(when, values, DECLARED)
+    assert not guards.holds(when, removed(values, place), DECLARED)
 
 
 @pytest.mark.parametrize(

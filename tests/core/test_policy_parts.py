@@ -5,6 +5,7 @@ verdict offers for later calls, what a standing approval covers, and what a day 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -14,10 +15,21 @@ from msgspec.structs import replace
 from agentstate.engine import policy as pol
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy.edits import Editable
-from agentstate.engine.policy.granted import Asked, Grant, covers, holds_at, let_through
+from agentstate.engine.policy.granted import Asked, Grant, covers, holds_at, let_through, may_be_granted
 from agentstate.engine.policy.requirements import Requirements
 from agentstate.engine.policy.rules import MAX_BYTES, MAX_RULES, MAX_SECONDS, MAX_TEXT, MAX_USES
-from agentstate.engine.policy.tally import MAX_CURRENCIES, MAX_TOOLS, Tally, added, counted, later, without
+from agentstate.engine.policy.tally import (
+    MAX_CURRENCIES,
+    MAX_TOOLS,
+    Tally,
+    added,
+    amounts_before,
+    amounts_of,
+    counted,
+    later,
+    readable,
+    without,
+)
 from agentstate.engine.policy.terms import Escalation, Sticky, argument_at, is_known_at, may_review, reviewers_at
 from agentstate.engine.policy.verdict import Verdict, joined
 
@@ -42,6 +54,14 @@ UNSOUND: list[tuple[dict[str, Any], str]] = [
     ({"tools": [""]}, "rule 'r': a tool has a name"),
     ({"tools": ["t", "x" * (MAX_TEXT + 1)]}, "rule 'r': a tool has a name"),
     ({"gate": "hold"}, "rule 'r': gate hold needs hold, in seconds"),
+    (
+        {"gate": "refuse"},
+        "rule 'r': gate refuse is for 'say' alone; to keep an agent from a tool, do not give it the tool",
+    ),
+    (
+        {"gate": "refuse", "tools": ["say"], "reasons": ["x"]},
+        "rule 'r': gate refuse asks no person: what people do needs another gate",
+    ),
     (
         {"quorum": 2, "sticky": STICKY},
         "rule 'r': what takes several people each time is not granted by one: sticky or quorum",
@@ -294,7 +314,7 @@ def test_what_a_standing_approval_covers(grant: Any, verdict: Any, asked: Any, h
 
 def test_what_asks_nobody_needs_no_standing_approval() -> None:
     free = replace(OFFER, gate="allow")
-    assert let_through(free, [GRANT], ASKED) == free
+    assert (may_be_granted(free), may_be_granted(OFFER)) == (False, True)
     assert let_through(OFFER, [], ASKED) == OFFER
 
 
@@ -325,8 +345,64 @@ def money(minor: Any, currency: Any = "USD") -> dict[str, Any]:
         ("5", {}),
     ],
 )
-def test_only_whole_minor_units_of_a_named_currency_are_money(value: Any, moved: dict[str, Any]) -> None:
-    assert counted(Tally(), "t", {"amount": value}, DAY) == Tally("2026-11-21", {"t": 1}, moved)
+def test_an_entry_without_amounts_counts_whole_minor_units_of_a_named_currency(
+    value: Any, moved: dict[str, Any]
+) -> None:
+    sums = amounts_before({"amount": value})
+    assert counted(Tally(), "t", sums, DAY) == Tally("2026-11-21", {"t": 1}, moved)
+
+
+def test_two_amounts_of_an_entry_without_declared_ones_add_up() -> None:
+    assert amounts_before({"one": money(5, "USD"), "other": money(7, "USD")}) == {"USD": 12}
+
+
+UNREADABLE = {"?": 1}
+
+
+@pytest.mark.parametrize(
+    ("declared", "arguments", "sums"),
+    [
+        (("amount",), {"amount": money(5)}, {"USD": 5}),
+        (("amount",), {"amount": money(-5), "note": "x", "list": [1, {"a": None}]}, {"USD": 5}),
+        (("amount",), {"amount": money(5, " usd\n")}, {"USD": 5}),
+        (("amount", "fee"), {"amount": money(5), "fee": money(1)}, {"USD": 6}),
+        (("amount", "fee"), {"amount": money(5), "fee": money(1, "EUR")}, {"USD": 5, "EUR": 1}),
+        (("amount", "fee"), {"amount": money(5)}, {"USD": 5}),
+        (("lines.*.amount",), {"lines": [{"amount": money(5)}, {"amount": money(-2)}]}, {"USD": 7}),
+        (("order.amount",), {"order": {"amount": money(5)}}, {"USD": 5}),
+        ((), {"amount": money(5)}, {}),
+        (None, {"amount": money(5)}, UNREADABLE),
+        (None, {}, UNREADABLE),
+        (("amount",), {}, UNREADABLE),
+        (("amount",), {"amount": money(5, "QQQ")}, UNREADABLE),
+        (("amount",), {"amount": money(5, "")}, UNREADABLE),
+        (("amount",), {"amount": money(5, None)}, UNREADABLE),
+        (("amount",), {"amount": money("5")}, UNREADABLE),
+        (("amount",), {"amount": money(True)}, UNREADABLE),
+        (("amount",), {"amount": money(Decimal("5.5"))}, UNREADABLE),
+        (("amount",), {"amount": money(2**53)}, UNREADABLE),
+        (("amount",), {"amount": {"minor": 5}}, UNREADABLE),
+        (("amount",), {"amount": {**money(5), "more": 1}}, UNREADABLE),
+        (("amount",), {"amount": 5}, UNREADABLE),
+        (("amount",), {"amount": [money(5)]}, UNREADABLE),
+        (("amount",), {"amount": money(5), "more": [money(7)]}, UNREADABLE),
+        (("amount",), {"amount": money(5), "more": {"other": money(7)}}, UNREADABLE),
+        (("amount",), {"amount": money(5), "more": {"fee_minor": 7}}, UNREADABLE),
+        (("amount",), {"amount": money(5), "Currency": "usd"}, UNREADABLE),
+        (("amount",), {"amount_minor": 5, "currency": "USD"}, UNREADABLE),
+        (("lines.*.amount",), {"lines": [{"amount": money(5)}, {"amount": 7}]}, UNREADABLE),
+    ],
+)
+def test_money_counts_by_declared_amounts_in_absolute_value(
+    declared: Any, arguments: dict[str, Any], sums: dict[str, int]
+) -> None:
+    assert amounts_of(arguments, declared) == sums
+
+
+def test_rules_read_null_where_an_amount_of_the_day_was_not_read() -> None:
+    tally = Tally("2026-11-21", {}, {"a": {"USD": 5}, "b": {"USD": 5, "?": 1}, "c": {"*": 2}, "d": {"?": 0, "*": 0}})
+    assert readable(tally, "") == {"a": {"USD": 5}, "b": None, "c": None, "d": {"?": 0, "*": 0}}
+    assert readable(tally, "a")["a"] is None
 
 
 EARLIER, LATER = Tally("2026-11-20", {"t": 1}), Tally("2026-11-21", {"u": 1})
@@ -391,14 +467,14 @@ def test_a_value_is_known_when_no_reference_will_fill_it(path: str, known: bool)
 
 
 def test_a_day_counts_every_call_and_sum_up_to_its_bounds() -> None:
-    tally = counted(Tally(), "t", {"a": money(5), "b": money(7), "c": money(1, "EUR")}, DAY)
+    tally = counted(Tally(), "t", {"USD": 12, "EUR": 1}, DAY)
     tally = counted(tally, "t", {}, DAY)
     assert tally == Tally("2026-11-21", {"t": 2}, {"t": {"USD": 12, "EUR": 1}})
-    assert counted(tally, "t", {"a": money(3)}, DAY).moved == {"t": {"USD": 15, "EUR": 1}}
+    assert counted(tally, "t", {"USD": 3}, DAY).moved == {"t": {"USD": 15, "EUR": 1}}
     for number in range(1, MAX_TOOLS + 2):
         tally = counted(tally, f"t{number}", {}, DAY)
     assert (len(tally.calls), tally.calls["*"], tally.calls["t"]) == (MAX_TOOLS + 1, 2, 2)
-    many = {str(number): money(1, f"C{number}") for number in range(MAX_CURRENCIES + 2)}
+    many = {f"C{number}": 1 for number in range(MAX_CURRENCIES + 2)}
     sums = counted(Tally(), "t", many, DAY).moved["t"]
     assert (len(sums), sums["*"]) == (MAX_CURRENCIES + 1, 2)
     assert counted(tally, "t", {}, "2026-11-22T00:00:00Z") == Tally("2026-11-22", {"t": 1}, {})

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
+from agentstate.engine.decide import tasks
 from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
 from agentstate.engine.decide.commands.plans import TakeTask
 from agentstate.engine.decide.reviewing import PROPOSED, WROTE, authors_of, had_a_part
@@ -124,6 +125,23 @@ def test_a_delegate_leaves_out_who_spoke_as_the_customer_in_its_parents():
     left_out(world, "ann", "spoke as the customer")
 
 
+def test_a_delegate_leaves_out_who_speaks_as_the_customer_in_its_parent_later():
+    parent = worlds.opened()
+    spoke = parent.after(core.Say("customer", "Hurry.", "ann"))
+    assert tasks.new_customers(parent.state, spoke.state) == ("ann",)
+    again = spoke.after(core.Say("customer", "Please.", "ann"), core.Say("customer", "Hello?", "customer"))
+    assert tasks.new_customers(spoke.state, again.state) == ()
+    world = worlds.opened().with_rules(ASKS, FREE).after(TakeTask("parent", "call", "agent:bank", "do it"))
+    world = world.asked(transfer(90_000))
+    told = tasks.because_of_customers(("ann",), world.state)
+    assert told is not None
+    world = world.after(told)
+    left_out(world, "ann", "spoke as the customer")
+    assert tasks.because_of_customers(("ann",), world.state) is None
+    ended = world.after(core.End("hung up", "customer"))
+    assert tasks.because_of_customers(("bob",), ended.state) is None
+
+
 def test_who_spoke_as_the_customer_does_not_approve():
     world = waiting().after(core.Say("customer", "And hurry.", "ann"))
     left_out(world, "ann", "spoke as the customer")
@@ -178,7 +196,7 @@ def lent(of: str) -> tuple[Authority, ...]:
 
 def test_who_lends_a_right_and_who_uses_it_count_as_one_person():
     world = planned("sue")
-    with pytest.raises(core.DecisionNotAllowed, match="who lent you this authority proposed it"):
+    with pytest.raises(core.DecisionNotAllowed, match="the person you decide for proposed it"):
         world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=lent("sue")))
     world = planned("vic")
     with pytest.raises(core.DecisionNotAllowed, match="you proposed it"):
@@ -189,7 +207,7 @@ def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
     """Vic approves on ann's right; ann shares hers with sue, who proposed it, or who has approved it already."""
     chain = (Authority(MAY["ann"], frozenset(), "ann", shares=frozenset({"sue", "vic"})),)
     world = planned("sue")
-    with pytest.raises(core.DecisionNotAllowed, match="lent you this authority shares a right with"):
+    with pytest.raises(core.DecisionNotAllowed, match="the person you decide for shares a right with"):
         world.after(core.Decide(world.request.asked.request, "approve", "vic", frozenset(), lent=chain))
     two = planned("zoe", replace(ASKS, quorum=2), FREE)
     two = two.after(decision(two, "approve", "sue"))
@@ -288,8 +306,8 @@ def test_a_take_over_undoes_an_approval_that_is_delayed_and_leaves_what_has_begu
     world = delayed.after(decision(delayed, "approve", "ann")).after(core.TakeOver("sue"))
     assert (world.request.held_until, world.request.approvals) == ("", ())
     undone = world.events(ev.RequestUndone)
-    assert [(each.request, each.by, each.reason) for each in undone] == [
-        (delayed.request.asked.request, "sue", TAKEN_OVER)
+    assert [(each.request, each.by, each.reason, each.until) for each in undone] == [
+        (delayed.request.asked.request, "sue", TAKEN_OVER, "")  # its deadline stays
     ]
     by_policy = worlds.opened().with_rules(replace(ASKS, gate="hold", hold=60), FREE).asked(transfer(90_000))
     assert not by_policy.after(core.TakeOver("sue")).request.held_until

@@ -43,6 +43,14 @@ def test_what_a_customer_says_is_never_markup():
     assert "<script>" not in report.render(HEAD, STORY).html.decode()
 
 
+def test_hidden_characters_are_shown_by_name_on_the_page_and_on_paper_and_kept_in_the_data():
+    made = report.render(HEAD, [entry(0, "message.added", {"role": "customer", "text": "a\u202eb\u200b"})])
+    assert "\u202e" not in made.html.decode()
+    assert "[U+202E right-to-left override]" in made.html.decode()
+    assert b"[U+202E right-to-left override]" in made.pdf
+    assert "\u202e" in made.json.decode()
+
+
 def test_an_erased_entry_is_named_and_says_so():
     page = report.render(HEAD, [entry(0, "message.added", None)]).html.decode()
     assert "erased with its subject" in page
@@ -64,6 +72,6 @@ def test_a_decision_says_who_proposed_what_was_decided():
 def test_a_decision_says_that_too_few_people_could_approve():
     asked = entry(1, "approval.requested", {**(STORY[1].event or {}), "quorum": 2, "approvers_missing": 1})
     page = report.render(HEAD, [STORY[0], asked, STORY[2]]).html.decode()
-    told = "Needs 2 people, only 1 may approve it. Sent to the team&#x27;s deputies."
+    told = "Needs 2 people; only 1 could approve it when it was asked."
     assert told in page.split("What people decided")[1].split("Everything that happened")[0]
     assert told in page.split("Everything that happened")[1]

@@ -199,6 +199,12 @@ anything = st.recursive(
 )
 
 
+@pytest.mark.parametrize("definitions", [1, 1.5, True, "text", ["a"]])
+def test_definitions_that_are_no_object_are_refused_by_name(definitions):
+    with pytest.raises(schemas.BadSchema):
+        schemas.check_schema({"$defs": definitions})
+
+
 @settings(max_examples=drawn(300), deadline=None)
 @given(anything, anything)
 def test_whatever_is_handed_in_is_taken_or_refused_by_name(schema, value):

@@ -17,6 +17,7 @@ from sessions.agents.scripted.lines import LINES, recall, say
 from tests.searching import drawn
 
 SAVINGS, CHECKING, STRANGER = "8841412207", "8841419931", "9900174410"
+PLACES = {"load_customer": "customer", "authorize": "authorization"}  # where the bank's agent has results written
 TOOLS = tuple(ToolSpec(name, name, {}) for name in ("load_customer", "authorize", "transfer"))
 CUSTOMER = {
     "name": "Eleanor Whitcombe",
@@ -103,8 +104,8 @@ class Line:
             self._told(call, self.check(sum(c.tool == "authorize" for c in self.calls)))
 
     def _told(self, call: ProposedCall, answer: Answer, role: str = "tool") -> None:
-        if "result" in answer and call.output_path:
-            self.state[call.output_path.removeprefix("state.")] = answer["result"]
+        if "result" in answer:
+            self.state[PLACES.get(call.tool, call.tool)] = answer["result"]
         text = json.dumps(answer)
         self.messages.append(ContextMessage(role, text, name=call.tool, call_id=call.id))  # type: ignore[arg-type]
 
@@ -119,11 +120,6 @@ def test_a_small_transfer_is_checked_read_back_moved_and_told() -> None:
     assert "$240.00 from savings ending 2207 to checking ending 9931, is that right?" in to_confirmation(line, "$240")
     line.say("Yes please")
     assert [call.tool for call in line.calls] == ["load_customer", "authorize", "transfer"]
-    assert [call.output_path for call in line.calls] == [
-        "state.customer",
-        "state.authorization",
-        "state.transfer",
-    ]
     assert "TR-7" in line.moved()
     assert "Goodbye" in line.say("No, that's all, thank you").replace("goodbye", "Goodbye")
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentstate.engine.policy import evaluate, open_rules
-from agentstate.engine.policy.cases import Result, findings, run
+from agentstate.engine.policy.cases import Result, arguments_of, findings, run
 from sessions import policies
 from tests.claims import ROOT
 from tests.searching import FULL
@@ -71,13 +71,13 @@ def test_a_call_that_is_asked_about_is_asked_about_with_any_value_missing(name: 
     asked = [result.case for result in run(policy, cases) if result.said.gate != "allow"]
     tried = 0
     for case in asked:
-        values = {**cases.given, **case.given, "arguments": case.arguments}
+        values = {**cases.given, **case.given, "arguments": arguments_of(case)}
         concerned = only_named(values, json.dumps(case.arguments, default=str))
         assert evaluate(policy, case.tool, case.effect, concerned).gate != "allow"
         for left in islice(without_one(concerned), tried % STEP, None, STEP):
             tried += 1
             assert evaluate(policy, case.tool, case.effect, left).gate != "allow", (case.name, left)
-    assert tried > 20
+    assert tried > (20 if cases.given else 5)  # words are judged by themselves
 
 
 def only_named(values: dict[str, Any], named: str) -> dict[str, Any]:

@@ -60,10 +60,19 @@ def test_outside_servers_are_used_with_every_option_of_their_url():
     assert not stack.embedded
     assert (default["HOST"], default["PORT"], default["NAME"]) == ("db.example", "6432", "main")
     assert (default["USER"], default["PASSWORD"]) == ("app", "p@ss")
-    assert default["OPTIONS"] == {"sslmode": "require"}
+    assert default["OPTIONS"] == {"sslmode": "require", "options": "-c idle_in_transaction_session_timeout=30s"}
     assert stack.broker_url == "redis://:s@r:6379/3"
     assert stack.cache_url == "redis://:s@r:6379/4"
     assert stack.channel_url == "redis://:s@r:6379/5"
+
+
+def test_the_options_of_an_outside_url_go_before_ours():
+    outside = {**OUTSIDE, "DATABASE_URL": "postgresql://app@db/main?options=-c%20work_mem%3D8MB"}
+    databases = endpoints(outside, BASE).databases
+    bound = "-c idle_in_transaction_session_timeout=30s"
+    assert databases["default"]["OPTIONS"]["options"] == f"{bound} -c work_mem=8MB"
+    assert databases["erase"]["OPTIONS"]["options"].startswith(bound)
+    assert bound not in databases["owner"]["OPTIONS"].get("options", "")  # migrations may take their time
 
 
 def test_an_outside_redis_may_be_a_socket():

@@ -58,8 +58,6 @@ def test_the_agent_is_not_asked_while_a_person_has_the_session():
     assert (taken.state.taken_by, taken.state.desk.taken_seq, action(taken)) == (SUE, 2, Nothing("colleague"))
     with pytest.raises(TakenOver):
         taken.after(ASK)
-    with pytest.raises(TakenOver):
-        taken.after(core.Say("agent", "Hello!", "model"))
 
 
 def test_an_answer_that_was_under_way_is_dropped_and_recorded_not_said():
@@ -308,7 +306,7 @@ def test_a_session_that_is_taken_over_survives_its_snapshot_and_its_entries():
 # The law: while a person has it, no message of the agent is committed and nothing of its own begins, whatever happens.
 
 MOVES: dict[str, Callable[[World], object]] = {
-    "ask": lambda world: core.Ask(f"step-{len(world.history)}", "model", 0, 0, (), "digest"),
+    "ask": lambda world: core.Ask(f"step-{len(world.history)}", "model", 0, 0, tuple(world.tools), "digest"),
     "answer": lambda world: core.Answer(_open(world), "model", "I say", (AUTHORIZE,)),
     "answer late": lambda world: core.Answer(_first(world), "model", "I say", ()),
     "no answer": lambda world: core.NoAnswer(_open(world), "down", True),

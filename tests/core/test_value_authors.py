@@ -14,15 +14,17 @@ from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.changes import ChangeState
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.commands.interventions import Intervene
+from agentstate.engine.decide.commands.plans import Deliver
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.schemas import Actor
 from agentstate.engine.state import evolve, from_snapshot, to_snapshot
 from agentstate.engine.state.involvement import MAX_PEOPLE
-from agentstate.engine.state.value_authors import MAX_PATHS
+from agentstate.engine.state.value_authors import MAX_PATHS, authors_of_values
 from agentstate.engine.versions.effects import Since
 from tests.core import test_grants
+from tests.core.family_world import HANDS_OVER
 from tests.core.test_plans_in_sessions import key, ran, step
 from tests.core.test_proposers import ASKS, FREE, left_out
 from tests.core.worlds import World, decision, opened
@@ -62,7 +64,7 @@ def test_who_wrote_the_value_that_an_argument_reads_does_not_approve_the_call():
 
 
 def test_it_holds_for_a_call_that_the_model_writes_with_a_reference():
-    world = changed(opened().with_rules(ASKS, FREE), "state.payee.account", "666")
+    world = changed(opened().with_rules(ASKS, FREE).offering("references"), "state.payee.account", "666")
     call = ev.CallProposed("1", "transfer", {"to": "†state.payee.account", "amount": {"minor": 90_000}})
     world = world.asked(call)
     world = world.after(core.Begin(world.state.plans.ready[0]))
@@ -151,6 +153,28 @@ def test_who_supplied_the_result_that_an_argument_reads_does_not_approve_the_cal
     world = world.after(core.Begin(letter), core.Begin(letter))  # its worker died
     world = world.after(Intervene(letter, "happened", "ann", "I saw it", {"account": "666"}))
     left_out(world.after(core.Begin(key(world, "transfer"))), "ann", WROTE)
+
+
+def test_who_wrote_a_value_in_a_delegate_does_not_approve_the_call_that_reads_its_result():
+    letter = step("load_customer", "state.letter", customer="C-1", _delegate="anonymous", _scopes=[])
+    pay = {**PAY, "to": "†state.letter.output"}
+    world = opened().with_rules(ASKS, FREE, HANDS_OVER).after(ProposePlan((letter, pay), AGENT, source="delegate"))
+    call = key(world, "load_customer")
+    world = world.after(core.Begin(call), core.Delegated(call, "child"))
+    child = changed(changed(opened(), "state.payee", "666"), "state.note", "hello", AGENT)
+    authors = authors_of_values(child.state.plans)
+    assert authors == ("ann",)
+    given = world.after(Deliver(core.Return(call, 1, {"output": "666"}, authors=authors), "child"))
+    left_out(given.after(core.Begin(key(given, "transfer"))), "ann", WROTE)
+    other = world.after(Deliver(core.Return(call, 1, {"output": "666"}), "child"))
+    assert proposers(other.after(core.Begin(key(other, "transfer")))) == (AGENT,)
+
+
+def test_the_authors_of_an_instances_values_are_among_those_of_the_session():
+    world = opened().with_rules(ASKS, FREE)
+    for name, by in (("a", "ann"), ("b", "bob")):
+        world = world.after(AddData("claim", {"account": "666"}, by, instance=name))
+    assert authors_of_values(world.state.plans) == ("ann", "bob")
 
 
 def test_who_answered_in_the_place_of_the_result_does_not_approve_the_call():

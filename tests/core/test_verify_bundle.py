@@ -243,8 +243,9 @@ def test_writers_whose_clocks_differ_a_little_are_no_offence(tmp_path):
 
 def test_a_session_too_large_for_one_file_is_refused_before_anything_is_written(monkeypatch):
     monkeypatch.setattr(archive, "MAX_BUNDLE", 5_000)
-    with pytest.raises(archive.TooLarge):
+    with pytest.raises(archive.TooLarge) as refused:
         export(chatter(10))
+    assert refused.value.code == "export_too_large"
 
 
 def test_the_key_that_was_used_is_part_of_the_verdict(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import tempfile
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 from audit.verify import Archive, Fault, Verdict
 from tests.core.tlog_world import chatter, check, export, memory_folder, pack, resign, transfer_story, unpack
+from tests.searching import FULL
 
 SMALL = export(chatter(2))
 BIG = export(transfer_story())
@@ -38,7 +38,7 @@ def test_a_bundle_with_any_one_byte_changed_is_rejected(folder):
 def test_a_bundle_with_any_one_bit_changed_is_rejected(folder):
     """All eight bits of a byte, in the short form of the long tests one of them."""
     for at in range(len(BIG)):
-        for bit in range(8) if os.environ.get("FULL") else [random.Random(at).randrange(8)]:
+        for bit in range(8) if FULL else [random.Random(at).randrange(8)]:
             assert not check(flipped(BIG, at, 1 << bit), folder).ok, (at, bit)
 
 
@@ -58,7 +58,7 @@ def rejected(data: bytes, folder: Path) -> bool:
 def others(value: int, at: int) -> list[int]:
     """All 255 other values of a byte, in the short form of the long tests a few of them."""
     values = [other for other in range(256) if other != value]
-    return values if os.environ.get("FULL") else random.Random(at).sample(values, 3)
+    return values if FULL else random.Random(at).sample(values, 3)
 
 
 @pytest.mark.long

@@ -5,7 +5,6 @@ Short by default; FULL=1 goes on for minutes. A failure names the seed, with whi
 
 from __future__ import annotations
 
-import os
 import random
 import tempfile
 import time
@@ -32,8 +31,9 @@ from tests.core.tlog_world import (
     transfer_story,
     unpack,
 )
+from tests.searching import FULL
 
-SECONDS = 60.0 if os.environ.get("FULL") else 1.5  # for one kind of mutation
+SECONDS = 60.0 if FULL else 1.5  # for one kind of mutation
 CORPUS = [unpack(export(chatter(3))), unpack(export(transfer_story())), unpack(export(chatter(300)))]
 WITNESS = Witness()
 

@@ -23,3 +23,15 @@ def test_what_was_erased_says_so_and_what_is_not_known_is_named():
 def test_a_scratchpad_that_holds_nothing_has_no_rows():
     assert words.rows({}) == []
     assert words.rows({"customer": {}}) == [("customer", words.value({}))]
+
+
+def test_an_error_or_an_answer_that_is_not_written_says_why():
+    why = "state.flags: x-writers: got tool, want one of staff:supervisor"
+    failed = {"call": "c", "attempt": 1, "reason": "it broke", "transient": False}
+    told = [
+        words.entry("tool.failed", failed | {"unwritten": why}, "Remember"),
+        words.entry("request.ended", {"outcome": "responded", "unwritten": why}),
+        words.entry("call.intervened", {"how": "skip", "reason": "it broke", "unwritten": why}, "Remember"),
+    ]
+    assert [each.about.removeprefix("it broke. ") for each in told] == [f"Not written to the state: {why}"] * 3
+    assert "Not written" not in words.entry("tool.failed", failed, "Remember").about

@@ -17,7 +17,9 @@ import msgspec
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
+from agentstate.engine.decide import offers
 from agentstate.engine.instants import stamp
+from agentstate.engine.looping.settings import Looping
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.state import Call, Request, SessionState, evolve, pending
 from agentstate.errors import Invalid
@@ -58,9 +60,16 @@ def _move(arguments: dict[str, Any], state: dict[str, Any]) -> str:
     return f"Move {arguments['amount']['minor']} cents"
 
 
-def facts(name: str, effect: str, check: Any = _any, preview: Any = _plain, version: int = 1) -> core.ToolFacts:
+def facts(
+    name: str,
+    effect: str,
+    check: Any = _any,
+    preview: Any = _plain,
+    version: int = 1,
+    amounts: tuple[str, ...] | None = None,
+) -> core.ToolFacts:
     """What rules know of a tool."""
-    return core.ToolFacts(name, version, effect, 3, 1.0, check, preview)
+    return core.ToolFacts(name, version, effect, 3, 1.0, check, preview, amounts=amounts)
 
 
 TOOLS = {
@@ -68,7 +77,7 @@ TOOLS = {
     for tool in (
         facts("load_customer", "pure"),
         facts("authorize", "idempotent"),
-        facts("transfer", "idempotent", _amount, _move),
+        facts("transfer", "idempotent", _amount, _move, amounts=("amount",)),
         facts("post_letter", "once"),
     )
 }
@@ -85,6 +94,8 @@ class World:
     tools: Mapping[str, core.ToolFacts] = field(default_factory=lambda: TOOLS)
     seconds: int = 0
     approvers: tuple[core.Approver, ...] | None = None  # who may decide in the team; None: nobody counts them
+    offers: tuple[str, ...] = ()  # what the model may use beside its tools
+    loop: Looping = Looping()  # noqa: RUF009 (frozen)
 
     @property
     def given(self) -> core.Given:
@@ -98,6 +109,8 @@ class World:
             self.tools,
             self.policy,
             self.memory,
+            offers=frozenset(self.offers),
+            loop=self.loop,
             approvers=None if people is None else lambda: people,
         )
 
@@ -120,7 +133,9 @@ class World:
     def asked(self, *calls: ev.CallProposed, text: str = "") -> World:
         """The world after the model was asked and answered with `calls`."""
         step = f"step-{len(self.history)}"
-        return self.after(core.Ask(step, "model", 0, 0, (), "digest"), core.Answer(step, "model", text, calls))
+        numbered = tuple(msgspec.structs.replace(call, id=f"call_{place}") for place, call in enumerate(calls, 1))
+        ask = core.Ask(step, "model", 0, 0, offers.tools_in(self.given), "digest")
+        return self.after(ask, core.Answer(step, "model", text, numbered))
 
     def ran(self, call: Call, result: Any) -> World:
         """The world after `call` was begun and returned `result`."""
@@ -129,6 +144,10 @@ class World:
     def ran_last(self, result: Any) -> World:
         """The world after the call that was proposed last was begun and returned `result`."""
         return self.ran(list(self.state.calls.values())[-1], result)
+
+    def offering(self, *names: str) -> World:
+        """The same session with an agent that offers its model so much beside its tools."""
+        return replace(self, offers=names)
 
     def with_rules(self, *rules: pol.Rule) -> World:
         """The same session under another policy."""
@@ -178,6 +197,12 @@ def authorized() -> World:
 def waiting(minor: int = 100_000) -> World:
     """... and whose transfer waits for a person. $1,000.00: tier 2; above $2,500.00: tier 3."""
     return authorized().asked(transfer(minor))
+
+
+def approved() -> World:
+    """A transfer of $1,000.00 that a person approved and that has not begun."""
+    world = waiting()
+    return world.after(decision(world, "approve", "ann"))
 
 
 def decision(world: World, kind: str, by: str, **more: Any) -> core.Decide:

@@ -1,5 +1,5 @@
-"""docs/claims.md names tests that exist. That they ran is checked at the end of `make test` (--claims,
-conftest).
+"""docs/claims.md and docs/threats.md name tests that exist. That those of the claims ran is checked at the end of
+`make test` (--claims, conftest).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def functions_of(path: Path) -> set[str]:
     return found
 
 
-def test_every_claimed_test_exists():
-    rows = claims.read(claims.FILE.read_text(encoding="utf-8"))
-    assert rows, "docs/claims.md has no row"
+@pytest.mark.parametrize("page", ["claims.md", "threats.md"])
+def test_every_claimed_test_exists(page: str):
+    rows = claims.read((claims.FILE.parent / page).read_text(encoding="utf-8"))
+    assert rows, f"docs/{page} has no row"
     for proof in claims.proofs(rows):
         file, _, name = proof.partition("::")
         assert (claims.ROOT / file).is_file(), f"{proof}: there is no such file"
@@ -39,6 +40,16 @@ def test_every_claimed_test_exists():
 def test_every_promise_stands_once():
     promises = [claim.promise for claim in claims.read(claims.FILE.read_text(encoding="utf-8"))]
     assert len(promises) == len(set(promises))
+
+
+def test_the_page_of_threats_has_a_table_for_each_party_and_no_promise_without_a_test():
+    page = (claims.FILE.parent / "threats.md").read_text(encoding="utf-8")
+    parties = page.split("\n## ")[1:]
+    assert [party.partition("\n")[0] for party in parties] == [
+        "The customer", "A tool", "The model", "A program or API client", "People", "The operator",
+    ]  # fmt: skip
+    assert all(claims.read(party) for part in parties for party in part.split("\n### "))
+    assert all(row.proof != claims.OPEN for row in claims.read(page))
 
 
 def test_a_row_that_lost_a_cell_is_not_overlooked():

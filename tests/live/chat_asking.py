@@ -32,7 +32,7 @@ def asking(text: str = "Hello?", **changes: object) -> ModelRequest:
 
 def model_at(url: str, key: str = KEY, silence: float = 5.0, deadline: float = 20.0) -> ChatCompletions:
     at = Endpoint("small", url, Secret(key), silence=silence, deadline=deadline)
-    return ChatCompletions(at, {"transfer": "state.transfer"})
+    return ChatCompletions(at)
 
 
 def ask(reply: Reply, streamed: bool = False, key: str = KEY, **limits: float) -> tuple[ModelAnswer, list[str]]:

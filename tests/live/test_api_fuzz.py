@@ -21,7 +21,7 @@ from tests import cast
 from tests.searching import FULL
 from tests.shell.api_world import Api, document, new_session
 
-pytestmark = [pytest.mark.django_db, pytest.mark.more]
+pytestmark = pytest.mark.django_db
 EXAMPLES, SECONDS = (200, 10.0) if FULL else (12, 1.5)  # of each operation, the sooner ends it
 LEAST = 10  # examples, however slow the machine
 SCHEMA = schemathesis.openapi.from_dict(document())

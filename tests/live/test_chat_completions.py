@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sessions.agents.chat_completions import ChatCompletions, configured
+from sessions.agents.chat_completions import ChatCompletions
 from sessions.agents.model import ContextMessage, ModelAnswer, ModelFailed, Usage
-from sessions.agents.providers import Endpoint
+from sessions.agents.providers import Endpoint, endpoint
 from sessions.agents.secret import Secret
 from tests.live.chat_asking import BOTH_WAYS, KEY, SSE, ask, asking, model_at, proposing
 from tests.live.chat_server import Call, ChatServer, Endless, Raw, Say, events, stream
@@ -42,14 +42,14 @@ def test_pieces_are_heard_while_the_rest_is_still_to_come() -> None:
 
 
 @BOTH_WAYS
-def test_a_call_is_proposed_with_its_arguments_and_output_path(streamed: bool) -> None:
+def test_a_call_is_proposed_with_its_arguments(streamed: bool) -> None:
     (call,) = ask(proposing('{"amount": {"minor": 430000, "currency": "USD"}}'), streamed)[0].calls
-    assert (call.id, call.tool, call.output_path) == ("call_1", "transfer", "state.transfer")
+    assert (call.id, call.tool, call.output_path) == ("call_1", "transfer", None)
     assert call.arguments == {"amount": {"minor": 430000, "currency": "USD"}}
 
 
 @BOTH_WAYS
-def test_parallel_calls_keep_their_order_and_a_tool_without_a_path_has_none(streamed: bool) -> None:
+def test_parallel_calls_keep_their_order(streamed: bool) -> None:
     calls = (
         Call("transfer", '{"n": 1}', "a"),
         Call("load_customer", "", "b"),
@@ -61,7 +61,6 @@ def test_parallel_calls_keep_their_order_and_a_tool_without_a_path_has_none(stre
         ("b", {}),
         ("c", {"n": 3}),
     ]
-    assert [call.output_path for call in answer.calls] == ["state.transfer", None, "state.transfer"]
 
 
 def test_streamed_arguments_may_be_cut_at_any_place() -> None:
@@ -104,10 +103,9 @@ def test_an_unsafe_or_already_used_call_id_is_replaced(bad: str) -> None:
     assert second.id == "fine-1_A"
 
 
-def test_two_calls_with_one_id_get_two_ids() -> None:
+def test_two_calls_with_one_id_keep_it_so_that_the_session_refuses_both_by_name() -> None:
     first, second = ask(Say(calls=(Call("transfer", "{}", "same"), Call("transfer", "{}", "same"))))[0].calls
-    assert first.id == "same"
-    assert second.id != "same"
+    assert (first.id, second.id) == ("same", "same")
 
 
 @BOTH_WAYS
@@ -137,7 +135,7 @@ def test_the_request_carries_conversation_tools_state_model_and_key() -> None:
         model.answer(asking("Is it done?", state={"customer": {"name": "Ada"}}))
         model.answer(asking(model="large", tools=()), on_text=lambda text: None)
     body, other = server.requests
-    assert [message["role"] for message in body["messages"]] == ["system", "user", "system"]
+    assert [message["role"] for message in body["messages"]] == ["system", "user", "user"]
     assert '{"customer":{"name":"Ada"}}' in body["messages"][-1]["content"]
     assert body["tools"][0]["function"] == {
         "name": "transfer",
@@ -160,8 +158,9 @@ def test_no_key_sends_no_key_of_the_environment(monkeypatch: pytest.MonkeyPatch)
 def test_the_environment_names_the_endpoint() -> None:
     with ChatServer([Say("Yes.")]) as server:
         environment = {"AGENT_MODEL": "llama3.2:3b", "AGENT_BASE_URL": server.url, "AGENT_API_KEY": KEY}
-        model = configured(environment)
-        assert model is not None
+        at = endpoint(environment)
+        assert at is not None
+        model = ChatCompletions(at)
         assert model.name == "llama3.2:3b"
         assert model.answer(asking(model=model.name)).text == "Yes."
     assert server.requests[0]["model"] == "llama3.2:3b"
@@ -169,7 +168,7 @@ def test_the_environment_names_the_endpoint() -> None:
 
 def test_threads_share_a_model_and_each_gets_its_own_answer() -> None:
     def echo(body: dict[str, list[dict[str, str]]]) -> Say:
-        return Say(body["messages"][1]["content"])
+        return Say(json.loads(body["messages"][1]["content"])["text"])
 
     with ChatServer(echo) as server, ThreadPoolExecutor(8) as pool:  # type: ignore[arg-type]
         model = model_at(server.url)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def ask(url: str, customer: str = CLEAR, key: str = "k", token: str = TOKEN, **c
 def test_it_says_yes_to_most_no_to_some_and_does_not_say_why(url: str) -> None:
     yes, no = ask(url, key="a").json(), ask(url, person_with("refuse").id, key="b").json()
     assert (yes["allowed"], no["allowed"]) == (True, False)
+    assert abs(datetime.fromisoformat(yes["at"] + "+00:00") - datetime.now(UTC)) < timedelta(seconds=20)
     assert no["reason"] == "not cleared"
     assert ask(url, key="c", amount={"minor": 99_000_000, "currency": "USD"}).json()["allowed"] is False
     assert ask(url, "C-9999", key="d").json()["allowed"] is False
@@ -53,6 +55,7 @@ def test_one_key_has_one_answer_and_may_not_be_used_for_another_question(url: st
         answers = {answer.text for answer in pool.map(lambda _: ask(url), range(12))}
     assert len(answers) == 1
     assert ask(url, amount={"minor": 1, "currency": "USD"}).status_code == 422
+    assert ask(url, to_account="1000000002").status_code == 422
     assert one(bank, "select count(*) from fraud.checks where not repeated") == 1
 
 
@@ -101,7 +104,8 @@ def test_nobody_asks_without_the_token(url: str, bank: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"amount": 4300}, {"amount": {"minor": 1.5, "currency": "USD"}}, {"amount": {"minor": 0, "currency": "USD"}},
-     {"amount": {"minor": True, "currency": "USD"}}, {"purpose": ""}, {"customer": "\0"}, {"more": 1}],
+     {"amount": {"minor": True, "currency": "USD"}}, {"purpose": ""}, {"customer": "\0"}, {"more": 1},
+     {"to_account": "1000000002\n"}, {"from_account": 1000000001}],
 )  # fmt: skip
 def test_a_question_that_is_none_is_refused_and_not_recorded(url: str, bank: str, changes: dict[str, Any]) -> None:
     assert ask(url, **changes).status_code == 422

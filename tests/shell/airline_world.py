@@ -112,7 +112,7 @@ def airline() -> Iterator[Recorded]:
         effect = "once" if name in WRITES else "pure"
         validator = tools.validator_of(name, schema)
         tools.add(Tool(name, 1, name, effect, schema, model.run(name), validator))
-    bounds = Looping(run=Limits(), repeats=0)
+    bounds = Looping(run=Limits(), repeats=0, refusals=0)
     registry.register(Agent(AGENT, "Help with flights.", tuple(names), "bank", {}, script=model, loop=bounds))
     try:
         yield model

@@ -5,12 +5,15 @@ The authorization service is a real process's HTTP server, started in this proce
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
+import pytest
 from msgspec.structs import replace
 
 from agentstate.engine import policy as pol
+from agentstate.errors import Refused
 from agentstate.people.models import User
 from audit import ledger
 from sessions import commands, policies, queries, states
@@ -43,6 +46,21 @@ def say(session: UUID, text: str) -> None:
 def work() -> None:
     """What a worker does on a wake-up."""
     advance.advance_ready()
+
+
+def refused_codes(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[str]:
+    """The codes with which the module's function of that name refuses from now on, also where its caller goes on."""
+    real, codes = getattr(module, name), list[str]()
+
+    def noting(*words: Any, **more: Any) -> Any:
+        try:
+            return real(*words, **more)
+        except Refused as refusal:
+            codes.append(refusal.code)
+            raise
+
+    monkeypatch.setattr(module, name, noting)
+    return codes
 
 
 def kinds(session: UUID) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings as django_settings
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from demo.authorization import RECORD, Desk, Server, Timetable
 from demo.bank.people import everybody
@@ -34,6 +35,22 @@ class Bank:
             " WHERE a.customer_id = %s ORDER BY t.at",
             customer,
         )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_files_found_once() -> Iterator[None]:
+    """Each test client makes its middleware anew, which would look for every static file again; none changes."""
+    look, found = WhiteNoiseMiddleware.add_files_from_finders, {}
+
+    def remember(middleware: WhiteNoiseMiddleware) -> None:
+        if middleware.static_prefix not in found:
+            look(middleware)
+            found[middleware.static_prefix] = dict(middleware.files)
+        middleware.files.update(found[middleware.static_prefix])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", remember)
+        yield
 
 
 @pytest.fixture(scope="session")

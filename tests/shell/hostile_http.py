@@ -76,6 +76,11 @@ class Hostile:
                 time.sleep(0.05)
         if path == "/hang":
             self.left.append(connection.recv(1))  # returns once the other side has gone
+        if path == "/slow-headers":  # in small pieces, so that whoever reads meets its smallest bound first
+            whole = WHOLE["/headers"]
+            for start in range(0, len(whole), 1000):
+                connection.sendall(whole[start : start + 1000])
+                time.sleep(0.001)
         if path == "/silent":
             time.sleep(5)
         if path == "/echo":

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.looping.settings import Looping
-from sessions.agents import choice, registry
+from sessions.agents import registry
 from sessions.agents.bank import BANK
 from tests.live.chat_server import Call, ChatServer, Json, Reply, Say
 
@@ -41,7 +41,7 @@ def at_endpoint(settings: Any, url: str, **changes: Any) -> Iterator[None]:
 
 
 def _forget() -> None:
-    for kept in (choice._model_for, *vars(registry).values()):
+    for kept in vars(registry).values():
         if (clear := getattr(kept, "cache_clear", None)) is not None:
             clear()
 
@@ -53,4 +53,4 @@ def calling(tool: str, text: str = "", **arguments: Any) -> Say:
 
 def told(request: Json) -> list[Json]:
     """What the model was told of its calls, in order."""
-    return [json.loads(message["content"]) for message in request["messages"] if message["role"] == "tool"]
+    return [json.loads(message["content"])["data"] for message in request["messages"] if message["role"] == "tool"]

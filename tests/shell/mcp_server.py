@@ -52,7 +52,7 @@ def tool(name: str, description: str, hints: Any = None) -> types.Tool:
     return types.Tool(name=name, description=description, input_schema=INPUT, annotations=hints)
 
 
-async def called(_context: Any, params: Any) -> types.CallToolResult:
+async def called(_context: Any, params: Any) -> types.CallToolResult | types.InputRequiredResult:
     found, number = mode(), (params.arguments or {}).get("number", "")
     seen = os.environ.get("SEEN", "")
     if seen:
@@ -75,6 +75,8 @@ async def called(_context: Any, params: Any) -> types.CallToolResult:
         return text(LURE)
     if found == "environment":
         return text(json.dumps(dict(os.environ)))
+    if found == "asks":
+        return types.InputRequiredResult(request_state="which customer?")
     if found == "fails":
         return types.CallToolResult(content=[types.TextContent(type="text", text="no such customer")], is_error=True)
     if found == "wrong":

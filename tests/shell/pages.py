@@ -41,6 +41,10 @@ class Node:
         """The text within, white space folded."""
         return " ".join("".join(self._texts()).split())
 
+    def typed(self) -> str:
+        """The text of a text area as a browser sends it."""
+        return "".join(self._texts()).removeprefix("\n").replace("\n", "\r\n")
+
     def _texts(self) -> Iterator[str]:
         for child in self.children:
             if isinstance(child, str):

@@ -1,4 +1,4 @@
-"""A deployment of the bank's second state schema: contacts are called contacts, and a call has a channel."""
+"""A deployment of the bank's next state schema: contacts are called contacts, and notes remarks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from agentstate.engine.schemas import Declared, declare
 from sessions import state_schemas
 from sessions.agents import registry
 
-ONE_TO_TWO: dict[str, Any] = {
+TO_NEXT: dict[str, Any] = {
     "schema": "bank",
-    "before": 1,
+    "before": state_schemas.named("bank").current.version,
     "reversible": True,
     "why": "What customers told us before is called contacts everywhere else.",
     "steps": [
@@ -24,20 +24,21 @@ ONE_TO_TWO: dict[str, Any] = {
 }
 
 
-def second(first: Declared) -> Declared:
+def following(newest: Declared) -> Declared:
     """The next version of the bank's schema."""
-    schema = msgspec.json.decode(first.source)
+    schema = msgspec.json.decode(newest.source)
     customer = schema["properties"]["customer"]["properties"]
     customer["contacts"] = customer.pop("interactions")
     schema["properties"]["remarks"] = schema["properties"].pop("notes")
-    return declare("bank", first.version + 1, schema)
+    return declare("bank", newest.version + 1, schema)
 
 
 @lru_cache
-def two() -> Catalogue:
-    """The bank's schema with its second version."""
-    first = state_schemas.named("bank").versions[1]
-    return catalogue((first, second(first)), (load(msgspec.json.encode(ONE_TO_TWO)),))
+def deployed() -> Catalogue:
+    """The bank's schema with its next version."""
+    bank = state_schemas.named("bank")
+    versions = (*bank.versions.values(), following(bank.current))
+    return catalogue(versions, (*bank.migrations.values(), load(msgspec.json.encode(TO_NEXT))))
 
 
 def deploy(monkeypatch: Any, found: Catalogue) -> None:

@@ -8,24 +8,32 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
+from agentstate.engine.decide import offers
+from sessions import policies
 from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
 from tests.shell.bank_world import opened
 
+PATIENCE = 20.0  # seconds that a tool waits for another before it fails
 NAMED = {
     "type": "object",
     "required": ["name"],
-    "properties": {"name": {"type": "string"}, "seconds": {"type": "number"}},
+    "properties": {"name": {"type": "string"}, "milliseconds": {"type": "integer"}},
     "additionalProperties": False,
 }
 
 
 class Ran:
-    """What ran: (name, key) in order of beginning, and how many at once at most."""
+    """The calls that ran: (name, key) in order of beginning, and how many at once at most. `pair` lets two calls of
+    `meet` through at once; `gate` lets calls of `stay` through.
+    """
 
     def __init__(self) -> None:
         self.clear()
@@ -34,6 +42,8 @@ class Ran:
         self.begun: list[tuple[str, str]] = []
         self.now = self.most = 0
         self.lock = threading.Lock()
+        self.pair = threading.Barrier(2, timeout=PATIENCE)
+        self.gate = threading.Event()
 
     @property
     def names(self) -> list[str]:
@@ -61,10 +71,33 @@ def wait(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """Sleep and say so."""
     ran.begin(arguments["name"], context.key)
     try:
-        time.sleep(float(arguments.get("seconds", 0)))
+        time.sleep(arguments.get("milliseconds", 0) / 1000)
     finally:
         ran.end()
     return {"name": arguments["name"]}
+
+
+@tool(name="meet", version=1, description="Waits for another.", effect="pure", arguments=NAMED, retry=Retry(1))
+def meet(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """Returns once a second call runs at the same time; fails where none does."""
+    ran.begin(arguments["name"], context.key)
+    try:
+        ran.pair.wait()
+    finally:
+        ran.end()
+    return {}
+
+
+@tool(name="stay", version=1, description="Waits to be let go.", effect="pure", arguments=NAMED, retry=Retry(1))
+def stay(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """Returns once the test opens the gate; fails where it stays closed."""
+    ran.begin(arguments["name"], context.key)
+    try:
+        if not ran.gate.wait(PATIENCE):
+            raise ToolFailed("the gate stayed closed")
+    finally:
+        ran.end()
+    return {}
 
 
 @tool(name="fail", version=1, description="Never works.", effect="pure", arguments=NAMED, retry=Retry(1))
@@ -108,14 +141,22 @@ class Told:
 
     def answer(self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
         self.asked.append(request)
-        calls = self.answers.pop(0) if self.answers else ()
+        answer = self.answers.pop(0) if self.answers else ()
+        calls = tuple(msgspec.structs.replace(call, id=f"call-{place}") for place, call in enumerate(answer))
         return ModelAnswer(text="" if calls else "That is all.", calls=calls, model=self.name)
 
 
 model = Told()
+policies.add_folder(Path(__file__).parent / "policies")
 register(
     Agent(
-        "told", "Do as you are told.", ("wait", "fail", "act", "picky", "look"), "bank", {}, script=model, plans="adapt"
+        "told",
+        "Do as you are told.",
+        ("wait", "meet", "stay", "fail", "act", "picky", "look"),
+        "told",
+        {},
+        script=model,
+        offers=offers.PLANNING,
     )
 )
 

@@ -6,13 +6,13 @@ A few in `make test`, all 140 in `make test-all`.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import Any
 
 import pytest
 
 from tests import cast
+from tests.searching import FULL
 from tests.shell.airline_world import (
     AGENT,
     WRITES,
@@ -125,5 +125,5 @@ def test_recorded_runs_go_live_with_a_person_at_every_writing_call(capsys):
 
 @pytest.mark.long
 def test_all_recorded_runs_go_live(capsys):
-    figures = replay(capsys, runs() if os.environ.get("FULL") else runs()[SOME : 2 * SOME])
+    figures = replay(capsys, runs() if FULL else runs()[SOME : 2 * SOME])
     assert figures.approved

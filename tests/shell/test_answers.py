@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from msgspec import structs
 
-from agentstate.engine.decide import permit_digest
+from agentstate.engine.decide import offers, permit_digest
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
@@ -170,7 +170,7 @@ def test_the_request_of_an_answered_call_can_be_made_again_from_the_entries():
     session = handed(step("count_words", "state.w", text="one", _scopes=["notes"]), answers=({"n": 1},), data={"n": 3})
     intended = next(line for line in queries.entries(cast.alice(), session, limit=500) if line.kind == "tool.intended")
     then = states.as_of(session, intended.seq + 1)
-    again = answering.request_for(AGENT, tools.find("count_words"), then, then.calls[intended.data["call"]], "thinker")
+    again = answering.request_for(tools.find("count_words"), then, then.calls[intended.data["call"]], "thinker")
     assert request_digest(again) == events(session, "tool.returned")[0]["answered"]["digest"]
 
 
@@ -208,8 +208,8 @@ def test_a_model_that_is_away_is_asked_again_like_any_tool():
 def test_a_parameter_that_reads_what_is_private_is_refused_before_anything_runs():
     with pytest.raises(PlanRefused, match="private_parameter"):
         handed(step("count_words", text="†notes.pin"), data={"pin": "1234"})
-    session = handed(step("shout", "state.x", text="†notes.pin"), data={"pin": "12a"})
-    assert state(session).pad["x"] == {"said": "12A"}
+    with pytest.raises(PlanRefused, match="private_parameter"):
+        handed(step("shout", "state.x", text="†notes.pin"), data={"pin": "12a"})
 
 
 def test_a_customer_of_the_bank_who_complains_is_sorted_by_the_model(bank):
@@ -242,6 +242,8 @@ def test_an_agent_with_scopes_of_its_own_is_shown_no_more_than_they_name():
 
 
 def test_a_model_that_plans_is_told_by_which_activities_a_tool_may_act():
-    specs = {each.name: each.description for each in registry.tool_specs(structs.replace(AGENT, plans="adapt"))}
+    specs = {
+        each.name: each.description for each in registry.tool_specs(structs.replace(AGENT, offers=offers.PLANNING))
+    }
     assert "whisper: Says it quietly." in specs["shout"]
     assert "whisper" not in {each.name: each.description for each in registry.tool_specs(AGENT)}["shout"]

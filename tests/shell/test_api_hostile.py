@@ -22,7 +22,7 @@ from tests.shell.test_api_input import MEGABYTES, NOT_JSON
 from tests.shell.test_api_profiles import CHANGES
 from tests.shell.test_api_routes import NAMED, OPERATIONS, body_for
 
-pytestmark = [pytest.mark.django_db, pytest.mark.more]
+pytestmark = pytest.mark.django_db
 WITH_BODY = [(method, path) for method, path in OPERATIONS if method in ("POST", "PUT", "PATCH")]
 IN_TURN = 3
 SECONDS = 5.0  # of one refusal; far more than any takes, far less than what runs away

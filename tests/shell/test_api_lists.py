@@ -116,7 +116,7 @@ def test_a_list_of_many_requests_costs_as_many_queries_as_one_of_two(bank) -> No
     alice = Api(cast.alice())
     alice.get("/requests")
     few, many = (cost(alice, "/requests", state="pending", limit=limit) for limit in (2, MANY))
-    assert few == many <= 13
+    assert few == many <= 15  # too few people may approve these: two are for the deputies
 
 
 def _copy(request: ApprovalRequest, session: AgentSession, line: queries.RequestLine) -> None:
@@ -153,7 +153,7 @@ EXACT = {"rate": Decimal("0.10"), "huge": Decimal("1E+400"), "long": Decimal("3.
 
 @committed
 def test_numbers_leave_with_the_digits_in_which_they_came(bank, monkeypatch) -> None:
-    monkeypatch.setattr("sessions.agents.choice._model_for", lambda name: Precise())
+    monkeypatch.setattr("sessions.agents.choice.model_for", lambda agent: Precise())
     session, cleo = opened(), Api(cast.cleo())
     commands.say(cast.cleo(), session, "hello")
     work()

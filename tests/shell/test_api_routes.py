@@ -8,14 +8,26 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db.models import Model
 
 from agentstate import clock
+from agentstate.ids import new_id
 from agentstate.people import commands as people
 from agentstate.people import grants
 from agentstate.people.models import ApiToken
+from audit.models import LegalHold
+from sessions.alerts import keeping as alert_rules
+from sessions.alerts.tables import TeamRule
+from sessions.models import AgentSession
+from sessions.notifications import endpoints
+from sessions.notifications import keeping as notice_rules
+from sessions.notifications.tables import NoticeEndpoint, NoticeRule
+from sessions.triggers import keeping as triggers
+from sessions.triggers.tables import Trigger
 from tests import cast
 from tests.shell.api_world import UNKNOWN, V1, Api, document, new_session, nothing_written, problem, waiting_request
-from tests.shell.bank_world import say, work
+from tests.shell.bank_world import opened, say, work
+from tests.shell.side_by_side_world import told  # noqa: F401 - registers the agent of that name
 
 pytestmark = pytest.mark.django_db
 committed = pytest.mark.django_db(transaction=True)  # the worker sees only what is committed
@@ -593,6 +605,81 @@ def test_what_is_no_id_is_404_that_names_the_parameter(text: str) -> None:
     with nothing_written():
         problem(alice.post(f"/sessions/{text}/messages", {"text": "x"}), 404, "unknown_session", "session")
         problem(alice.post(f"/requests/{text}/decisions", {"decision": "approve"}), 404, "unknown_request")
+
+
+@pytest.mark.parametrize(
+    ("who", "method", "path", "code"),
+    [
+        ("adam", "GET", "/alert-rules/{rule}", "unknown_alert_rule"),
+        ("adam", "POST", "/alert-rules/{rule}/switch", "unknown_alert_rule"),
+        ("adam", "GET", "/notice-rules/{rule}", "unknown_notice_rule"),
+        ("adam", "POST", "/notice-rules/{rule}/switch", "unknown_notice_rule"),
+        ("adam", "GET", "/notice-endpoints/{endpoint}", "no_such_endpoint"),
+        ("adam", "POST", "/notice-endpoints/{endpoint}/switch", "no_such_endpoint"),
+        ("adam", "POST", "/notice-deliveries/{delivery}/replay", "unknown_delivery"),
+        ("adam", "GET", "/triggers/{trigger}", "unknown_trigger"),
+        ("adam", "POST", "/triggers/{trigger}/switch", "unknown_trigger"),
+        ("adam", "POST", "/tool-offers/{offer}/answer", "unknown_offer"),
+        ("petra", "GET", "/proposals/{proposal}", "unknown_proposal"),
+        ("petra", "POST", "/proposals/{proposal}/answers", "unknown_proposal"),
+        ("alice", "GET", "/agents/told/schema", "no_schema"),
+    ],
+)
+def test_a_thing_that_was_never_made_is_404_by_its_own_name(who: str, method: str, path: str, code: str) -> None:
+    person = Api(getattr(cast, who)())
+    with nothing_written():
+        problem(ask(person, method, path), 404, code)
+
+
+def test_a_table_of_service_levels_that_is_none_is_404() -> None:
+    problem(Api(cast.adam()).get("/service-levels/nothing.csv"), 404, "unknown_part")
+
+
+def test_a_customer_whose_agents_keep_no_profile_has_none() -> None:
+    session, alice = opened("C-1001", agent="told"), Api(cast.alice())
+    customer = AgentSession.objects.get(pk=session).kid
+    with nothing_written():
+        problem(alice.get(f"/customers/{customer}/profile"), 404, "no_profile")
+
+
+def test_a_hold_is_lifted_once() -> None:
+    new_session()
+    petra = Api(cast.petra())
+    hold = petra.post("/holds", {"customer": "C-1001", "reason": "a case at court"}).json()["id"]
+    assert petra.ask("DELETE", f"/holds/{hold}").status_code == 200
+    lifted = LegalHold.objects.get(pk=hold).lifted_at
+    problem(petra.ask("DELETE", f"/holds/{hold}"), 409, "hold_lifted")
+    assert LegalHold.objects.get(pk=hold).lifted_at == lifted
+
+
+def filled(table: type[Model], row: Model, number: int) -> None:
+    """Adds copies of `row` to its table until the team has `number` of them."""
+    same = {"what": row.what} if table is TeamRule else {}
+    missing = number - table.objects.filter(team=row.team, **same).count()
+    for each in range(missing):
+        row.pk, row.name = new_id(), f"copy-{each}"
+        table.objects.bulk_create([row])
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "most", "code"),
+    [
+        ("alert-rules", TeamRule, alert_rules.MOST["rule"], "too_many_alert_rules"),
+        ("triggers", Trigger, triggers.MAX_TRIGGERS, "too_many_triggers"),
+        ("notice-rules", NoticeRule, notice_rules.MAX_RULES, "too_many_notice_rules"),
+        ("notice-endpoints", NoticeEndpoint, endpoints.MAX_ENDPOINTS, "too_many_endpoints"),
+    ],
+)
+def test_a_team_makes_one_more_up_to_its_limit_and_not_beyond(
+    path: str, table: type[Model], most: int, code: str
+) -> None:
+    adam, body = Api(cast.adam()), BODIES[path]
+    made = adam.post(f"/{path}", body).json()["id"]
+    filled(table, table.objects.get(pk=made), most - 1)
+    assert adam.post(f"/{path}", {**body, "name": "the-last"}).status_code in (200, 201)
+    with nothing_written():
+        problem(adam.post(f"/{path}", {**body, "name": "one-more"}), 409, code)
+    assert not table.objects.filter(name="one-more").exists()
 
 
 def test_an_id_in_capitals_is_the_same_id() -> None:

@@ -13,7 +13,8 @@ from agentstate.engine.schemas import HIDDEN
 from agentstate.people import commands as people
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant, Team
-from agentstate.people.permissions import GRANTABLE, PermissionDenied, Role
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import GRANTABLE, Role
 from audit import globallog, ledger, retention, sampling, sequencer, staff
 from audit.models import Gap
 from audit.proofs.drawn import Standing, look

@@ -220,7 +220,7 @@ def test_a_worker_that_drains_awaits_what_runs_for_its_time_then_gives_the_lease
 
 def test_what_ends_while_its_worker_drains_is_recorded(monkeypatch, settings):
     settings.DRAIN_SECONDS = 5.0
-    session = told((proposed("wait", "a", seconds=0.5), proposed("wait", "b", seconds=0.5)))
+    session = told((proposed("wait", "a", milliseconds=500), proposed("wait", "b", milliseconds=500)))
     commands.say(cast.cleo(), session, "Go.")
     thread = in_thread(work)
     eventually(lambda: len(ran.names) == 2)

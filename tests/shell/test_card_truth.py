@@ -205,7 +205,7 @@ def test_a_request_that_is_asked_again_links_the_one_before_with_its_end(bank):
         ("reject", {}, "reason", "Type a note: it is needed to edit, reject or pass on."),
         ("approve", {"arg.amount": "1,100.00"}, "reason", "Type a note: it is needed to edit, reject or pass on."),
         ("approve", {"arg.amount": "a lot"}, "arg.amount", "This needs an amount like 4,300.00."),
-        ("approve", {"arg.amount": "0.00", "reason": "x"}, "arg.amount", "minimum"),
+        ("approve", {"arg.amount": "0.00", "reason": "x"}, "arg.amount", "Minimum: want 1"),
     ],
 )
 def test_a_refusal_names_the_field_goes_there_and_says_what_to_type(bank, button, changes, field, words):

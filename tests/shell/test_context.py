@@ -11,14 +11,21 @@ from typing import Any
 import msgspec
 import pytest
 
+from agentstate.engine import decide as core
+from agentstate.engine import events as ev
 from agentstate.engine.memory.remembering import Remembering
 from sessions.agents import choice, registry
+from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall, Usage
 from sessions.agents.registry import Agent
+from sessions.queries import steps
+from sessions.runtime import asking
 from sessions.tools import registry as tools
 from tests import cast
+from tests.core.test_memory import FRAME, to_be_summarised
 from tests.live.chat_server import Call, ChatServer, Raw, Say
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, opened, say, state
+from tests.shell.side_by_side_world import told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 BUDGET = 900
@@ -51,9 +58,7 @@ def model(settings, *replies: Say | Raw) -> Iterator[ChatServer]:
     """The agents ask a local Chat Completions server, which gives `replies` in order."""
     with ChatServer(list(replies)) as server:
         settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", server.url, "sk-memo-1a2b3c4d"
-        choice._model_for.cache_clear()
         yield server
-    choice._model_for.cache_clear()
 
 
 @contextmanager
@@ -115,6 +120,22 @@ def test_a_summary_that_the_model_does_not_give_is_written_by_rules(settings, ba
     assert methods
     assert set(methods) <= {"rules/1", "model:small"}
     assert state(session).status == "idle"
+
+
+def test_a_summary_with_calls_is_not_taken_and_its_entry_says_why(monkeypatch: pytest.MonkeyPatch):
+    class Calling:
+        name = "small"
+
+        def answer(self, request: ModelRequest) -> ModelAnswer:
+            assert request.tools == ()
+            return ModelAnswer("She asks.", (ProposedCall("1", "transfer", {}),), Usage(7, 3))
+
+    monkeypatch.setattr(choice, "model_for", lambda agent: Calling())
+    world = to_be_summarised().after(core.Fit("small", FRAME, "s1", "d"))
+    world = world.after(asking.summarise(world.state, "s1"))
+    (made,) = world.events(ev.SummaryMade)
+    assert (made.method, made.because) == ("rules/1", "the model proposed calls, and none was offered")
+    assert (made.input_tokens, made.output_tokens) == (7, 3)
 
 
 def test_what_is_private_reaches_no_model(settings, bank):
@@ -183,3 +204,25 @@ def test_pins_and_requests_are_for_those_who_may(bank):
     problem(Api(cast.charlie()).get(f"/sessions/{session}/memory"), 404, "unknown_session")
     problem(Api(cast.charlie()).get(f"/sessions/{session}/steps/1/request"), 404, "unknown_session")
     problem(Api(cast.alice()).get(f"/sessions/{session}/steps/nothing/request"), 404, "unknown_step")
+
+
+def test_a_request_of_an_older_form_or_without_its_agents_definition_is_not_made_again(test_database, monkeypatch):
+    session, alice = told(), Api(cast.alice())
+    say(session, "Go.")
+    path = f"/sessions/{session}/steps/{asked(session)[0]}/request"
+    assert alice.get(path).status_code == 200
+    with monkeypatch.context() as patched:
+        patched.setattr(steps, "FORMS", ("another",))
+        problem(alice.get(path), 409, "not_rebuilt")
+    with test_database.administrator(test_database.name) as connection:
+        connection.execute("DELETE FROM agent_sessions_agentdefinition")
+    problem(alice.get(path), 404, "unknown_definition")
+
+
+def test_an_agent_without_a_script_or_a_configured_model_is_never_asked(caplog):
+    registry.register(Agent("mute", "Serve the customers.", (), "bank", {}))
+    session = opened("C-1001", agent="mute")
+    say(session, "Hello?")
+    assert asked(session) == []
+    assert [each.exc_info[0] for each in caplog.records if each.exc_info] == [choice.NoModel]
+    assert "set AGENT_MODEL, or give it a script. mute" in caplog.text

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import msgspec
 import pytest
 
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.refusals import AlreadyDecided
 from agentstate.engine.lifecycle import CallStatus
+from agentstate.engine.looping.settings import Delegates
 from agentstate.engine.state import calls_in
 from sessions import commands, queries, rebuild
 from sessions.agents import registry
@@ -19,7 +21,7 @@ from sessions.commands import grants
 from sessions.models import AgentSession, ApprovalRequest, StandingGrant
 from sessions.runtime import delegates
 from tests import cast
-from tests.shell.bank_world import events, kinds, state, work
+from tests.shell.bank_world import events, kinds, refused_codes, state, work
 from tests.shell.side_by_side_world import told
 from tests.shell.test_asks_approvals import asked_in, delegated
 from tests.shell.test_plans import FIRST, handed, step
@@ -102,6 +104,21 @@ def test_a_pause_reaches_it_and_ends_with_the_pause_but_one_of_its_own_does_not(
     assert AgentSession.objects.get(pk=child).status == "paused"
 
 
+def test_a_call_that_was_rolled_back_while_it_was_handed_over_is_done_by_no_other_session(monkeypatch):
+    codes, task = refused_codes(monkeypatch, delegates, "together"), delegates._task
+
+    def rolled_back_meanwhile(session, *words):
+        made = task(session, *words)
+        roll_back(session, before_the_plan(session))
+        return made
+
+    monkeypatch.setattr(delegates, "_task", rolled_back_meanwhile)
+    session = handed(FIRST, step("wait", "state.answer", name="†state.first.name", _delegate="anonymous"))
+    assert codes == ["nobody_waits"]
+    assert "call.delegated" not in kinds(session)
+    assert not AgentSession.objects.filter(parent=session).exists()
+
+
 def test_a_fork_hands_nothing_over():
     session, _child = delegated()
     handing = step("wait", "state.a || state.b", name="†state.first.name", _delegate="careful", _scopes=["state"])
@@ -160,38 +177,125 @@ def test_what_was_rejected_before_is_refused_in_the_other_session_without_asking
     assert not ApprovalRequest.objects.filter(session=child).exists()
 
 
-def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked():
+def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked_at_once():
     session, child = delegated()
     before = dict(state(session).tally.calls)
     request = asked_in(child)
     approve(request)
     work()
+    assert state(session).tally.calls.get("act", 0) == before.get("act", 0) + 1
     delegates.deliver_due()
-    after = state(session).tally.calls
-    assert after.get("act", 0) == before.get("act", 0) + 1
+    assert state(session).tally.calls.get("act", 0) == before.get("act", 0) + 1
+    assert rebuild.check(session) == []
 
     session, child = delegated()
     request = asked_in(child)
     commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
-    work()
-    delegates.deliver_due()
-    assert set(state(child).refused) <= set(state(session).refused)
     assert state(child).refused
+    assert set(state(child).refused) <= set(state(session).refused)
+    assert state(session).refusals == state(child).refusals
     assert rebuild.check(session) == []
+    assert rebuild.check(child) == []
 
 
-def test_a_rollback_ends_the_standing_approvals_that_were_given_in_the_other_session(monkeypatch):
-    """Those for the agent: they would outlive the session whose call it did."""
+def test_a_take_over_of_the_session_reaches_it_until_it_is_handed_back():
+    session, child = delegated()
+    commands.take_over(cast.alice(), session, reason="let me look")
+    approve(asked_in(child))
+    work()
+    assert AgentSession.objects.get(pk=child).status == "paused"
+    assert "tool.intended" not in kinds(child)
+    commands.hand_back(cast.alice(), session, summary="go on")
+    work()
+    assert "tool.intended" in kinds(child)
+
+
+def offering(monkeypatch) -> None:
+    """The rules offer a standing approval for the agent: it would outlive the session whose call it did."""
     offer = pol.Sticky("agent", 3600, 3, "")
     rule = pol.Rule("acts", ("act",), "true", 2, "approve", "It acts.", sticky=offer)
     free = pol.Rule("rest", ("*",), "true", 0, "allow", "It reads.")
     monkeypatch.setattr(registry, "policy_named", lambda name: pol.Policy("bank", 9, (rule, free)))
-    session, child = delegated()
+
+
+def granted_in(child: UUID) -> StandingGrant:
     request = asked_in(child)
     approve(request)
     grants.grant_same(cast.bob(), child, request.id)
-    (row,) = StandingGrant.objects.all()
+    return StandingGrant.objects.get()
+
+
+TAKEN_BACK = {"rollback": "taken back by a rollback", "promotion": "taken back by the promotion of a fork"}
+
+
+def take_back(how: str, session: UUID) -> UUID:
+    """The session that goes on from before the plan: the same, or its fork."""
+    if how == "rollback":
+        roll_back(session, before_the_plan(session))
+        return session
+    fork = commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
+    commands.promote(cast.alice(), fork, reason="the better way")
+    return fork
+
+
+@pytest.mark.parametrize("how", TAKEN_BACK)
+def test_the_standing_approvals_that_were_given_in_the_other_session_end_with_the_part_of_its_call(how, monkeypatch):
+    offering(monkeypatch)
+    session, child = delegated()
+    row = granted_in(child)
+    (entry,) = events(take_back(how, session), "grant.revoked")
+    assert (entry["grant"], entry["reason"]) == (str(row.pk), TAKEN_BACK[how])
+    assert StandingGrant.objects.get(pk=row.pk).rolled_back
+
+
+def test_a_rollback_ends_them_where_the_other_session_is_of_another_customer_and_tells_nothing_of_it(monkeypatch):
+    offering(monkeypatch)
+    session = told()
+    commands.save_plan(cast.alice(), "careful", [step("act", "state.done", name="x")])
+    call = step("wait", "state.a || state.b", name="†input.name", _delegate="careful", _scopes=["input"])
+    members = [{"name": "one", "subject": "C-70001", "inputs": {"name": "Annabellina"}}]
+    commands.propose_plan(cast.alice(), session, calls=[call], instances=members)
+    work()
+    child = AgentSession.objects.get(parent=session)
+    assert child.kid != AgentSession.objects.get(pk=session).kid
+    row = granted_in(child.pk)
+    work()
+    shown = queries.rollback_preview(cast.alice(), session, before_the_plan(session))
+    assert (shown.since.lasting, shown.since.more, shown.since.approvals) == ((), 1, (str(row.pk),))
     roll_back(session, before_the_plan(session))
     (entry,) = events(session, "grant.revoked")
     assert (entry["grant"], entry["reason"]) == (str(row.pk), "taken back by a rollback")
     assert StandingGrant.objects.get(pk=row.pk).rolled_back
+
+
+def test_what_it_uses_comes_out_of_the_budget_of_the_session_above_all_others():
+    named = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    commands.save_plan(cast.alice(), "deep", [step("act", "state.done", name="†input.name")], inputs=named)
+    inner = step("wait", "state.x || state.y", name="†input.name", _delegate="deep", _scopes=["input"])
+    commands.save_plan(cast.alice(), "middle", [inner], inputs=named)
+    outer = step("wait", "state.a || state.b", name="†state.first.name", _delegate="middle", _scopes=["state.first"])
+    session = handed(FIRST, outer)
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    grandchild = UUID(events(child, "call.delegated")[0]["session"])
+    assert set(state(session).loop.shares) == {str(child), str(grandchild)}
+    assert state(session).loop.opened == 2
+    assert state(child).loop.shares == {}
+    assert state(grandchild).loop.share.steps > 0
+    commands.cancel(cast.alice(), grandchild, "enough")
+    delegates.deliver_due()
+    work()
+    delegates.deliver_due()
+    assert state(session).loop.shares == {}
+    used = [state(each).loop.session.steps for each in (child, grandchild)]
+    own = len(events(session, "model.requested"))
+    assert state(session).loop.session.steps == own + sum(used)
+    assert rebuild.check(session) == []
+
+
+def test_a_call_for_one_delegate_too_many_is_refused_by_name_and_no_session_is_opened(monkeypatch):
+    told_agent = registry.find("told")
+    none = msgspec.structs.replace(told_agent.loop, delegates=Delegates(opened=0))
+    monkeypatch.setitem(registry._registry, "told", msgspec.structs.replace(told_agent, loop=none))
+    session = handed(step("wait", "state.answer", name="x", _delegate="anonymous", _scopes=[]))
+    assert [each["code"] for each in events(session, "call.refused")] == ["family_full"]
+    assert not AgentSession.objects.filter(parent=session).exists()

@@ -9,7 +9,8 @@ import pytest
 from agentstate.clock import now
 from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
-from agentstate.people.permissions import DELEGABLE, GRANTABLE, can
+from agentstate.people.permissions import can
+from agentstate.people.roles import DELEGABLE, GRANTABLE
 from sessions.authority import lent, own, sharing, standing
 from tests import cast
 from tests.shell.api_world import Api, problem

@@ -9,6 +9,8 @@ from uuid import UUID
 import msgspec
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from agentstate.clock import now
@@ -18,20 +20,30 @@ from agentstate.people import commands as people
 from agentstate.people import delegations, deputies, trail
 from agentstate.people.errors import OwnAccount
 from agentstate.people.models import Deputy, User
-from agentstate.people.permissions import Permission, PermissionDenied, Role
-from sessions import authority, commands, queries
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission, Role
+from sessions import authority, commands, queries, words
 from sessions.agents import registry
+from sessions.alerts.tables import Alert
+from sessions.notifications import keeping, wishes
+from sessions.notifications.tables import NoticeDelivery
+from sessions.queries import notifications as told
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, state, work
+from tests.shell.notice_world import send as deliver
+from tests.shell.notice_world import tell
 from tests.shell.pages import read
+from tests.shell.test_notice_mail import server  # noqa: F401  (fixture)
 from tests.shell.test_pages import paused
 from tests.shell.test_pages_decisions import card, send
 from tests.shell.test_terms import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TOO_FEW = "Needs 2 people, only 1 may approve it. Sent to the team's deputies."
+TOO_FEW = "Needs 2 people; only 1 could approve it when it was asked."
+SENT = f"{TOO_FEW} Sent to the team's deputies: Charlie."
+NONE_NAMED = f"{TOO_FEW} No deputy of the team may approve it. It expires unless the team names one."
 
 
 @pytest.fixture(autouse=True)
@@ -71,8 +83,9 @@ def approve(user: User, request: UUID) -> None:
 def test_a_request_says_that_too_few_people_may_approve_it_and_a_deputy_is_the_second(bank):
     before = bank.transfers("C-1001")
     deputy, request = named().user, asked()
-    assert (line(request).approvers_missing, line(request).too_few) == (1, TOO_FEW)
+    assert (line(request).approvers_missing, line(request).too_few) == (1, SENT)
     approve(deputy, request)
+    assert line(request).too_few == SENT
     approve(cast.alice(), request)
     work()
     assert line(request).execution == "done"
@@ -155,28 +168,156 @@ def test_nobody_decided_it_expires_by_name_on_page_api_and_in_the_report(bank):
     request = asked()
     due(request, "expires_at")
     assert sweeper.expire_due() == 1
-    told = line(request)
-    assert told.state == "expired"
-    assert told.because.startswith("too few people could approve it, 1 of 2 when it was asked")
+    ended = line(request)
+    assert ended.state == "expired"
+    assert ended.because.startswith("too few people could approve it, 1 of 2 when it was asked")
     assert "Too few people could approve it." in card(cast.browser(cast.alice()), request).id("settled").text()
     body = Api(cast.alice()).get(f"/requests/{request}").json()
-    assert (body["approvers_missing"], body["too_few"], body["because"]) == (1, TOO_FEW, told.because)
+    assert (body["approvers_missing"], body["too_few"], body["because"]) == (1, TOO_FEW, ended.because)
 
 
 def test_the_card_and_the_log_say_it_in_words():
     deputy, request = named().user, asked()
     page = card(cast.browser(deputy), request)
-    assert page.id("too-few").text() == TOO_FEW
+    assert page.id("too-few").text() == SENT
     assert "approve" in page.id("acts").text().lower()
     session = line(request).session
     audit = cast.browser(cast.alice()).get(reverse("session_audit", args=[session])).content.decode()
-    assert "only 1 may approve it" in audit
+    assert "only 1 could approve it" in audit
+
+
+def test_with_no_deputy_it_says_so_and_who_may_name_one_is_led_there():
+    request, alice = asked(), cast.alice()
+    assert line(request).too_few == NONE_NAMED
+    assert Api(alice).get(f"/requests/{request}").json()["too_few"] == NONE_NAMED
+    page = card(cast.browser(alice), request)
+    assert (page.id("too-few").text(), list(page.id("too-few").all("a"))) == (NONE_NAMED, [])
+    people.grant_role(alice, cast.retail(), Role.ADMIN, None)
+    (link,) = card(cast.browser(alice), request).id("too-few").all("a")
+    assert link.attrs["href"] == reverse("desk")
+    named()
+    page = card(cast.browser(alice), request)
+    assert (page.id("too-few").text(), list(page.id("too-few").all("a"))) == (SENT, [])
+
+
+@pytest.mark.parametrize("lost", ["right elsewhere", "spoke"])
+def test_a_deputy_who_may_not_approve_it_is_not_named(lost):
+    deputy, request = named().user, asked()
+    if lost == "spoke":
+        people.grant_role(deputy, cast.retail(), Role.CALLER, None)
+        commands.say(deputy, line(request).session, "And hurry.")
+    else:
+        people.remove_role(deputy, cast.cards(), Role.SUPERVISOR, None)
+    assert line(request).too_few == NONE_NAMED
+
+
+def test_deputies_of_a_list_are_read_once(django_assert_num_queries):
+    named(), asked()
+    with CaptureQueriesContext(connection) as of_one:
+        queries.requests(cast.alice())
+    paused("$1,300.00")
+    with django_assert_num_queries(len(of_one)):
+        assert [each.too_few for each in queries.requests(cast.alice())] == [SENT, SENT]
+
+
+# The notification.
+
+
+def delivered(user: User, way: str = "in_app") -> list[NoticeDelivery]:
+    return list(NoticeDelivery.objects.filter(person=user.pk, way=way))
+
+
+def with_shipped_rules() -> None:
+    team = cast.retail()
+    keeping.take_shipped(team.tenant_id, team.pk, cast.adam().actor)
+
+
+@pytest.mark.parametrize("amount", ["$1,200.00", "$3,000.00"])  # of tier 3 another rule notifies the reviewers
+def test_deputies_of_the_team_are_notified_once_of_a_request_that_is_for_them(amount):
+    with_shipped_rules()
+    deputy, alice = named().user, cast.alice()
+    others = [colleague(), cast.vera(), cast.adam()]
+    session, request = paused(amount)
+    commands.say(cast.cleo(), session, "And hurry.")
+    tell(), tell()
+    (row,) = told.notices(deputy)
+    assert (row.title, row.path) == (
+        f"Needs a deputy's decision: tier {request.tier}, transfer",
+        reverse("decision", args=[request.id]),
+    )
+    assert [len(delivered(each)) for each in (deputy, alice, *others)] == [1, int(request.tier == 3), 0, 0, 0]
+    assert card(cast.browser(deputy), request.id).id("too-few").text() == SENT
+
+
+def test_a_deputy_has_it_by_mail(server):  # noqa: F811
+    with_shipped_rules()
+    deputy = named().user
+    wishes.keep(deputy, email="charlie@example.com", off=[])
+    request = asked()
+    tell(), deliver()
+    (mail,) = server.mails
+    assert mail["To"] == "charlie@example.com"
+    assert mail["Subject"].startswith("[AgentState] Needs a deputy's decision: tier 2, transfer")
+    assert reverse("decision", args=[request]) in mail.get_body(["plain"]).get_content()
+
+
+def test_a_deputy_is_not_notified_of_what_they_may_not_approve():
+    with_shipped_rules()
+    deputy = named().user
+    people.grant_role(deputy, cast.retail(), Role.CALLER, None)
+    session, _ = paused()
+    commands.say(deputy, session, "And hurry.")
+    tell()
+    assert delivered(deputy) == []
+
+
+def test_nobody_is_notified_as_a_deputy_where_the_team_has_enough_people():
+    with_shipped_rules()
+    deputy, _ = named().user, cast.bob()
+    assert asked()
+    tell()
+    assert (delivered(deputy), Alert.objects.count()) == ([], 0)
+
+
+def test_a_deputy_to_whom_a_right_was_lent_is_a_reviewer_where_the_team_has_enough_people():
+    with_shipped_rules()
+    deputy, bob = named().user, cast.bob()
+    cast.alice(), cast.person("dora", Role.SUPERVISOR, cast.retail())
+    until, rights = now() + timedelta(hours=1), [Permission.DECIDE, Permission.DECIDE_TIER3]
+    delegations.give(bob, deputy, cast.retail(), until=until, reason="lunch", permissions=rights)
+    _, request = paused("$3,000.00")
+    assert request.too_few == ""
+    tell()
+    assert [each.title for each in told.notices(deputy)] == ["Needs a decision: tier 3, transfer"]
 
 
 def test_a_deputy_decides_on_the_page():
     deputy, request = named().user, asked()
     assert send(cast.browser(deputy), request, "approve").status_code in (200, 302)
     assert line(request).approvals == 1
+
+
+def test_a_delay_that_a_person_undoes_goes_to_the_deputies(monkeypatch):
+    policy = registry.policy_named("bank")
+    delayed = {"gate": "hold", "hold": 60}
+    rules = tuple(msgspec.structs.replace(each, **(delayed if each.gate == "approve" else {})) for each in policy.rules)
+    monkeypatch.setattr(registry, "policy_named", lambda _name: msgspec.structs.replace(policy, rules=rules))
+    with_shipped_rules()
+    deputy, request = named().user, asked()
+    tell()
+    assert (line(request).too_few, delivered(deputy)) == ("", [])
+    commands.undo(cast.alice(), request, reason="wrong account")
+    tell()
+    assert (line(request).too_few, len(delivered(deputy))) == (SENT, 1)
+    assert (
+        "wrong account; Lacks 1 who may approve it"
+        in words.entry("request.undone", events(line(request).session, "request.undone")[0], "transfer").about
+    )
+    approve(deputy, request)
+    approve(cast.alice(), request)
+    work()
+    assert line(request).execution == "done"
+    call_command("rebuild", "--check")
 
 
 def test_what_a_deputy_edits_is_asked_about_anew():
@@ -225,18 +366,18 @@ def test_people_are_counted_in_two_queries_when_a_request_is_made_and_never_othe
 
 
 def test_an_admin_of_the_team_names_and_removes_and_the_staff_log_says_so(monkeypatch):
-    told: list[trail.Record] = []
-    monkeypatch.setattr(trail, "sink", told.append)
+    records: list[trail.Record] = []
+    monkeypatch.setattr(trail, "sink", records.append)
     user, retail, adam = charlie(), cast.retail(), cast.adam()
-    told.clear()
+    records.clear()
     made = deputies.name(user.pk, retail.pk, adam)
     assert deputies.name(user.pk, retail.pk, adam) == made
     deputies.remove(made.pk, adam)
-    assert [(each.kind, each.actor, each.subject) for each in told] == [
+    assert [(each.kind, each.actor, each.subject) for each in records] == [
         ("deputy.named", adam.actor, user.actor),
         ("deputy.removed", adam.actor, user.actor),
     ]
-    assert {each.facts["team"] for each in told} == {str(retail.pk)}
+    assert {each.facts["team"] for each in records} == {str(retail.pk)}
 
 
 @pytest.mark.parametrize("who", ["alice", "vera", "charlie", "carol"])

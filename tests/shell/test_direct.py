@@ -135,3 +135,14 @@ def test_statements_that_psycopg_let_go_of_after_a_rollback_are_prepared_anew():
         transaction.set_rollback(True)
     assert prepared() == []
     assert appended(head, b"three").size == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_statement_prepared_after_psycopg_let_go_of_the_others_keeps_its_name():
+    """Else one that is prepared anew takes it, and the connection appends nothing any more."""
+    first, second = ("SELECT 1 WHERE %(b)s", {"b": True}), ("SELECT 2 WHERE %(b)s", {"b": True})
+    direct.found(*first)
+    connection.connection.execute("DEALLOCATE ALL")
+    for asked in (second, first, second, first):
+        assert direct.found(*asked)
+    assert sorted(prepared()) == ["SELECT 1 WHERE $1", "SELECT 2 WHERE $1"]

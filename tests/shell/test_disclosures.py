@@ -21,8 +21,8 @@ from audit.erasure import State
 from audit.models import Payload
 from audit.proofs.making import NoSuchEntry, NoSuchField
 from sessions import commands as talking
+from sessions import disclosing, states
 from sessions import erasure as erasing
-from sessions import states
 from sessions.commands import disclosures as commands
 from sessions.commands import erasure as erasures
 from sessions.disclosing import What
@@ -124,6 +124,9 @@ def test_an_expired_link_shows_nothing():
         page = look(made.token, name)
         assert page.status_code == 410
         assert WORD not in text(page)
+    with pytest.raises(disclosing.LinkEnded, match="run out"):
+        disclosing.opened(Disclosure.objects.get(pk=made.row.pk))
+    assert Disclosure.objects.get(pk=made.row.pk).opened == 0
 
 
 def test_a_link_taken_back_shows_nothing_and_stays_so():
@@ -182,6 +185,8 @@ def test_after_an_erasure_a_link_says_only_that_and_since_when():
         assert re.search(r"since \d{4}-\d\d-\d\d", text(page))
         assert WORD not in text(page)
         assert str(session) not in text(page)
+    with pytest.raises(disclosing.LinkErased, match=r"since \d{4}"):
+        disclosing.opened(Disclosure.objects.get(pk=made.row.pk))
     assert Payload.objects.filter(log=session, seq=1).count() == 0
     assert [store.name for store in STORES if store.name == "disclosures" and store.count(made.row.kid)] == []
 

@@ -11,7 +11,7 @@ from django.db import connections, transaction
 from agentstate.engine.decide import Outdated
 from agentstate.errors import Refused
 from agentstate.people import commands as people
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions import commands, queries, rebuild, states
 from sessions.agents import registry
 from tests import cast

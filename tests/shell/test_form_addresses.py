@@ -15,20 +15,23 @@ from agentstate.clock import now
 from agentstate.people import commands as people
 from agentstate.people import delegations, deputies
 from agentstate.people.models import User
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions import commands
 from sessions import urls as console
 from sessions.agents import registry
 from sessions.alerts.tables import TeamRule
-from sessions.commands import disclosures, erasure, grants
+from sessions.commands import disclosures, erasure, grants, notifications
 from sessions.disclosing import What
 from sessions.exports import choosing
 from sessions.models import StandingGrant
 from sessions.proposals.tables import Proposal
 from tests import cast
+from tests.shell.api_world import Api
 from tests.shell.bank_world import offering
 from tests.shell.notice_world import rule as notice_rule
 from tests.shell.test_alert_pages import raised
+from tests.shell.test_api_profiles import CHANGES
+from tests.shell.test_api_routes import NAMED, OPERATIONS, WITH_BODY, body_for
 from tests.shell.test_auditing import grant as audit_grant
 from tests.shell.test_pages import paused
 from tests.shell.test_pages_notifications import endpoint
@@ -174,3 +177,68 @@ def test_a_person_of_another_team_posts_every_form_and_changes_nothing(things, o
         before = after
     assert faults == []
     assert len(posted) >= 40
+
+
+# What a person who may only see and read asks of the API without writing for others, or on their own behalf.
+OPEN_TO_READERS = {
+    "POST /desk/next", "POST /charts/check", "POST /charts/simulate", "POST /sessions/{session}/resolve",
+    "POST /sessions/{session}/plans/check", "POST /sessions/{session}/replay", "POST /proofs/check",
+    "POST /notices/read", "PUT /notices/wishes",
+}  # fmt: skip
+# What such a person may not even see.
+UNSEEN = {
+    "DELETE /audit/grants/{grant}", "DELETE /exports/{export}", "POST /erasures/{erasure}", "DELETE /holds/{hold}",
+    "DELETE /proposals/{proposal}", "POST /proposals/{proposal}/answers", "DELETE /delegations/{delegation}",
+}  # fmt: skip
+# What it would do is looked up before the permission for it is asked for, and that this was read is recorded.
+READS_FIRST, READING = {"POST /sessions/{session}/rollback"}, {"audit_entry", "audit_head", "audit_payload"}
+ANOTHERS = {"PUT /requests/{request_id}/claim", "DELETE /requests/{request_id}/claim"}  # claimed by another person
+
+
+def bodies(things: dict[str, object]) -> dict[str, dict[str, object]]:
+    """Of operations whose body names a thing, or is another than the list of operations has."""
+    retail, until = str(cast.retail().pk), (now() + timedelta(days=1)).isoformat()
+    lent = {"team": retail, "permissions": ["decide"], "until": until, "reason": "on leave"}
+    opened = {"team": retail, "kinds": ["read"], "until": until, "reason": "an audit"}
+    return {
+        "/audit/grants": {**opened, "user": str(cast.anna().pk)},
+        "/delegations": {**lent, "receiver": str(cast.alice().pk)},
+        "/deputies": {"user": str(cast.bob().pk), "team": retail},
+        "/sessions/{session}/grants": {"request": str(things["request_id"])},
+        "/plans": {"name": "hello", "calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
+        **{f"/customers/{{customer}}/profile/{what}": body for what, body in CHANGES.items()},
+    }
+
+
+def named(things: dict[str, object], path: str) -> dict[str, str]:
+    """The things of team Retail by the names that the API's addresses have for them."""
+    found = {name if name == "request_id" else name.removesuffix("_id"): str(each) for name, each in things.items()}
+    found["rule"] = found["notice_rule"] if path.startswith("/notice-rules") else found["rule"]
+    found["grant"] = found["audit_grant"] if path.startswith("/audit/") else found["grant"]
+    return {**NAMED, **{name: each for name, each in found.items() if name in NAMED}}
+
+
+def test_a_person_who_may_only_read_is_refused_every_write_of_the_api_by_its_permission(things):
+    vera, own, faults = Api(cast.vera()), bodies(things), []
+    things["hold_id"] = erasure.set_hold(cast.petra(), customer="C-1001", reason="a case at court").pk
+    things["delivery_id"] = notifications.test_endpoint(cast.adam(), things["endpoint_id"]).pk
+    assert vera.get("/sessions").status_code == 200  # the first use of a token is noted
+    before = stored()
+    for method, path in OPERATIONS:
+        operation = f"{method} {path}"
+        if method == "GET" or operation in OPEN_TO_READERS:
+            continue
+        body = own.get(path) or body_for(path, method)
+        sent = {"data": json.dumps(body), "content_type": "application/json"} if method in WITH_BODY else {}
+        answer = vera.ask(method, path.format(**named(things, path)), **sent)
+        said = answer.json()
+        wanted = 404 if operation in UNSEEN else 409 if operation in ANOTHERS else 403
+        by_permission = said.get("permission") or said.get("code") == "decision_not_allowed"
+        if answer.status_code != wanted or (wanted == 403 and not by_permission):
+            faults.append(f"{operation}: {answer.status_code} {said.get('code')} {said.get('field')}")
+        after = stored()
+        changed = {each for each in after if after[each] != before.get(each)}
+        if changed - (READING if operation in READS_FIRST else set()):
+            faults.append(f"{operation}: {answer.status_code}, changed {sorted(changed)}")
+        before = after
+    assert faults == []

@@ -12,7 +12,8 @@ from agentstate.errors import Invalid
 from agentstate.people import grants, trail
 from agentstate.people.errors import NoAuditor, OwnAccount
 from agentstate.people.models import AccessGrant
-from agentstate.people.permissions import GRANTABLE, Permission, PermissionDenied, Role, can, narrow_grants, teams_with
+from agentstate.people.permissions import PermissionDenied, can, narrow_grants, teams_with
+from agentstate.people.roles import GRANTABLE, Permission, Role
 from tests.cast import adam, alice, anna, cards, person, retail, vera
 
 pytestmark = pytest.mark.django_db

@@ -38,8 +38,8 @@ def wish(bank, minor: int) -> tuple[Call, Call]:
     """The calls that check a transfer between two accounts of the customer, and make it."""
     own = {row[1]: row[0] for row in bank.rows("SELECT id, kind FROM core.accounts WHERE customer_id = 'C-1001'")}
     amount = {"minor": minor, "currency": "USD"}
-    check = {"customer": "C-1001", "purpose": "transfer between own accounts", "amount": amount}
     move = {"from_account": own["savings"], "to_account": own["checking"], "amount": amount}
+    check = {"customer": "C-1001", "purpose": "transfer between own accounts", **move}
     return Call("authorize", json.dumps(check), id="a"), Call("transfer", json.dumps(move), id="t")
 
 
@@ -77,9 +77,12 @@ def test_words_in_a_result_approve_nothing_and_stand_where_data_stands(settings,
     (request,) = events(session, "approval.requested")
     assert (request["tool"], request["tier"]) == ("transfer", 3)
     assert events(session, "call.refused")[0]["code"] == "unknown_tool"
-    roles = {message["role"] for message in server.requests[1]["messages"] if FAKE in str(message.get("content"))}
-    assert "user" not in roles
-    assert json.loads(told_text(server.requests[1]))["result"]["name"] == FAKE
+    holding = [
+        message for message in server.requests[1]["messages"] if json.dumps(FAKE)[1:-1] in str(message.get("content"))
+    ]
+    kinds_of = {(message["role"], json.loads(message["content"])["kind"]) for message in holding}
+    assert kinds_of == {("tool", "result"), ("user", "state")}
+    assert json.loads(told_text(server.requests[1]))["data"]["result"]["name"] == FAKE
 
 
 def told_text(request: dict[str, Any]) -> str:
@@ -108,7 +111,7 @@ def test_a_free_call_beside_one_that_waits_gives_its_result_and_both_are_told(se
     assert len(bank.transfers("C-1001")) == 1
     messages = server.requests[4]["messages"]
     place = next(at for at, message in enumerate(messages) if len(message.get("tool_calls") or ()) == 2)
-    waits, free = (json.loads(message["content"])["status"] for message in messages[place + 1 : place + 3])
+    waits, free = (json.loads(message["content"])["data"]["status"] for message in messages[place + 1 : place + 3])
     assert (waits, free) == ("waiting", "ok")
-    later = [message["content"] for message in messages[place + 3 :] if message["role"] == "system"]
+    later = [message["content"] for message in messages[place + 3 :] if '"kind":"note"' in message["content"]]
     assert any('"status":"ok"' in text and "receipt" in text for text in later)  # after the wait

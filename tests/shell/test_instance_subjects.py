@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connections
 
 from agentstate.clock import now
 from agentstate.engine.advance import NOBODY
@@ -17,6 +18,7 @@ from agentstate.errors import Invalid
 from audit import keys, ledger, staff, verify
 from audit.erasure import BEGUN
 from sessions import commands, erasure, queries, rebuild, states
+from sessions.commands import plans
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
 from sessions.runtime import advance
@@ -182,6 +184,22 @@ def test_a_batch_in_sessions_of_its_own_keeps_each_instance_under_its_key(monkey
     assert sorted(found) == [[ANN], [BOB]]
     assert not kinds_under(session, kid(ANN))
     assert [rebuild.check(each) for each in (session, *(child.pk for child in children))] == [[], [], []]
+
+
+def test_a_plan_for_one_whose_erasure_begins_meanwhile_is_refused_and_nothing_of_it_is_written(monkeypatch):
+    session, with_keys = told(), plans._with_keys
+    before, closing = kinds(session), kid(ANN)
+
+    def closed_meanwhile(*words):
+        members = with_keys(*words)
+        with connections["erase"].cursor() as cursor:
+            cursor.execute("UPDATE audit_subjectkey SET closing_at = now() WHERE kid = %s", [closing])
+        return members
+
+    monkeypatch.setattr(plans, "_with_keys", closed_meanwhile)
+    with pytest.raises(plans.SubjectLeaves):
+        commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    assert kinds(session) == before
 
 
 def test_when_all_are_erased_the_round_ends_and_the_run_goes_on():

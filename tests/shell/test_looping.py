@@ -14,11 +14,14 @@ from agentstate.engine.decide import RunUnderWay
 from agentstate.errors import Invalid
 from sessions import commands, states
 from sessions.agents import prices
+from sessions.alerts.tables import Alert
 from tests import cast
 from tests.live.chat_server import Raw, Say
 from tests.shell.bank_world import events, kinds, opened, say, state, work
 from tests.shell.looping_world import agent, calling, told
 from tests.shell.pages import read
+from tests.shell.test_alert_watching import look, on
+from tests.shell.test_first_transfer import pending
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOAD = calling("load_customer", customer="C-1001")
@@ -73,9 +76,41 @@ def test_a_model_in_a_circle_is_told_so_and_then_stopped(settings, bank):
         session = opened()
         say(session, "What do I have?")
     assert events(session, "run.stopped")[0]["code"] == "circle"
-    notes = [message["content"] for message in server.requests[-1]["messages"] if message["role"] == "system"]
+    notes = [message["content"] for message in server.requests[-1]["messages"] if '"kind":"note"' in str(message)]
     assert any("the result was the same each time" in note for note in notes)
     assert len(server.requests) == 4
+
+
+def test_an_agent_whose_calls_people_reject_rests_and_the_page_lists_what_it_wants(settings, bank, client):
+    cents = iter(range(60_001, 60_100))
+
+    def asks(body):
+        amount = {"minor": next(cents), "currency": "USD"}
+        return calling("transfer", from_account="1000000001", to_account="1000000002", amount=amount)
+
+    on("loops", {"on": {"loop": {}}, "severity": "warning", "to": ["role:supervisor"]})
+    with agent(settings, asks) as server:
+        session = opened()
+        say(session, "Move money.")
+        for _ in range(3):
+            commands.decide(cast.alice(), pending(session).id, "reject", reason="not now", code="misheard")
+            work()
+        assert len(server.requests) == 4
+        assert events(session, "run.stopped")[0]["code"] == "refusals"
+        look()
+        alerts = Alert.objects.filter(session=session, why="loop")
+        assert alerts.count() == 1
+        client.force_login(cast.alice())
+        form = read(client.get(f"/sessions/{session}/").content.decode()).id("stop-grant").text()
+        assert "$600.03 from account 1000000001 to account 1000000002 (not now)" in form
+        assert "Wanted: Move $600.04" in form
+        say(session, "Please, please.")
+        look()
+        assert (len(events(session, "approval.requested")), alerts.count()) == (3, 1)
+        client.post(f"/sessions/{session}/stop/grant/", {"reason": "I called the customer"})
+        work()
+    assert events(session, "run.granted")[0]["refusals"] == 3
+    assert len(events(session, "approval.requested")) == 4
 
 
 def test_an_output_with_a_schema_is_repaired_and_kept(settings, bank):
@@ -138,7 +173,8 @@ def said(session) -> list[str]:
 
 
 def heard(request) -> list[str]:
-    return [message["content"] for message in request["messages"] if message["role"] == "user"]
+    envelopes = [json.loads(message["content"]) for message in request["messages"] if message["role"] == "user"]
+    return [each["text"] for each in envelopes if each["kind"] == "customer"]
 
 
 def test_a_message_meanwhile_is_heard_by_the_next_request(settings, bank):
@@ -188,7 +224,8 @@ def test_what_people_settled_outlives_every_process(settings, bank):
     own = {row[1]: row[0] for row in bank.rows("SELECT id, kind FROM core.accounts WHERE customer_id = 'C-1001'")}
     amount = {"minor": 120000, "currency": "USD"}
     move = calling("transfer", from_account=own["savings"], to_account=own["checking"], amount=amount)
-    purpose = {"customer": "C-1001", "purpose": "transfer between own accounts", "amount": amount}
+    ends = {"from_account": own["savings"], "to_account": own["checking"]}
+    purpose = {"customer": "C-1001", "purpose": "transfer between own accounts", "amount": amount, **ends}
     with agent(settings, [LOAD, calling("authorize", **purpose), move, Say("No."), move, Say("Still no.")]):
         session = opened()
         say(session, "Move it.")

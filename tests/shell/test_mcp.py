@@ -27,7 +27,7 @@ from sessions.agents.registry import Agent
 from sessions.commands import tools as commands
 from sessions.outside import refusals
 from sessions.tools import registry as tools
-from sessions.tools.mcp import offers, servers, source, talking
+from sessions.tools.mcp import offered, offers, servers, source, talking
 from sessions.tools.mcp.kept import kept
 from sessions.tools.registry import ToolContext, ToolFailed
 from sessions.tools.stopping import Stop
@@ -184,7 +184,7 @@ def test_a_session_calls_it_and_an_injected_result_is_only_text(crm):
 
 
 CONTAINED = {"huge": "too_large", "slow": "too_slow", "dies": "no_connection", "fails": "tool_error",
-             "endless": "too_large", "many": "too_large"}  # fmt: skip
+             "endless": "too_large", "many": "too_large", "asks": "wants_more"}  # fmt: skip
 
 
 @pytest.mark.django_db(transaction=True)
@@ -340,12 +340,21 @@ def test_a_call_that_nobody_waits_for_any_more_ends_with_its_process(crm):
     eventually(lambda: not is_alive(crm.pids[0]), what="it is ended")
 
 
+# A program that gives this answer to every request.
+ANSWERS = (
+    "import sys, json; [print(json.dumps({{'jsonrpc': '2.0', 'id': asked['id'], {}}}), flush=True)"
+    " for asked in map(json.loads, sys.stdin) if 'id' in asked]"
+)
+
+
 @pytest.mark.parametrize(
     ("program", "refused"),
     [
         ("print('no message', flush=True); input()", refusals.NotJson),
         ("import sys; sys.stdout.write('x' * 10**7); sys.stdout.flush(); input()", refusals.TooLarge),
         ("print('[' * 100_000, flush=True); input()", refusals.NotJson),
+        (ANSWERS.format("'error': {'code': -32603, 'message': 'no'}"), offered.ServerError),
+        (ANSWERS.format("'result': {}"), offered.NoProtocol),
         ("pass", refusals.NoConnection),
         ("import time; time.sleep(60)", refusals.TooSlow),
     ],

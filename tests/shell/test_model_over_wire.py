@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from audit import ledger
-from sessions import queries
-from sessions.agents import choice
+from sessions import commands, queries
 from tests import cast
 from tests.live.chat_server import Call, ChatServer, Raw, Say
 from tests.shell.bank_world import events, kinds, opened, say, state, work
@@ -26,9 +25,7 @@ def agent_at(settings, *replies: Say | Raw) -> Iterator[ChatServer]:
     """The bank's agent asks a local Chat Completions server, which gives `replies` in order."""
     with ChatServer(list(replies)) as server:
         settings.AGENT_MODEL, settings.AGENT_BASE_URL, settings.AGENT_API_KEY = "small", server.url, KEY
-        choice._model_for.cache_clear()
         yield server
-    choice._model_for.cache_clear()
 
 
 def tool_messages(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -41,7 +38,7 @@ def test_calls_are_executed_and_their_results_go_back_to_the_model(settings, ban
         say(session, "What accounts do I have?")
     assert state(session).pad["customer"]["name"]
     told = tool_messages(server.requests[1])
-    assert json.loads(told[0]["content"])["result"]["name"] == state(session).pad["customer"]["name"]
+    assert json.loads(told[0]["content"])["data"]["result"]["name"] == state(session).pad["customer"]["name"]
     assert events(session, "message.added")[-1]["text"] == "You have two accounts."
 
 
@@ -99,3 +96,24 @@ def test_work_after_the_last_reply_rests(settings, bank):
         before = kinds(session)
         work()
     assert kinds(session) == before
+
+
+def test_a_model_whose_last_answer_was_unusable_is_asked_again_after_a_decision(settings, bank):
+    own = {row[1]: row[0] for row in bank.rows("SELECT id, kind FROM core.accounts WHERE customer_id = 'C-1001'")}
+    amount = {"minor": 480000, "currency": "USD"}
+    wish = json.dumps({"from_account": own["savings"], "to_account": own["checking"], "amount": amount})
+    purpose = {"customer": "C-1001", "purpose": "transfer between own accounts", "amount": amount}
+    check = Say(calls=(Call("authorize", json.dumps(purpose), id="c1"),))
+    claim = Say(calls=(Call("transfer", wish, id="c2"),))
+    unusable = Say(calls=(Call("remember", "not JSON", id="c3"),))
+    with agent_at(settings, LOAD, check, claim, unusable, Say("A colleague said no.")) as server:
+        session = opened()
+        say(session, "Move it.")
+        say(session, "And remember that.")
+        assert state(session).failure
+        (request,) = [line for line in queries.requests(cast.alice()) if line.session == session]
+        commands.decide(cast.alice(), request.id, "reject", reason="a scam", seen=request.digest)
+        work()
+    assert len(server.requests) == 5
+    assert events(session, "message.added")[-1]["text"] == "A colleague said no."
+    assert not state(session).failure

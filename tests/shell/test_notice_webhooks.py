@@ -259,7 +259,7 @@ def test_what_is_collected_leaves_as_one_message(bank, receiver):
     ("path", "why"),
     [("/silent", "too_slow"), ("/drip", "too_slow"), ("/large", "too_large"), ("/endless", "too_large"),
      ("/redirect", "redirected"), ("/gzip", "encoded"), ("/nonsense", "no_http"), ("/cut", "no_http"),
-     ("/headers", "too_large"), ("/away", "http_status"), ("/unknown", "http_status")],
+     ("/headers", "too_large"), ("/slow-headers", "too_large"), ("/away", "http_status"), ("/unknown", "http_status")],
 )  # fmt: skip
 def test_a_hostile_endpoint_holds_up_nothing_and_its_failure_has_a_name(bank, receiver, monkeypatch, path, why):
     from sessions.notifications import webhook

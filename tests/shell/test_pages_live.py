@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from msgspec.structs import replace
 
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions import commands, policies, queries
 from sessions.agents import registry
 from tests import cast

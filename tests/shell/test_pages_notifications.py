@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from agentstate.people import commands as people
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions.notifications import endpoints, pacing, wishes
 from sessions.notifications.tables import NoticeDelivery, NoticeEndpoint, NoticeRule
 from sessions.queries import notifications as told

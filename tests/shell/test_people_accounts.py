@@ -13,8 +13,9 @@ from django.db import IntegrityError, connection, transaction
 from agentstate.people import commands, trail
 from agentstate.people.errors import AccountDisabled, NameTaken, OwnAccount, WeakPassword
 from agentstate.people.models import Membership, Tenant
-from agentstate.people.permissions import Permission, PermissionDenied, Role, can
+from agentstate.people.permissions import PermissionDenied, can
 from agentstate.people.queries import live_token
+from agentstate.people.roles import Permission, Role
 from tests.cast import (
     PASSWORD,
     adam,

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from agentstate.people.deputies import teams_of
 from agentstate.people.models import ApiToken, Team, Tenant, User
-from agentstate.people.permissions import Permission, can, teams_with
+from agentstate.people.permissions import can, teams_with
 from agentstate.people.queries import live_token, person, the_tenant
+from agentstate.people.roles import Permission
+from sessions.authority import own
 from tests.cast import PASSWORD, alice, browser, cards, retail, token
 
 pytestmark = pytest.mark.django_db
-DEMO = ["supervisor", "customer", "second", "auditor", "admin", "privacy", "viewer"]
+DEMO = ["supervisor", "customer", "second", "auditor", "admin", "privacy", "viewer", "deputy"]
 
 
 def run(*arguments: str, **options: object) -> str:
@@ -187,3 +190,12 @@ def test_the_second_demo_team_shares_nobody_who_decides_with_the_first(state) ->
     assert Team.objects.filter(slug="cards", name="Card services").exists()
     for name in ("supervisor", "second", "viewer"):
         assert teams_with(person(name), Permission.SEE) == [retail().pk]
+
+
+def test_the_demo_names_a_deputy_who_decides_in_the_second_team_and_reads_in_the_first(state) -> None:
+    run("demo_accounts")
+    deputy = person("deputy")
+    assert teams_of(deputy) == {retail().pk}
+    assert teams_with(deputy, Permission.READ) == sorted([retail().pk, Team.objects.get(slug="cards").pk])
+    assert not can(deputy, Permission.DECIDE, retail())
+    assert own(deputy, retail().pk, too_few=True).may == {"decide", "decide_tier3"}

@@ -6,16 +6,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from agentstate.people.commands import disable, grant_role, remove_role
-from agentstate.people.permissions import (
-    ROLES,
-    Permission,
-    PermissionDenied,
-    Role,
-    can,
-    require,
-    roles_with,
-    teams_with,
-)
+from agentstate.people.permissions import PermissionDenied, can, require, teams_with
+from agentstate.people.roles import ROLES, Permission, Role, roles_with
 from tests.cast import adam, alice, anna, cards, charlie, cleo, retail, vera
 
 TABLE = {  # the promise, spelt out here on its own: a change of ROLES must be made in both places

@@ -8,8 +8,10 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.engine.plan import model as plan_model
 from agentstate.engine.state import pending
-from sessions import commands
+from sessions import commands, plans
+from sessions.models import SavedPlan
 from tests import cast
 from tests.shell.bank_world import say, state, work
 from tests.shell.side_by_side_world import model, proposed, told
@@ -43,6 +45,8 @@ def test_a_plan_is_checked_proposed_read_and_edited_through_the_api():
     assert api("put", f"sessions/{session}/plan", {"calls": calls, "version": 1})[0] == 200
     _, plan = api("get", f"sessions/{session}/plan?before=1&after=2")
     assert plan["difference"]["words"]
+    status, refused = api("get", f"sessions/{session}/plan?before=1&after=3")
+    assert (status, refused["code"]) == (404, "unknown_version")
     assert len(plan["versions"]) == 2
 
 
@@ -122,9 +126,11 @@ def test_the_plan_is_drawn_in_lines_and_for_graphviz():
     session = handed(FIRST, SECOND)
     status, drawn = api("get", f"sessions/{session}/plan/drawing")
     assert (status, drawn["left_out"]) == (200, 0)
-    assert drawn["text"].splitlines()[1] == "2. wait-2  after wait  -> state.second  [done]"
+    assert drawn["text"].splitlines()[1] == "2. wait (label wait-2)  after wait  -> state.second  [done]"
     assert '"wait" -> "wait-2" [label="state.first.name"];' in drawn["dot"]
-    assert "2. wait-2  after wait" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    page = cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    assert "2. wait (label wait-2)  after wait" in page
+    assert 'label <span class="mono">wait-2</span>' in page
     assert api("get", f"sessions/{session}/plan/drawing", by=cast.charlie())[0] == 404
 
 
@@ -144,7 +150,8 @@ def test_the_page_of_a_plan_that_deviates_from_the_approved_one_says_what_deviat
     proposing("allow", "first", "other")
     commands.decide(cast.alice(), UUID(pending(state(session))[0].asked.request), "approve")
     work()
-    assert api("get", f"sessions/{session}/plan")[1]["deviations"] == ["wait-2 is not in the approved plan"]
+    deviations = api("get", f"sessions/{session}/plan")[1]["deviations"]
+    assert deviations == ["wait (label wait-2) is not in the approved plan"]
     page = cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
     assert "not as the plan that was approved" in page
 
@@ -174,3 +181,23 @@ def test_a_plan_that_waits_for_a_person_is_seen_and_decided_as_one_request(monke
     work()
     assert api("get", f"sessions/{session}/plan")[1]["approved"] == request.request
     assert state(session).pad["second"] == {"name": "first"}
+
+
+def test_a_plan_that_others_save_under_the_same_name_at_every_try_is_refused_by_name(monkeypatch):
+    """Each try reads the newest version, and another person saves the next one before it is written."""
+    newest, team = plans._newest, cast.retail()
+
+    def overtaken(*words):
+        found = newest(*words)
+        with monkeypatch.context() as other:
+            other.setattr(plans, "_newest", newest)
+            theirs = [step("wait", "state.x", name=f"version {found.version + 1 if found else 1}")]
+            plans.keep(team.tenant_id, team.pk, cast.bob().actor, "hello", plan_model.read(theirs), {})
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plans, "_newest", overtaken)
+        status, refused = api("post", "plans", {"name": "hello", "calls": [FIRST]})
+    assert (status, refused["code"]) == (409, "saved_meanwhile")
+    assert set(SavedPlan.objects.values_list("by", flat=True)) == {cast.bob().actor}
+    assert SavedPlan.objects.count() == plans.TRIES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -18,12 +17,13 @@ from agentstate.people.permissions import PermissionDenied
 from sessions import commands, plans, queries, rebuild, states
 from sessions.agents import registry
 from sessions.agents.model import ModelFailed
+from sessions.commands import plans as plan_commands
 from sessions.commit import Lease, run_commands
 from sessions.models import AgentSession, Snapshot, SnapshotPart
 from sessions.runtime import advance, delegates
 from sessions.tools import registry as tools
 from tests import cast
-from tests.shell.bank_world import events, kinds, say, state, work
+from tests.shell.bank_world import events, kinds, refused_codes, say, state, work
 from tests.shell.side_by_side_world import Told, model, proposed, ran, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,6 +49,13 @@ def statuses(session: UUID) -> dict[str, str]:
     return {name: each.status for name, each in queries.plan_of(cast.alice(), session).progress.standings.items()}
 
 
+def test_a_request_records_the_tools_that_it_offers_plans_and_goals_among_them():
+    session = told(())
+    say(session, "Go.")
+    (request,) = events(session, "model.requested")
+    assert request["tools"] == ["wait", "meet", "stay", "fail", "act", "picky", "look", "plan", "goals"]
+
+
 def test_the_calls_of_an_answer_wait_for_each_other_and_run_on_resolved_values():
     first = proposed("wait", "first", _outputPath="state.first")
     session = told((first, proposed("wait", "†state.first.name", _outputPath="state.second")))
@@ -64,9 +71,10 @@ def test_the_calls_of_an_answer_wait_for_each_other_and_run_on_resolved_values()
 
 
 def test_a_dependent_of_a_finished_call_starts_without_waiting_for_its_siblings():
-    session = handed(step("wait", "state.slow", name="slow", seconds=Decimal("0.6")), FIRST, SECOND)
-    returned = [event["call"].rpartition(".")[2] for event in events(session, "tool.returned")]
-    assert returned == ["wait-2", "wait-3", "wait"]
+    sibling = step("meet", "state.sibling", name="sibling")
+    dependent = step("meet", "state.dependent", name="†state.first.name")
+    session = handed(sibling, FIRST, dependent)
+    assert statuses(session) == {"meet": "done", "wait": "done", "meet-2": "done"}  # each waits until the other runs
 
 
 def test_a_plan_that_needs_what_nothing_gives_is_refused_and_nothing_runs():
@@ -91,7 +99,7 @@ def test_what_needs_a_person_stops_on_what_it_resolved_to_and_the_rest_goes_on()
 def test_a_person_edits_the_plan_and_every_version_is_kept_with_what_changed():
     session = handed(step("act", "state.done", name="first"), step("wait", "state.w", name="†state.done.done"))
     calls = queries.plan_of(cast.alice(), session).calls
-    other = [calls[0], {**calls[1], "seconds": 0}]
+    other = [calls[0], {**calls[1], "milliseconds": 0}]
     with pytest.raises(AlreadyBegun):
         commands.edit_plan(cast.alice(), session, [{**calls[0], "name": "other"}, calls[1]], version=1)
     with pytest.raises(PlanChanged):
@@ -102,7 +110,7 @@ def test_a_person_edits_the_plan_and_every_version_is_kept_with_what_changed():
     line = queries.plan_of(cast.alice(), session)
     assert [each.version for each in line.versions] == [2, 1]
     _, words = queries.plan_difference(cast.alice(), session, 1, 2)
-    assert any("seconds" in word for word in words)
+    assert any("milliseconds" in word for word in words)
 
 
 def test_a_thousand_instances_of_which_one_is_poisoned_all_end():
@@ -126,9 +134,11 @@ def test_a_thousand_instances_of_which_one_is_poisoned_all_end():
 
 def test_more_instances_than_one_session_holds_become_sessions_under_one_parent(monkeypatch):
     monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 20)
+    codes = refused_codes(monkeypatch, delegates, "person_command")
     members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(50)]
     session = handed(step("wait", "state.a", name="†input.name"), instances=members, key="batch")
-    delegates.deliver_due()  # the parts had ended before their parent waited for them
+    assert codes == ["not_yet"] * 3  # the parts had ended before their parent waited for them
+    delegates.deliver_due()
     work()
     children = AgentSession.objects.filter(parent=session)
     assert [child.delivered for child in children] == [True] * 3
@@ -136,6 +146,23 @@ def test_more_instances_than_one_session_holds_become_sessions_under_one_parent(
     well = [event["result"]["well"] for event in events(session, "tool.returned")]
     assert sorted(well) == [10, 20, 20]
     assert all(rebuild.check(each) == [] for each in (session, *(child.pk for child in children)))
+
+
+def test_parts_that_end_before_their_parent_has_its_plan_are_not_lost(monkeypatch):
+    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 1)
+    opening = plan_commands._open_part
+
+    def done_at_once(*words: Any) -> None:
+        opening(*words)
+        work()
+
+    monkeypatch.setattr(plan_commands, "_open_part", done_at_once)
+    members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(2)]
+    session = handed(step("wait", "state.a", name="†input.name"), instances=members)
+    delegates.deliver_due()
+    work()
+    assert statuses(session) == {"part-1": "done", "part-2": "done"}
+    assert list(AgentSession.objects.filter(parent=session).values_list("delivered", flat=True)) == [True, True]
 
 
 def test_a_delegate_sees_only_what_its_scopes_hand_over_and_its_output_is_the_result():

@@ -75,9 +75,9 @@ KING = [{**STRICT["rules"][0], "reviewers": ["role:king"]}]  # type: ignore[inde
 
 def test_policies_are_listed_with_what_their_cases_say(only_the_bank) -> None:
     lines = {line["name"]: line for line in Api(cast.alice()).get("/policies").json()["policies"]}
-    assert set(lines) >= {"bank", "retail", "airline"}
+    shipped = [lines[name] for name in ("airline", "bank", "retail", "speech")]  # beside them, those of other tests
     assert lines["bank"]["agents"] == ["bank"]
-    assert all(line["failed"] == 0 and line["cases"] >= 20 for line in lines.values())
+    assert all(line["failed"] == 0 and line["cases"] >= 20 for line in shipped)
 
 
 def test_one_policy_is_read_in_full_and_an_unknown_one_is_named() -> None:
@@ -321,7 +321,7 @@ def test_the_check_names_what_is_wrong(tmp_path) -> None:
     call_command("check_policy", stdout=out)
     said = next(line for line in out.getvalue().splitlines() if line.startswith("airline@1: 26 rules, 47 cases; "))
     assert said.endswith("superseded, cannot be put in force: a missing value turns rules off in 24 places")
-    assert f"bank@{policies.named('bank').version}: 9 rules" in out.getvalue()
+    assert f"bank@{policies.named('bank').version}: 12 rules" in out.getvalue()
     opened = {**STRICT, "rules": [{**STRICT["rules"][0], "when": OPEN}]}  # type: ignore[index]
     stranger = {**STRICT, "rules": [{**STRICT["rules"][0], "reviewers": ["team:nowhere", "user:nobody"]}]}  # type: ignore[index]
     for document, reason in (

@@ -94,7 +94,7 @@ def test_a_schedule_is_set_from_a_file_and_the_dry_run_says_what_would_go(people
     assert json.loads(said("retention", "set", str(file), "--as", "petra"))["classes"] == []
     (proposal,) = Proposal.objects.all()
     answer_proposal(cast.paul(), proposal.pk, agrees=True)
-    Proposal.objects.update(due_at=now())
+    Proposal.objects.update(due_at=now() - timedelta(seconds=1))
     assert carrying.carry_out_due() == 1
     assert json.loads(said("retention", "show"))["classes"] == schedule["classes"]
     assert json.loads(said("retention", "show"))["rules"][0]["retention"] == "short"

@@ -15,10 +15,10 @@ from django.conf import settings
 
 from agentstate.people.commands import grant_role
 from agentstate.people.models import Team
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from audit import globallog, keys, ledger, signer, verify
 from audit.models import LogTile
-from audit.proofs import making, sessiontree
+from audit.proofs import document, making, sessiontree
 from audit.tlog import note, receipt, tree
 from sessions import commands
 from sessions.models import AccessLine
@@ -184,6 +184,18 @@ def test_a_ledger_that_was_rewritten_is_convicted_by_a_held_receipt(test_databas
     problem(Api(cast.cleo()).get(f"/sessions/{session}/proofs/receipt", **said), 409, "receipt_not_kept")
     problem(Api(cast.cleo()).get(f"/sessions/{session}/proofs/receipt", **said), 409, "receipt_not_kept")
     assert not check(making.growth(UUID(session), said["size"]), receipt=as_file(session, said)).ok
+
+
+def test_a_proof_holds_so_many_entries_and_bytes_and_no_more(monkeypatch):
+    session, alice = talked(), Api(cast.alice())
+    path = f"/sessions/{session}/proofs/range"
+    with monkeypatch.context() as patched:
+        patched.setattr(document, "MAX_ENTRIES", 2)
+        size = len(alice.get(path, first=1, last=2).content)
+        problem(alice.get(path, first=1, last=3), 409, "too_many_entries")
+        problem(alice.get(f"/sessions/{session}/proofs/complete"), 409, "too_many_entries")
+    monkeypatch.setattr(document, "MAX_DOCUMENT", size - 1)
+    problem(alice.get(path, first=1, last=2), 409, "too_many_entries")
 
 
 def test_no_proof_is_made_of_an_altered_entry(test_database):

@@ -12,8 +12,8 @@ from agentstate.engine.decide.refusals import DecisionNotAllowed
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.people.commands import grant_role
 from agentstate.people.models import User
-from agentstate.people.permissions import Role
-from sessions import commands, rebuild, words
+from agentstate.people.roles import Role
+from sessions import commands, queries, rebuild, words
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import events, kinds, say, state, work
@@ -96,6 +96,46 @@ def test_a_delegate_leaves_out_who_saved_its_plan_and_who_spoke_as_the_customer_
     with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
         commands.decide(dora, UUID(asked(child)["request"]), "approve", seen=asked(child)["digest"])
     refused(child, "you proposed it")
+
+
+def test_who_wrote_a_value_in_a_delegate_does_not_approve_the_call_of_its_parent_that_reads_the_result():
+    calls = [step("wait", "state.payee", name="Ann"), step("act", "state.done", name="x")]
+    commands.save_plan(sam(), "careful", calls, output={"payee": "†state.payee.name"})
+    session = told()
+    handed_over = step("wait", "state.answer || state.problem", name="x", _delegate="careful", _scopes=[])
+    commands.propose_plan(sam(), session, calls=[handed_over, step("act", name="†state.answer.output.payee")])
+    work()
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    change = [PathChange("state.payee.name", "Eve")]
+    commands.change_state(cast.alice(), child, seen=len(kinds(child)), changes=change)
+    commands.decide(cast.bob(), UUID(asked(child)["request"]), "approve", seen=asked(child)["digest"])
+    work()
+    assert asked(session)["arguments"]["name"] == "Eve"
+    assert asked(session)["proposed_by"] == [sam().actor, cast.alice().actor]
+    refused(session, "you proposed it|you wrote a value that it reads")
+
+
+def test_a_delegate_leaves_out_who_speaks_as_the_customer_in_its_parent_after_it_asked():
+    commands.save_plan(cast.alice(), "careful", [step("act", "state.done", name="†input.name")], inputs=NAMED)
+    call = step("wait", "state.x || state.y", name="†state.first.name", _delegate="careful", _scopes=["state.first"])
+    session = told()
+    commands.propose_plan(sam(), session, calls=[FIRST, call])
+    work()
+    child = UUID(events(session, "call.delegated")[0]["session"])
+    request, digest = UUID(asked(child)["request"]), asked(child)["digest"]
+    cast.bob()
+    for _ in range(2):
+        dora = speaker(session)
+    assert [each["customers"] for each in events(child, "task.customers_added")] == [[dora.actor]]
+    assert queries.request_line(dora, request).why_not.startswith("You spoke as the customer")
+    with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
+        commands.decide(dora, request, "approve", seen=digest)
+    page = cast.browser(cast.bob()).get(reverse("session_audit", args=[child])).content.decode()
+    assert "1 person spoke as the customer in the session that asked for the task" in page
+    commands.decide(cast.bob(), request, "approve", seen=digest)
+    work()
+    assert kinds(child).count("tool.intended") == 1
+    assert rebuild.check(child) == []
 
 
 def test_a_part_of_a_batch_leaves_out_who_spoke_as_the_customer_in_its_parent(monkeypatch):

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from agentstate.engine.decide import offers
 from agentstate.engine.merge.three_way import PathChange
 from audit import keys, ledger, signer, verify
 from audit.erasure import State
@@ -25,8 +26,8 @@ from tests.shell.side_by_side_world import model
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 TOOLS = ("load_customer", "prove", "verify_proof")
-register(Agent("front desk", "Vouch for what you know.", TOOLS, "bank", {}, script=model, plans="adapt"))
-register(Agent("back office", "Believe only what is proven.", TOOLS, "bank", {}, script=model, plans="adapt"))
+register(Agent("front desk", "Vouch for what you know.", TOOLS, "bank", {}, script=model, offers=offers.PLANNING))
+register(Agent("back office", "Believe only what is proven.", TOOLS, "bank", {}, script=model, offers=offers.PLANNING))
 
 
 def erase() -> None:

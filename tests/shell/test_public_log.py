@@ -6,7 +6,7 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from audit import globallog, rotation, sequencer, signer, verify
+from audit import globallog, ledger, rotation, sequencer, signer, verify
 from audit.tlog import checkpoint, note, policy, tiles, tree
 from tests import cast
 
@@ -111,6 +111,23 @@ def test_leaves_are_served_only_once_they_are_signed(monkeypatch):
         assert get(path).status_code == 404
     sequencer.sign(cast.tenant().pk)
     assert get("tile/entries/000.p/5").status_code == 200
+
+
+def test_a_head_that_states_more_leaves_than_are_stored_serves_none_of_them():
+    grow(3)
+    tenant = cast.tenant().pk
+    ledger.run(
+        "INSERT INTO audit_signedhead (tenant, size, signed_at, note) SELECT tenant, 5, now(), note"
+        " FROM audit_signedhead WHERE tenant = %(tenant)s",
+        {"tenant": tenant},
+    )
+    for path in ("tile/0/000.p/5", "tile/entries/000.p/5"):
+        assert get(path).status_code == 404
+    for read in (globallog.tile, lambda *words: globallog.bundle(words[0], *words[2:])):
+        with pytest.raises(globallog.NotThere):
+            read(tenant, 0, 0, 5)
+    with pytest.raises(globallog.NotThere, match="leaf 3"):
+        globallog.body(tenant, 3)
 
 
 def test_keys_and_their_rotations_are_told():

@@ -21,7 +21,7 @@ from sessions.models import ApprovalRequest
 from sessions.runtime import sweeper
 from tests import cast
 from tests.processes import eventually
-from tests.shell.bank_world import events, kinds, work
+from tests.shell.bank_world import events, kinds, refused_codes, work
 from tests.shell.locks import waits_for_a_lock
 from tests.shell.test_contention import in_thread
 from tests.shell.test_terms import asking, decide, due, lent, line, moved, session_of  # noqa: F401  (fixture, helpers)
@@ -173,6 +173,7 @@ def test_an_objection_comes_too_late_by_the_databases_clock(asking, monkeypatch)
 
 def test_nothing_expires_or_goes_on_before_its_time_by_the_databases_clock(asking, monkeypatch):  # noqa: F811
     request, passed = asking(), asking(chain=CHAIN)
+    codes = refused_codes(monkeypatch, sweeper, "person_command")
     assert not sweeper.expire(session_of(request), request)
     assert not sweeper.escalate(session_of(passed), passed, 0)
     with monkeypatch.context() as patched:
@@ -187,6 +188,7 @@ def test_nothing_expires_or_goes_on_before_its_time_by_the_databases_clock(askin
         _without(patched, " AND held_until <= clock_timestamp()")
         assert sweeper.end_hold(session_of(held), held)
     assert line(held).state == "unopposed"
+    assert codes == ["not_due"] * 3
 
 
 def test_what_is_held_does_not_expire_by_its_deadline(asking, monkeypatch):  # noqa: F811

@@ -12,7 +12,8 @@ from agentstate.clock import now
 from agentstate.errors import Invalid
 from agentstate.people import commands as people
 from agentstate.people.models import User
-from agentstate.people.permissions import PermissionDenied, Role
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Role
 from audit import retention
 from audit.erasure import State as Erasing
 from audit.retention import Class, Rule, Schedule

@@ -534,6 +534,25 @@ def test_a_new_key_is_introduced_in_the_global_log_and_both_sign(of_the_house, c
 
 
 @pytest.mark.django_db
+def test_a_round_that_others_overtake_at_every_try_gives_up_by_name_and_adds_nothing(monkeypatch):
+    sequencer.run_once(TENANT, extra=[b"first"])
+    look = sequencer._look
+
+    def overtaken(*words):
+        found = look(*words)
+        with monkeypatch.context() as other:
+            other.setattr(sequencer, "_look", look)
+            sequencer.advance(TENANT, extra=[b"theirs"])
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sequencer, "_look", overtaken)
+        with pytest.raises(sequencer.Unsettled):
+            sequencer.advance(TENANT, extra=[b"ours"])
+    assert leaves() == [b"first", *[b"theirs"] * sequencer.TRIES]
+
+
+@pytest.mark.django_db
 def test_a_rotation_that_was_interrupted_goes_on_with_the_key_that_was_announced(of_the_house):
     announced = signer.announce()
     sequencer.run_once(TENANT, extra=[announced])

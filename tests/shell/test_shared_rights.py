@@ -9,7 +9,7 @@ import pytest
 from agentstate.clock import now
 from agentstate.engine.decide import DecisionNotAllowed
 from agentstate.people import delegations
-from agentstate.people.permissions import Permission
+from agentstate.people.roles import Permission
 from sessions import commands, queries
 from sessions.models import AgentSession
 from tests import cast
@@ -40,7 +40,7 @@ def test_who_shares_a_right_with_the_proposer_does_not_approve_and_may_reject(tu
     request = proposed_by_alice()
     alice, bob = cast.alice(), cast.bob()
     lend(*((bob, alice) if turn == "to the proposer" else (alice, bob)), request.session)
-    with pytest.raises(DecisionNotAllowed, match=r"share a right|lent you"):
+    with pytest.raises(DecisionNotAllowed, match=r"share a right|you decide for"):
         commands.decide(bob, request.id, "approve", seen=request.digest)
     (seen,) = [each for each in queries.requests(bob) if each.id == request.id]
     assert "Another person must approve it." in seen.why_not
@@ -65,5 +65,5 @@ def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
     with pytest.raises(DecisionNotAllowed, match="shares a right with a colleague who proposed it"):
         commands.decide(carl, request.id, "approve", seen=request.digest)
     (seen,) = [each for each in queries.requests(carl) if each.id == request.id]
-    assert "Who lent you this authority shares a right with a colleague" in seen.why_not
+    assert "The person you decide for shares a right with a colleague" in seen.why_not
     assert not [each for each in queries.requests(carl, mine=True) if each.id == request.id]

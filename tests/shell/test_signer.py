@@ -204,8 +204,9 @@ def test_a_memory_that_cannot_be_read_signs_nothing(line, tmp_path):
     sign(tmp_path, 5, 0)
     with (tmp_path / "signer" / "global.heads").open("a") as memory:
         memory.write(line)
-    with pytest.raises(BadMemory):
+    with pytest.raises(BadMemory) as refused:
         sign(tmp_path, 6, 5)
+    assert refused.value.code == "bad_signer_memory"
 
 
 def test_a_long_memory_is_rewritten_with_its_last_line(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from django.urls import reverse
 from agentstate.engine.decide import DecisionNotAllowed
 from agentstate.engine.decide.versions import Consequences
 from agentstate.people.models import User
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from sessions import commands, commit, granted, queries, rebuild, states, stores
 from sessions.agents import registry
 from sessions.authority import standing
@@ -224,7 +224,7 @@ def test_a_rollback_ends_by_name_what_was_given_in_the_part_that_it_takes_back(b
     (line,) = lists.grants_of(cast.alice(), other).grants
     assert (line.standing, line.used) == ("rolled back", 1)
     page = cast.browser(cast.alice()).get(reverse("session_grants", args=[other])).content.decode()
-    assert "Taken back by a rollback" in page
+    assert "Taken back with the part in which it was given" in page
     asked()
     assert len(pending()) == 1
     assert rebuild.check(session) == rebuild.check(other) == []
@@ -242,6 +242,33 @@ def test_a_rollback_leaves_what_was_given_before_and_nobody_gives_it_a_second_ti
     to = kinds(session).index("grant.given")
     assert rolled_back(session, to, cast.bob()).since.approvals == (grant,)
     assert StandingGrant.objects.get(pk=grant).rolled_back
+
+
+def test_a_promoted_fork_ends_by_name_what_was_given_in_its_parent_since_the_fork_was_made(bank, scope):
+    session, grant = given()
+    fork = commands.fork(cast.alice(), session, seq=kinds(session).index("grant.given"), reason="what if").session
+    commands.promote(cast.bob(), fork, reason="it does better")
+    (entry,) = events(fork, "grant.revoked")
+    assert (entry["grant"], entry["by"]) == (grant, cast.bob().actor)
+    assert entry["reason"] == "taken back by the promotion of a fork"
+    row = StandingGrant.objects.get(pk=grant)
+    assert (row.revoked_by, row.rolled_back) == (cast.bob().actor, True)
+    (line,) = lists.grants_of(cast.alice(), fork).grants
+    assert line.standing == "rolled back"
+    page = cast.browser(cast.alice()).get(reverse("session_grants", args=[fork])).content.decode()
+    assert "Taken back with the part in which it was given" in page
+    asked()
+    assert len(pending()) == 1
+    assert rebuild.check(session) == rebuild.check(fork) == []
+
+
+@pytest.mark.parametrize("scope", ["customer"], indirect=True)
+def test_a_promoted_fork_leaves_what_was_given_before_it_was_made(bank, scope):
+    session, grant = given()
+    fork = commands.fork(cast.alice(), session, reason="from here").session
+    commands.promote(cast.bob(), fork, reason="it does better")
+    assert events(fork, "grant.revoked") == []
+    assert StandingGrant.objects.get(pk=grant).revoked_by == ""
 
 
 @pytest.mark.parametrize("scope", ["customer"], indirect=True)

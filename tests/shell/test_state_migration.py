@@ -27,7 +27,7 @@ from tests import cast
 from tests.shell import pages
 from tests.shell.api_world import Api, nothing_written, problem
 from tests.shell.bank_world import events, kinds, opened, say, state, work
-from tests.shell.schema_world import deploy, two
+from tests.shell.schema_world import deploy, deployed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -63,7 +63,7 @@ def clean(session: UUID) -> None:
 
 def test_a_session_is_opened_under_the_banks_schema_and_its_values_fit(bank):
     session = loaded()
-    assert state(session).schema.reference == "bank@1"
+    assert state(session).schema.reference == "bank@2"
     kinds_line = schema_queries.kinds_of(cast.alice(), session)
     assert (kinds_line.missing, kinds_line.pending, kinds_line.prunable) == ([], 0, [])
 
@@ -71,11 +71,11 @@ def test_a_session_is_opened_under_the_banks_schema_and_its_values_fit(bank):
 def test_a_session_that_waits_for_a_decision_survives_the_deployment(bank, monkeypatch):
     session = waiting()
     request = next(line.id for line in queries.requests(cast.alice()) if line.session == session)
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     commands.decide(cast.alice(), request, "approve")
     work()
     assert "state.migrated" in kinds(session)
-    assert state(session).schema.reference == "bank@2"
+    assert state(session).schema.reference == "bank@3"
     assert "contacts" in state(session).pad["customer"]
     assert state(session).pad["transfer"]["amount"] == {"minor": 120_000, "currency": "USD"}
     clean(session)
@@ -111,27 +111,27 @@ def test_the_first_version_of_an_event_is_read_after_the_second_is_deployed(bank
 
 def test_a_dry_run_says_what_would_happen_and_writes_nothing(bank, monkeypatch):
     session = loaded()
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     with nothing_written():
         told = command("migrate_state")
     assert (
-        "1 open sessions; 0 are of bank@2, 1 would be carried (0 could not be brought back the same), 0 would stay"
+        "1 open sessions; 0 are of bank@3, 1 would be carried (0 could not be brought back the same), 0 would stay"
         in told
     )
-    assert state(session).schema.reference == "bank@1"
+    assert state(session).schema.reference == "bank@2"
 
 
 def test_all_open_sessions_are_carried_and_brought_back_by_an_operator(bank, monkeypatch):
     session = loaded()
     before = state(session).pad
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     assert "1 carried, 0 were there, 0 stay as they are" in command("migrate_state", "--apply")
     assert "0 carried, 1 were there" in command("migrate_state", "--apply")
-    assert "1 carried" in command("migrate_state", "--reverse", "--to", "1")
+    assert "1 carried" in command("migrate_state", "--reverse", "--to", "2")
     assert state(session).pad == before
     say(session, "And my savings?")
-    assert (state(session).schema.reference, state(session).schema.held) == ("bank@1", True)
-    (back,) = [event for event in events(session, "state.migrated") if event["after"] == 1]
+    assert (state(session).schema.reference, state(session).schema.held) == ("bank@2", True)
+    (back,) = [event for event in events(session, "state.migrated") if event["after"] == 2]
     assert (back["by"], back["digest"]) == ("system", ev.digest(before))
     clean(session)
 
@@ -139,15 +139,15 @@ def test_all_open_sessions_are_carried_and_brought_back_by_an_operator(bank, mon
 def test_what_cannot_be_carried_is_named_by_path_and_rule_and_goes_on(bank, monkeypatch):
     session = loaded()
     _put(session, "state.remarks", ["there already"])
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     told = command("migrate_state")
-    assert f"{session} from 1: state.notes: taken" in told
+    assert f"{session} from 2: state.notes: taken" in told
     assert "0 carried, 0 were there, 1 stay as they are" in command("migrate_state", "--apply")
     say(session, "And my savings?")
-    assert state(session).schema.reference == "bank@1"
+    assert state(session).schema.reference == "bank@2"
     assert "state.notes: taken" in schema_queries.kinds_of(cast.alice(), session).blocked
     with pytest.raises(CannotMigrate):
-        schema_commands.migrate(cast.alice(), session, 2)
+        schema_commands.migrate(cast.alice(), session, 3)
 
 
 def _put(session: UUID, path: str, value: Any) -> None:
@@ -190,7 +190,7 @@ def test_a_command_for_an_agent_that_is_not_there_says_so(bank):
 def test_the_api_shows_the_schema_and_the_three_kinds(bank):
     session = loaded()
     schema = Api(cast.vera()).get("/agents/bank/schema").json()
-    assert (schema["name"], schema["version"]) == ("bank", 1)
+    assert (schema["name"], schema["version"]) == ("bank", 2)
     writers = {place["path"]: place["writers"] for place in schema["places"]}
     assert writers["state.customer"] == ["tool:load_customer"]
     problem(Api(cast.vera()).get("/agents/nobody/schema"), 400, "unknown_agent")
@@ -220,15 +220,15 @@ def test_private_values_enter_no_model_request(bank):
 
 def test_the_api_carries_tries_and_prunes_for_those_who_may(bank, monkeypatch):
     session, alice = loaded(), Api(cast.alice())
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     report = alice.post("/migrations/dry-run", {"agent": "bank"}).json()
-    assert (report["to"], report["states"], report["carried"], report["stuck"]) == (2, 1, 1, 0)
-    assert alice.post(f"/sessions/{session}/migration", {"to": 2}).status_code == 201
-    assert state(session).schema.reference == "bank@2"
+    assert (report["to"], report["states"], report["carried"], report["stuck"]) == (3, 1, 1, 0)
+    assert alice.post(f"/sessions/{session}/migration", {"to": 3}).status_code == 201
+    assert state(session).schema.reference == "bank@3"
     problem(alice.post(f"/sessions/{session}/migration", {"to": 9}), 409, "cannot_migrate")
     assert alice.post(f"/sessions/{session}/pruning", {}).status_code == 201
     for who in (cast.vera(), cast.charlie()):
-        for path, body in (("migration", {"to": 1}), ("pruning", {})):
+        for path, body in (("migration", {"to": 2}), ("pruning", {})):
             assert Api(who).post(f"/sessions/{session}/{path}", body).status_code in (403, 404)
     with pytest.raises(PermissionDenied):
         schema_queries.migration_report(cast.vera(), "bank")
@@ -236,12 +236,12 @@ def test_the_api_carries_tries_and_prunes_for_those_who_may(bank, monkeypatch):
 
 def test_the_page_of_the_state_says_who_writes_what_and_what_is_ahead(bank, monkeypatch):
     session = loaded()
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     page = pages.read(_page(cast.alice(), f"/sessions/{session}/state/"))
     text = page.text()
-    assert "bank@1" in text
-    assert "Version 2 comes with the next step." in text
-    assert "What the authorization service said last state.authorization" in text
+    assert "bank@2" in text
+    assert "Version 3 comes with the next step." in text
+    assert "What the authorization service said last, and to which question state.authorization" in text
     assert "tool authorize" in text
     assert f"/sessions/{session}/state/" in _page(cast.alice(), f"/sessions/{session}/").decode()
 
@@ -256,7 +256,7 @@ def _page(user: Any, address: str) -> bytes:
 
 def test_an_entry_says_its_migration_in_words(bank, monkeypatch):
     session = loaded()
-    deploy(monkeypatch, two())
+    deploy(monkeypatch, deployed())
     command("migrate_state", "--apply")
     assert "The state took another form" in _page(cast.alice(), f"/sessions/{session}/audit/").decode()
     assert msgspec.json.encode(events(session, "state.migrated")[0])

@@ -7,7 +7,8 @@ from django.urls import reverse
 
 from agentstate.people import commands as people
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import PermissionDenied, Role
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Role
 from sessions import commands, stops
 from sessions.alerts.tables import Alert
 from sessions.commands.stops import AlreadyStopped, UnknownStop

@@ -6,6 +6,8 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from agentstate.clock import now
@@ -15,7 +17,7 @@ from agentstate.engine.profile.values import BadValue
 from agentstate.errors import Invalid
 from agentstate.people import commands as people
 from agentstate.people.models import User
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 from audit import erasure as audit_erasure
 from audit import holds, ledger
 from audit.erasure import State
@@ -100,10 +102,39 @@ def test_what_other_teams_agree_to_is_in_the_report_for_thirty_days(retails, car
     assert "Quokka" not in told(cora())
 
 
+def test_a_longer_list_of_proposals_takes_no_more_queries(retails, cards):
+    def counted() -> list[int]:
+        found = []
+        for read in (queries.proposals, queries.waiting_count):
+            with CaptureQueriesContext(connection) as captured:
+                read(cast.petra())
+            found.append(len(captured))
+        return found
+
+    commands.propose_report(cora(), "the customer asked", customer=CUSTOMER)
+    first = counted()
+    for colleague in (cora(), conrad()):
+        commands.propose_report(colleague, "the customer asked again", customer=CUSTOMER)
+    assert queries.waiting_count(cast.petra()) == 3
+    assert counted() == first
+
+
 def test_a_team_that_rejects_shows_nothing(retails, cards):
     proposal = commands.propose_report(cora(), "curious", customer=CUSTOMER)
     proposals.answer_proposal(cast.petra(), proposal.pk, agrees=False, reason="not your customer")
     assert "Quokka" not in told(cora())
+
+
+def test_a_proposal_that_was_carried_out_is_answered_and_withdrawn_no_more(retails, cards):
+    proposal = commands.propose_report(cora(), "the customer asked both of us", customer=CUSTOMER)
+    proposals.answer_proposal(cast.petra(), proposal.pk, agrees=True)
+    for again in (
+        lambda: proposals.answer_proposal(cast.petra(), proposal.pk, agrees=False, reason="it was a mistake"),
+        lambda: proposals.withdraw_proposal(cora(), proposal.pk),
+    ):
+        with pytest.raises(carrying.ProposalOver, match="carried out"):
+            again()
+    assert Proposal.objects.get(pk=proposal.pk).state == "carried_out"
 
 
 def test_the_proposer_of_a_report_is_never_told_which_teams_are_asked(retails, cards):

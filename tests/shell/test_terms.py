@@ -18,7 +18,8 @@ from agentstate.engine.policy.rules import Step
 from agentstate.errors import Invalid
 from agentstate.people import commands as people
 from agentstate.people import delegations
-from agentstate.people.permissions import ROLES, Permission, PermissionDenied, Role
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import ROLES, Permission, Role
 from sessions import authority, commands, queries, rebuild, words
 from sessions.agents import registry
 from sessions.models import ApprovalRequest

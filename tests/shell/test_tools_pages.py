@@ -31,7 +31,7 @@ def test_one_tool_is_shown_in_full():
     text = read(cast.browser(cast.vera()).get("/tools/transfer/").content).text()
     assert "Move the same amount back with a new transfer" in text
     assert '"from_account"' in text
-    assert "For 120 s after the first failure" in text
+    assert "For 120 s from the first try" in text
     assert "attempts at most" in read(cast.browser(cast.vera()).get("/tools/load_customer/").content).text()
     lines = {each["name"]: each["retry_seconds"] for each in Api(cast.vera()).get("/tools").json()["tools"]}
     assert (lines["transfer"], lines["load_customer"]) == (120.0, 0.0)

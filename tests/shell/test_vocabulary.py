@@ -138,11 +138,10 @@ def plan(people: People, session: str) -> None:
     """A data message, a plan, another version of it, and a goal."""
     people.ask("alice", "add_data", {"type": "data", "kind": "claim", "data": {"number": "K-7"}}, session=session)
     step = {"_tool": "load_customer", "customer": "C-1001"}
-    people.ask("alice", "propose_plan", {"calls": [{**step, "_outputPath": "state.again"}]}, session=session)
+    people.ask("alice", "propose_plan", {"calls": [{**step, "_outputPath": "state.customer"}]}, session=session)
     version = people.ask("alice", "read_plan", session=session)["version"]
     calls = people.ask("alice", "read_plan", session=session)["calls"]
-    more = {**step, "_outputPath": "state.more"}
-    people.ask("alice", "edit_plan", {"calls": [*calls, more], "version": version}, session=session)
+    people.ask("alice", "edit_plan", {"calls": [*calls, step], "version": version}, session=session)
     people.ask("alice", "set_goals", {"tree": {"id": "a", "title": "Pay the rent"}, "version": 0}, session=session)
     task = {"id": "b", "title": "Ask for the account"}
     people.ask("alice", "change_goals", {"op": "add", "task": "a", "fields": task, "version": 1}, session=session)

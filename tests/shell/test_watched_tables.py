@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import psycopg
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, connections
+from psycopg import sql
 
+from agentstate.stack import postgres
 from audit import keys
 from sessions import states, subject_report
 from sessions.models import AgentSession
 from sessions.stores import STORES
 from sessions.triggers import firing, installing, keeping, rows
+from sessions.triggers.elsewhere import NotReachable
 from sessions.triggers.tables import Trigger, TriggerFiring, Watch
 from tests import cast
 from tests.shell.bank_world import kinds, opened
@@ -55,10 +61,35 @@ def fetched() -> int:
     return taken
 
 
-def test_a_changed_row_of_the_bank_opens_a_session_though_nobody_worked_then(there):
+@pytest.fixture
+def our_database_down(test_database) -> Callable[[], AbstractContextManager[None]]:
+    """Ends every connection to our own database and lets none in, for as long as the context lasts."""
+
+    @contextmanager
+    def down() -> Iterator[None]:
+        name = sql.Identifier(test_database.name)
+        with test_database.administrator() as administrator:
+            administrator.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+            try:
+                connections.close_all()
+                ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+                administrator.execute(ending, [test_database.name])
+                yield
+            finally:
+                administrator.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
+
+    return down
+
+
+def test_a_row_that_psql_changes_while_our_database_is_down_opens_a_session(there, bank, our_database_down):
     watch("check_flag")
     trigger = kept("flagged", on={"row": {"watch": "flags", "ops": ["update"]}}, do={"open": OPENS})
-    flag(there)  # from psql, while everything of ours is down
+    with our_database_down():
+        with pytest.raises(OperationalError):
+            fetched()
+        changing = "UPDATE core.customers SET check_flag = 'refuse' WHERE id = 'C-1001'"
+        subprocess.run([postgres._binary("psql"), bank.dsn, "--command", changing], check=True, capture_output=True)
+    assert noted(there) == [("update", {"id": "C-1001"}, None)]
     assert fetched() == 1
     assert ends(trigger) == [("fired", "")]
     session = AgentSession.objects.get()
@@ -204,6 +235,38 @@ def test_a_watch_is_printed_for_the_owner_installed_and_taken_away(there):
     call_command("watch_table", "flags", remove=True, stdout=io.StringIO())
     assert there.execute("SELECT to_regclass('agentstate_watch.outbox')").fetchone() == (None,)
     flag(there, "slow")
+
+
+def test_a_watch_that_a_trigger_uses_is_not_removed(there):
+    watch("check_flag")
+    kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
+    with pytest.raises(installing.WatchInUse):
+        installing.remove("flags")
+    flag(there)
+    assert (Watch.objects.count(), len(noted(there))) == (1, 1)
+
+
+def test_a_watch_that_the_other_database_refuses_is_not_kept_here(there):
+    there.execute("CREATE SCHEMA agentstate_watch CREATE VIEW outbox AS SELECT 1 AS mine")
+    with pytest.raises(installing.NotInstalled):
+        watch("check_flag")
+    assert Watch.objects.count() == 0
+    assert there.execute("SELECT mine FROM agentstate_watch.outbox").fetchone() == (1,)
+
+
+def test_a_database_that_does_not_answer_is_told_without_its_address_and_fetched_from_later(there, settings):
+    watch("check_flag")
+    trigger = kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
+    flag(there)
+    right, settings.BANK_DSN = settings.BANK_DSN, "host=127.0.0.1 port=9 dbname=bank"
+    assert fetched() == 0
+    assert Watch.objects.get().trouble == "database_not_reachable"
+    with pytest.raises(NotReachable) as refused:
+        installing.looked_up("more", "bank", "core.customers")
+    assert "127.0.0.1" not in str(refused.value)
+    settings.BANK_DSN = right
+    assert fetched() == 1
+    assert (Watch.objects.get().trouble, ends(trigger)) == ("", [("fired", "")])
 
 
 @pytest.mark.parametrize("table", ["core.nothing", "core.customers; DROP TABLE x", "", "a.b.c", 'core."'])

@@ -124,8 +124,8 @@ def test_an_approved_call_is_withdrawn_by_a_form_and_by_the_api(approved, asking
 def test_of_two_plans_the_second_is_refused_and_says_what_to_do(approved, bank):
     """The approval and another plan, in either order: nothing that was answered with 201 is dropped."""
     session, api = session_of(approved), Api(cast.alice())
-    load = {"_tool": "load_customer", "customer": "C-1001", "_outputPath": "state.again"}
-    pay = {**load, "_outputPath": "state.other"}
+    load = {"_tool": "load_customer", "customer": "C-1001", "_outputPath": "state.customer"}
+    pay = {**load, "_id": "again"}
     assert api.post(f"/sessions/{session}/plans", {"calls": [load]}).status_code == 201
     refused = problem(api.post(f"/sessions/{session}/plans", {"calls": [pay]}), 409, "plan_under_way")
     assert "replaces" in str(refused)

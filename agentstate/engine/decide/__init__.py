@@ -20,6 +20,7 @@ from agentstate.engine.decide import (
     compensation,
     conversation,
     data,
+    families,
     goals,
     grants,
     holds,
@@ -46,6 +47,7 @@ from agentstate.engine.decide.commands import (
     AcknowledgeAlert,
     Adapt,
     AddData,
+    AddTaskCustomers,
     Answer,
     Arbitrate,
     Ask,
@@ -63,11 +65,13 @@ from agentstate.engine.decide.commands import (
     Command,
     Compensate,
     CorrectReference,
+    CountDelegate,
     Decide,
     Delegated,
     Deliver,
     EditPlan,
     End,
+    EndDelegate,
     EraseCustomer,
     EraseSubject,
     Escalate,
@@ -90,6 +94,7 @@ from agentstate.engine.decide.commands import (
     NoPersonNeeded,
     Notice,
     Open,
+    OpenDelegate,
     PassOn,
     Pause,
     Pin,
@@ -129,10 +134,10 @@ from agentstate.engine.decide.commands import (
     Wind,
     Withdraw,
 )
-from agentstate.engine.decide.conversation import MAX_TEXT
 from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
 from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.offers import MAX_CALLS, MAX_PROPOSED
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import (
     AlreadyDecided,
@@ -150,23 +155,26 @@ from agentstate.engine.decide.refusals import (
     TakenOver,
     UnknownRequest,
 )
-from agentstate.engine.decide.runs import MAX_CALLS, MODEL_ATTEMPTS
+from agentstate.engine.decide.runs import MODEL_ATTEMPTS
 from agentstate.engine.decide.talk import reference_corrected, topic_set
 from agentstate.engine.decide.triggers import triggered
 from agentstate.engine.decide.versions import named, rolled_back, said_over
 from agentstate.engine.events import AnyEvent
+from agentstate.engine.speech import MAX_TEXT
 from agentstate.engine.state import SessionState
 from agentstate.errors import Broken
 
 __all__ = [
     "LOST_RESULTS",
     "MAX_CALLS",
+    "MAX_PROPOSED",
     "MAX_TEXT",
     "MODEL_ATTEMPTS",
     "REQUEST_SCHEMA",
     "AcknowledgeAlert",
     "Adapt",
     "AddData",
+    "AddTaskCustomers",
     "AlreadyDecided",
     "Answer",
     "Approver",
@@ -187,12 +195,14 @@ __all__ = [
     "Command",
     "Compensate",
     "CorrectReference",
+    "CountDelegate",
     "Decide",
     "DecisionNotAllowed",
     "Delegated",
     "Deliver",
     "EditPlan",
     "End",
+    "EndDelegate",
     "EraseCustomer",
     "EraseSubject",
     "Escalate",
@@ -219,6 +229,7 @@ __all__ = [
     "NotYours",
     "Notice",
     "Open",
+    "OpenDelegate",
     "Outdated",
     "PassOn",
     "Pause",
@@ -320,7 +331,11 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
     EraseSubject: plans.subject_erased,
     Delegated: plans.delegated,
     TakeTask: plans.task_taken,
+    AddTaskCustomers: tasks.customers_added,
     Deliver: tasks.delivered,
+    CountDelegate: families.delegate_counted,
+    OpenDelegate: families.delegate_opened,
+    EndDelegate: families.delegate_ended,
     SetGoals: goals.goals_set,
     ChangeGoals: goals.goals_changed,
     AddData: data.added,
@@ -370,6 +385,6 @@ def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent
         raise SessionSealed()
     first = schema.upgrade(command, state, given)
     state = schema.after(first, state, given)
-    ruled = rule(command, state, given)
+    ruled = plans.judged(rule(command, state, given), state, given)
     told = [*ruled, *supervision.heard(ruled, state, given), *withdrawals.asked_by_tool(ruled, state)]
     return [*first, *memory.attended(plans.followed_up(told, state, given), state, given)]

@@ -13,21 +13,21 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans
 from agentstate.engine.decide.commands import Authority, Decide, Escalate, Expire
+from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.gates import approval_request, by_people
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.holds import held
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import DecisionNotAllowed, Outdated
 from agentstate.engine.decide.reviewing import approving, must_be_entitled, open_request
+from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import policy_on, verdict_on
 from agentstate.engine.policy import Verdict, asks_more, not_editable, required
 from agentstate.engine.policy.edits import named_by_all
 from agentstate.engine.policy.terms import argument_at
 from agentstate.engine.state import Request, SessionState, digest_of
 from agentstate.engine.state.involvement import people
-from agentstate.engine.state.rounds import PLAN
 from agentstate.errors import Invalid, Refused
 
 REASONED = ("approve", "edit", "reject")  # what needs a reason code where the terms name some
@@ -121,6 +121,7 @@ def _approve(
         return _edit(command, state, request, authority, seen, given)
     call = msgspec.structs.replace(state.calls[asked.call], arguments=request.arguments)
     verdict = verdict_on(state, call, facts, given)
+    _must_not_be_refused(verdict)
     tier = max(asked.tier, verdict.tier)
     authority = approving(command, state, request, tier)
     must_have_retyped(command, request.arguments, request)
@@ -146,10 +147,11 @@ def _edit(
     """
     asked, facts = request.asked, _facts(state, given, request.asked.tool)
     arguments = _edited(command, request.arguments, facts)
-    _must_not_be_settled(state, asked.tool, arguments)
+    _must_not_be_settled(in_family(state, given), asked.tool, arguments)
     before = state.calls[asked.call]
     call = msgspec.structs.replace(before, arguments=arguments, authors=people((*before.authors, command.by)))
     verdict, _ = policy_on(state, call, facts, given)
+    _must_not_be_refused(verdict)
     anew = msgspec.structs.replace(request, approvals=(), behalf=())  # earlier approvals are of other arguments
     own = _approving_edit(command, state, anew, verdict, arguments)
     if own is None:
@@ -181,9 +183,9 @@ def _approving_edit(
 
 
 def edit_approves(request: Request, arguments: dict[str, Any], verdict: Verdict, code: str) -> bool:
-    """Whether an edit to these arguments counts as its author's approval of what they then are: every changed value is
-    named by the request's terms and by the rule that fits the new ones, and that rule asks no more than the request
-    does. Who edits a call proposes it, so under four eyes no edit counts.
+    """Whether an edit to these arguments counts as the editor's approval of them. The request's terms and the rule that
+    fits the new arguments must name every changed value, and that rule must ask no more than the request does. An
+    editor proposes the edited call, so under four eyes no edit counts.
     """
     terms = request.terms
     named = terms.edits if verdict.gate == "allow" else named_by_all((terms.edits, verdict.edits))
@@ -193,9 +195,15 @@ def edit_approves(request: Request, arguments: dict[str, Any], verdict: Verdict,
         required(terms, request.asked.tier, request.asked.quorum),
         gate="approve",
         hold=terms.hold if terms.gate == "approve" else 0,
-        reasons=(code,),  # an empty code is none of any rule's
+        reasons=(code,),  # no rule has an empty code
     )
     return not asks_more(verdict.requirements, met)
+
+
+def _must_not_be_refused(verdict: Verdict) -> None:
+    """Raises DecisionNotAllowed where a rule of the policy refuses the call, whatever people say of it."""
+    if verdict.gate == "refuse":
+        raise DecisionNotAllowed(f"rule {verdict.rule} refuses it: {verdict.why}", rule=verdict.rule)
 
 
 def _must_not_be_settled(state: SessionState, tool: str, arguments: dict[str, Any]) -> None:
@@ -276,7 +284,7 @@ def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEv
 
 
 def _facts(state: SessionState, given: Given, tool: str) -> ToolFacts:
-    facts = plans.plan_tool(state, given) if tool == PLAN else given.tools.get(tool)
+    facts = facts_of(tool, state, given)
     if facts is None:
         raise Refused(f"the tool {tool!r} is not registered any more")
     return facts

@@ -1,6 +1,6 @@
-"""How many people can approve a request: counted over the people of a team, whom the outside hands in.
+"""Counts how many people can approve a request. The caller passes the people of the team in.
 
-The same facts leave people out here as when they decide (`reviewing`). Of people who share a right, one counts.
+The same facts exclude people here as when they decide (`reviewing`). Of people who share a right, one counts.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Groups = tuple[Names, ...]  # of reviewers, as Terms has them
 
 
 class Approver(msgspec.Struct, frozen=True):
-    """A person who may decide something in a team: their own authority and those delegated to them, and the actors with
-    whom they share a right.
+    """A person who may decide in a team: their own authority, those delegated to them, and the actors who share a right
+    with them.
     """
 
     actor: str
@@ -111,8 +111,8 @@ def _is_alone(person: Approver) -> bool:
 
 
 def _clash(one: tuple[Approver, Authority], other: tuple[Approver, Authority]) -> bool:
-    """Whether the approvals of two people on these authorities are one: `why_not` refuses the second. A person who
-    shares a right with a lender has the lender in their own `sharing`.
+    """Whether the approvals of two people on these authorities count as one: `why_not` refuses the second. The
+    `sharing` of a person contains everybody who delegated a right to them.
     """
     (first, under), (second, also_under) = one, other
     behind, also_behind = {first.actor, under.of} - {""}, {second.actor, also_under.of}

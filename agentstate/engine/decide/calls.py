@@ -7,24 +7,36 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import interventions, plans
+from agentstate.engine.decide import interventions, plans, speech
 from agentstate.engine.decide.charts import not_in_this_state, overdue
 from agentstate.engine.decide.commands import Begin, Fail, Return
+from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.forks import held_back
-from agentstate.engine.decide.gates import approval_request, gate, without_activity
+from agentstate.engine.decide.gates import (
+    approval_request,
+    gate,
+    refused_before,
+    refused_by_rule,
+    with_approvers,
+    without_activity,
+)
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.permits import Standing, changed_since, lost_right, met_by_plan
 from agentstate.engine.decide.refusals import Outdated, SessionOver, TakenOver
-from agentstate.engine.decide.schema import after, misfit, unreadable
+from agentstate.engine.decide.schema import after, misfit, must_have_a_place, placed, unreadable
+from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy import Terms, Verdict, asks_more, required
+from agentstate.engine.policy.tally import amounts_of
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import Call, SessionState, may_begin
+from agentstate.engine.state.compensation import has_its_turn
 from agentstate.engine.state.rounds import PLAN
-from agentstate.errors import NotFound
+from agentstate.errors import NotFound, Refused
 
 LOST = "it is not known whether it happened"
 OTHER_VERSION = "its tool has another version by now"
@@ -54,7 +66,9 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
         raise Outdated(f"call {call.id} is {call.status.value}")
     if state.ended and call.status is CallStatus.READY:
         raise SessionOver()
-    facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
+    if call.tool == SAY and not has_its_turn(state, call):
+        raise Outdated("other words are to be said first")
+    facts = facts_of(call.tool, state, given)
     if facts is None:
         return [_gone(call)]
     if call.status is CallStatus.RUNNING:
@@ -65,22 +79,30 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
 def _begun_ready(
     call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
 ) -> list[ev.AnyEvent]:
-    """A call that was let through: it begins, unless it is refused or somebody must be asked again."""
+    """Begins an allowed call, unless it is refused or a person must be asked again."""
     if over := _retries_over(call, given):
-        return [ev.CallRefused(call.id, RETRIES_OVER, over)]
+        return [ev.CallRefused(call.id, RETRIES_OVER, f"it failed, and {over}")]
     if gone := without_activity(call, facts):
         return [gone]
-    misplaced = not_in_this_state(state, call) if call.tool in given.tools else None
+    if (rejected := refused_before(in_family(state, given), call)) and not _was_approved(state, call):
+        return [rejected]  # a person rejected the same call after policy had allowed this one
+    misplaced = not_in_this_state(state, call, given) if call.tool in given.tools else None
     if misplaced is not None:
         return [misplaced]
     verdict = verdict_on(state, call, facts, given)
+    if never := refused_by_rule(call, verdict):
+        return [never]
     if refused := held_back(state, call, facts, verdict):
         return refused
     if broken := unreadable(state, verdict.evidence, given):
         return [ev.CallRefused(call.id, "breaks_schema", broken)]
+    try:
+        must_have_a_place(state, placed(call, given), given)
+    except Refused as error:
+        return [ev.CallRefused(call.id, error.code, error.detail)]
     if call.round and call.request and not call.approved and verdict.gate != "allow":
-        asked = approval_request(state, call, facts, verdict, given)  # tried again: judged as at first
-        return [_under_the_plan(call, state, facts, asked, standing)]
+        asked = approval_request(state, call, facts, verdict, replace(given, approvers=None))
+        return [_under_the_plan(call, state, given, asked, standing)]  # tried again: judged as at first
     if changed := changed_since(state, call, facts, verdict, standing):
         return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
     if (shaken := plans.shaken(state, call)) is not None:
@@ -88,12 +110,17 @@ def _begun_ready(
         return [replace(again, changed=shaken.changed)]
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
-    return [_intent(state, call, facts, verdict, _rests_on(state, call), call.approved)]
+    intent = _intent(state, call, facts, verdict, given, _rests_on(state, call), call.approved)
+    return speech.said(state, call, intent) if call.tool == SAY else [intent]
 
 
 def _rests_on(state: SessionState, call: Call) -> str:
-    """The request that a call rests on; empty where nobody approved it: policy held it, and its time ran out."""
+    """Returns the id of the request that approved a call; empty: its delay by policy ran out without a decision."""
     return "" if _was_unopposed(state, call) else call.request
+
+
+def _was_approved(state: SessionState, call: Call) -> bool:
+    return bool(call.approved) and not _was_unopposed(state, call)
 
 
 def _was_unopposed(state: SessionState, call: Call) -> bool:
@@ -103,26 +130,30 @@ def _was_unopposed(state: SessionState, call: Call) -> bool:
 
 
 def _begun_of_plan(call: Call, state: SessionState, given: Given, standing: Standing | None) -> list[ev.AnyEvent]:
-    """A call of the plan whose turn it is, gated on its resolved arguments: it begins, unless somebody must be asked
-    or it is refused. What people let through with the whole plan is not asked again.
+    """Judges a call of the plan on its resolved arguments. It begins, unless a person must be asked or it is refused. A
+    call that the approval of the whole plan covers is not asked about again.
     """
-    gated = gate(state, call, given)
+    if private := plans.private_reading(state, call, given):
+        return [plans.readied(call, {}), ev.CallRefused(call.id, "private_parameter", private)]
+    gated = gate(state, call, replace(given, approvers=None))
     if isinstance(gated, ev.CallAllowed):
-        return [_intent(state, call, given.tools[call.tool], gated, "", "")]
+        return [_intent(state, call, given.tools[call.tool], gated, given, "", "")]
     if not isinstance(gated, ev.ApprovalRequested):
         return [plans.readied(call), gated]
-    found = _under_the_plan(call, state, given.tools[call.tool], gated, standing)
+    found = _under_the_plan(call, state, given, gated, standing)
     return [found] if isinstance(found, ev.ToolIntended) else [plans.readied(call), found]
 
 
 def _under_the_plan(
-    call: Call, state: SessionState, facts: ToolFacts, gated: ev.ApprovalRequested, standing: Standing | None
+    call: Call, state: SessionState, given: Given, gated: ev.ApprovalRequested, standing: Standing | None
 ) -> ev.ToolIntended | ev.ApprovalRequested:
     """The intent of a call that its plan's approval covers; else the question to a person, with why it does not."""
+    facts = given.tools[call.tool]
     passed = _passed_with_plan(call, state, facts, gated, standing)
     if passed.request:
-        return _intent(state, call, facts, gated, passed.request, "")
-    return replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)
+        return _intent(state, call, facts, gated, given, passed.request, "")
+    asked = replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)
+    return with_approvers(asked, state, given)
 
 
 def _passed_with_plan(
@@ -148,16 +179,18 @@ def _intent(
     call: Call,
     facts: ToolFacts,
     verdict: Verdict | ev.CallAllowed | ev.ApprovalRequested,
+    given: Given,
     request: str,
     digest: str,
 ) -> ev.ToolIntended:
+    effect = plans.effect_of(state.plans, call, facts)
     return ev.ToolIntended(
         call=call.id,
         tool=call.tool,
         tool_version=facts.version,
         arguments=call.arguments,
         arguments_digest=ev.digest(call.arguments),
-        effect=plans.effect_of(state.plans, call, facts),
+        effect=effect,
         key=f"{call.id}.{state.epoch}",
         attempt=call.attempt + 1,
         tier=verdict.tier,
@@ -167,6 +200,8 @@ def _intent(
         digest=digest,
         adapted=verdict.adapted,
         activity=call.activity,
+        retry_until="" if effect in ("once", "delegate") else _retry_until(call, facts, given),
+        moved={} if effect == "pure" else amounts_of(call.arguments, facts.amounts),
     )
 
 
@@ -179,10 +214,10 @@ def _gone(call: Call) -> ev.AnyEvent:
 
 
 def _retries_over(call: Call, given: Given) -> str:
-    """Returns why a call that failed before is not tried again: its tool's total time is over; empty: it is not."""
+    """Returns why a call that began before is not tried again: its tool's total time is over; empty: it is not."""
     if not call.retry_until or stamp(given.at) <= call.retry_until:
         return ""
-    return f"it failed, and the time to try it again ended at {call.retry_until}"
+    return f"the time to try it again ended at {call.retry_until}"
 
 
 def _begun_again(
@@ -198,7 +233,7 @@ def _begun_again(
         return ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")
     verdict = verdict_on(state, call, facts, given)
     if not (changed := _changed_while_lost(call, state, facts, verdict, given, standing)):
-        return _intent(state, call, facts, verdict, _rests_on(state, call), call.approved)
+        return _intent(state, call, facts, verdict, given, _rests_on(state, call), call.approved)
     why = f"{LOST}, and {changed[:1].lower()}{changed[1:]}"
     if effect == "pure":
         return ev.ToolFailed(call.id, call.attempt, why, transient=False, code="lost")
@@ -208,10 +243,10 @@ def _begun_again(
 def _changed_while_lost(
     call: Call, state: SessionState, facts: ToolFacts, verdict: Verdict, given: Given, standing: Standing | None
 ) -> str:
-    """Why a call whose result is lost does not begin again; empty: it does. What another version would do is not what
-    began. A delegate is of no version, and its own calls are judged; so is a read that asked nobody.
+    """Returns why a call with a lost result does not begin again; empty: it does. Another version of the tool could do
+    something else. A delegate has no version and its own calls are judged; a read that asked nobody is exempt too.
     """
-    if (misplaced := not_in_this_state(state, call)) is not None:
+    if (misplaced := not_in_this_state(state, call, given)) is not None:
         return misplaced.reason
     if over := _retries_over(call, given):
         return over
@@ -221,7 +256,7 @@ def _changed_while_lost(
     if call.tool_version != facts.version:
         return OTHER_VERSION
     if call.round and call.request and not call.approved and verdict.gate != "allow":
-        asked = approval_request(state, call, facts, verdict, given)
+        asked = approval_request(state, call, facts, verdict, replace(given, approvers=None))
         passed = _passed_with_plan(call, state, facts, asked, standing)
         return "" if passed.request else passed.why or plans.STRICTER
     return changed_since(state, call, facts, verdict, standing)
@@ -234,6 +269,7 @@ def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyE
     call = _running(state, command.call, command.attempt)
     if call.round:
         return [plans.output(command, call, state, given)]
+    call = placed(call, given)  # by the arguments that ran
     if broken := misfit(state, call, command.result, given):
         reason = f"it ran, but its result does not fit the state: {broken}"
         return [ev.ToolFailed(call.id, command.attempt, reason, False, "", "breaks_schema", command.result)]
@@ -259,7 +295,7 @@ def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent
 
 
 def _retry_until(call: Call, facts: ToolFacts, given: Given) -> str:
-    """Until when a call is tried again: the tool's total time, from its first failure; empty: by attempts alone."""
+    """Until when a call is tried again: the tool's total time, from its first try; empty: by attempts alone."""
     if call.retry_until or not facts.retry_seconds:
         return call.retry_until
     return stamp(given.at + timedelta(seconds=facts.retry_seconds))

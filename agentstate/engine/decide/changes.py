@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine import schemas
+from agentstate.engine import schemas, scratchpad
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
@@ -182,7 +182,7 @@ def arbitrated(command: Arbitrate, state: SessionState, given: Given) -> list[ev
 def _ended(conflict: Conflict, proposal: str, state: SessionState, **how: str) -> ev.ConflictEnded:
     chosen = conflict.proposal(proposal)
     now = read(state.pad, conflict.path)
-    obstacle = in_the_way(state.pad, conflict.path)
+    obstacle = in_the_way(state.pad, scratchpad.parts(conflict.path))
     stood = read(state.pad, obstacle) if obstacle else now
     others = tuple(each for each in conflict.proposals if each.id != proposal)
     lost = (*others, ev.Proposal("", "", () if stood is ABSENT else (stood,))) if chosen is not None else others

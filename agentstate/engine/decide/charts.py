@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.charts import BadEvent, Chart, ChartOverrun, ChartState, Happening, Moved, start, step, tick
-from agentstate.engine.charts.standing import instructions_in, prompts, tools_in
+from agentstate.engine.charts.standing import Standing, instructions_in, prompts, tools_in
 from agentstate.engine.decide.commands.charts import Signal, Wind
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.instants import stamp
+from agentstate.engine.plan.facts import BATCH
 from agentstate.engine.state import Call, SessionState, foresee
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
@@ -37,7 +38,7 @@ HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
     *(f"request.{what}.*" for what in get_args(ev.Outcome) if what != "unopposed"),  # told as approved: it may go on
 )
 # No state forbids these: planning does nothing yet, and a customer may ask for a person at any point.
-ALWAYS = frozenset({PLAN, GOALS, "batch", ASK_FOR_PERSON, WITHDRAW_CALL})
+ALWAYS = frozenset({PLAN, GOALS, BATCH, ASK_FOR_PERSON, WITHDRAW_CALL})
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
 
 
@@ -53,15 +54,23 @@ class UnknownSignal(Invalid):
     code = "unknown_signal"
 
 
-def not_in_this_state(state: SessionState, call: Call) -> ev.CallRefused | None:
-    """The refusal of a call whose tool may not be called where the chart stands. A chart that was stopped or has ended
-    still forbids what it forbade then. What a person orders to be undone is no step of the chart.
+def not_in_this_state(state: SessionState, call: Call, given: Given) -> ev.CallRefused | None:
+    """Returns the refusal of a call that the chart's state does not allow, or that of a parent's; None: it is allowed.
+    A chart that was stopped or has ended still forbids what it forbade then. The chart does not judge undoings that a
+    person ordered.
     """
-    tools = state.chart.tools
-    if call.undoes >= 0 or tools is None or call.tool in tools or call.tool in ALWAYS:
+    if call.undoes >= 0 or call.tool in ALWAYS:
         return None
-    assert state.chart.inside is not None
-    here = ", ".join(state.chart.inside.configuration)
+    charts = (state.chart, *(given.family.charts if given.family is not None else ()))
+    return next((_forbidden(chart, call) for chart in charts if not _allows(chart, call)), None)
+
+
+def _allows(chart: Standing, call: Call) -> bool:
+    return chart.tools is None or call.tool in chart.tools
+
+
+def _forbidden(chart: Standing, call: Call) -> ev.CallRefused:
+    here = ", ".join(chart.inside.configuration) if chart.inside is not None else ""
     return ev.CallRefused(call.id, "not_in_this_state", f"{call.tool} may not be called in: {here}")
 
 

@@ -6,15 +6,14 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import looping
 from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.refusals import ForkMaySayNothing, Outdated, SessionOver, TakenOver
+from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
+from agentstate.engine.speech import MAX_TEXT
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.session import expires_at
 from agentstate.errors import Invalid, NotFound, Refused
-
-MAX_TEXT = 16_384  # characters of one message
 
 
 def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -39,14 +38,10 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
 def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """Words, trimmed and bounded."""
     must_live(state)
-    if state.versions.is_draft and command.role in ("agent", "staff"):
-        raise ForkMaySayNothing()
-    if state.taken_by and command.role == "agent":
-        raise TakenOver()
     text = worded(command.text)
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
     if command.role != "customer":
-        return [*reopened, ev.MessageAdded(command.role, text, command.by)]
+        return [*reopened, ev.MessageAdded("note", text, command.by)]
     if state.run and not state.taken_by and not state.paused_at:
         return [*reopened, *looping.meanwhile(text, command.by, state, given)]
     return [*reopened, *looping.heard_now(state), ev.MessageAdded("customer", text, command.by)]

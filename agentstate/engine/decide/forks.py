@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import Standing
+from agentstate.engine.decide import grants
 from agentstate.engine.decide.commands.versions import Fork, Promote, Supersede
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given, ToolFacts
@@ -40,7 +41,7 @@ def forked(command: Fork, state: SessionState, given: Given) -> list[ev.AnyEvent
 
 
 def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """The fork takes over, and is told what it missed."""
+    """The fork takes over, and is told what it missed. Standing approvals given in the parent meanwhile end."""
     must_live(state)
     origin = state.versions.origin
     if origin is None or origin.promoted:
@@ -48,6 +49,7 @@ def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.Any
     reason = bounded(command.reason, "reason", MAX_REASON)
     told = note(f"You go on with this conversation now: {reason}", command.since)
     return [
+        *grants.taken_back(command.since.approvals, command.by, grants.SUPERSEDED),
         ev.ForkPromoted(
             parent=origin.parent,
             size=command.size,
@@ -59,13 +61,13 @@ def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.Any
             note=told,
             remembered=command.remembered,
             chart=_held(state.chart, command.chart),
-        )
+        ),
     ]
 
 
 def _held(own: Standing, parents: Standing | None) -> Standing | None:
-    """Where the parent's chart stands, if it forbids what the fork's own would allow: a hold is not left by promoting a
-    fork that was made before it.
+    """Returns the state of the parent's chart if it forbids what the fork's own chart would allow. Promoting a fork
+    that was made before a hold does not end the hold.
     """
     if parents is None or parents.tools is None:
         return None
@@ -97,8 +99,3 @@ def held_back(state: SessionState, call: Call, facts: ToolFacts, verdict: Verdic
 def _is_handed_over(state: SessionState, call: Call) -> bool:
     planned_as = planned(state.plans, call.id)
     return planned_as is not None and bool(planned_as.delegate)
-
-
-def speech(state: SessionState, text: str, by: str) -> ev.MessageAdded | ev.MessageDrafted:
-    """What the agent says, or in a fork would have said."""
-    return ev.MessageDrafted(text, by) if state.versions.is_draft else ev.MessageAdded("agent", text, by)

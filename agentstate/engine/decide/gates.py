@@ -8,20 +8,23 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine import scratchpad
 from agentstate.engine.decide.approvers import approvers_missing
 from agentstate.engine.decide.charts import not_in_this_state
+from agentstate.engine.decide.families import in_family, without_room
+from agentstate.engine.decide.fatigue import asked_too_often
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
 from agentstate.engine.decide.reviewing import proposers_of
 from agentstate.engine.decide.schema import must_have_a_place
-from agentstate.engine.decide.verdicts import verdict_on
+from agentstate.engine.decide.verdicts import findings_on, verdict_on
 from agentstate.engine.instants import stamp
-from agentstate.engine.policy import Verdict
+from agentstate.engine.policy import Terms, Verdict
+from agentstate.engine.scratchpad.private import visible
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import Call, Request, SessionState
-from agentstate.engine.state.requests import EXPIRED
-from agentstate.engine.state.rounds import data_instance, pad_of
+from agentstate.engine.state.requests import ANY_WORDS, EXPIRED
+from agentstate.engine.state.rounds import data_instance, delegate_of, pad_of
 from agentstate.errors import Refused
 
 REQUEST_SCHEMA: dict[str, Any] = {
@@ -39,6 +42,7 @@ REQUEST_SCHEMA: dict[str, Any] = {
 }
 
 
+HANDED_OVER = "Open a session of its own, which does {} as {} and may call every tool of the agent"
 OFFERED: tuple[ev.DecisionKind, ...] = ("approve", "edit", "reject", "respond", "ignore", "escalate")
 
 
@@ -47,25 +51,42 @@ def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
     facts = given.tools.get(call.tool)
     if facts is None:
         return ev.CallRefused(call.id, "unknown_tool", f"there is no tool called {call.tool!r}")
-    if misplaced := without_activity(call, facts) or not_in_this_state(state, call):
+    if misplaced := without_activity(call, facts) or not_in_this_state(state, call, given):
         return misplaced
+    if full := without_room(state, call, given):
+        return full
     try:
         facts.check(call.arguments)
-        if call.output_path is not None:
-            scratchpad.parts(call.output_path)
-            must_have_a_place(state, call, given)
+        must_have_a_place(state, call, given)
     except Refused as error:
         return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
-    if ev.digest(call.tool, call.arguments) in state.refused:
-        return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
-    if settled := settled_before(state, call):
+    return judged(state, call, facts, given)
+
+
+def judged(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> ev.AnyEvent:
+    """What becomes of a call of a tool that the agent has, with arguments that the tool takes."""
+    seen = in_family(state, given)
+    if refused := refused_before(seen, call):
+        return refused
+    if settled := settled_before(seen, call):
         return settled
     verdict = verdict_on(state, call, facts, given)
-    if refused := held_back(state, call, facts, verdict):
-        return refused[0]
+    if never := refused_by_rule(call, verdict):
+        return never
+    if held := held_back(state, call, facts, verdict):
+        return held[0]
     if verdict.gate == "allow":
         return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
+    if too_often := asked_too_often(state, call, given):
+        return too_often
     return approval_request(state, call, facts, verdict, given)
+
+
+def refused_before(state: SessionState, call: Call) -> ev.CallRefused | None:
+    """The refusal of a call that a person rejected, word for word."""
+    if not state.refused or ev.digest(call.tool, call.arguments) not in state.refused:
+        return None
+    return ev.CallRefused(call.id, "refused_before", "a person refused exactly this call before")
 
 
 def settled_before(state: SessionState, call: Call) -> ev.CallRefused | None:
@@ -74,12 +95,21 @@ def settled_before(state: SessionState, call: Call) -> ev.CallRefused | None:
     """
     mark = ev.digest(call.tool, call.arguments) if state.settled else ""
     for each in state.settled:
+        if call.tool == SAY and each.mark == ANY_WORDS:
+            return ev.CallRefused(call.id, "expired_before", f"words for the customer waited before. {EXPIRED}")
         if each.mark == mark and each.how == "responded":
             reason = f"a person has answered exactly this call already, and it was not run: {each.answer}"
             return ev.CallRefused(call.id, "answered_before", reason)
         if each.mark == mark:
             return ev.CallRefused(call.id, "expired_before", f"exactly this call waited before. {EXPIRED}")
     return None
+
+
+def refused_by_rule(call: Call, verdict: Verdict) -> ev.CallRefused | None:
+    """The refusal of a call that a rule of the policy refuses, whatever people say of it."""
+    if verdict.gate != "refuse":
+        return None
+    return ev.CallRefused(call.id, "refused_by_rule", f"rule {verdict.rule}: {verdict.why}")
 
 
 def without_activity(call: Call, facts: ToolFacts) -> ev.CallRefused | None:
@@ -98,8 +128,8 @@ def approval_request(
     because: str = "",
     supersedes: str = "",
 ) -> ev.ApprovalRequested:
-    """The question to a person: this call, these values, this rule, until then, who proposed it, and whether enough
-    people can approve it.
+    """Returns the question to a person: the call, its values, its rule, its deadline and its proposers, and how many
+    approvers are missing.
     """
     basis = basis_of(state, call.id, verdict.evidence)
     asked = ev.ApprovalRequested(
@@ -108,11 +138,11 @@ def approval_request(
         tool=call.tool,
         tool_version=facts.version,
         arguments=call.arguments,
-        preview=_preview(call, state, facts),
+        preview=preview_of(call, state, facts, given),
         tier=verdict.tier,
         rule=verdict.rule,
         policy=verdict.policy,
-        why=f"{because} {verdict.why}".strip(),
+        why=" ".join(part for part in (because, findings_on(state, call, given), verdict.why) if part),
         quorum=verdict.quorum,
         allowed=OFFERED if verdict.chain else OFFERED[:-1],
         basis=basis,
@@ -125,15 +155,22 @@ def approval_request(
         terms=verdict.terms,
         proposed_by=proposers_of(state, call),
     )
-    if given.approvers is None or verdict.gate == "hold":  # a delay ends without an approval
+    return with_approvers(asked, state, given)
+
+
+def with_approvers(asked: ev.ApprovalRequested, state: SessionState, given: Given) -> ev.ApprovalRequested:
+    """The question, with how many people it lacks. The outside looks them up, so only what is asked is counted. A delay
+    ends without an approval: nobody counts for it until somebody undoes it (`holds.waits_again`).
+    """
+    if given.approvers is None or (asked.terms or Terms()).gate == "hold":
         return asked
     request = Request(asked, state.seq, stamp(given.at))
     return replace(asked, approvers_missing=approvers_missing(request, state, given.approvers()))
 
 
 def by_people(verdict: Verdict) -> Verdict:
-    """Returns the verdict with people to decide: policy lets through or delays what the agent proposes, not what a
-    person puts in its place.
+    """Returns the verdict with people to decide. Policy may allow or delay only the agent's own proposal, not a call
+    that a person edited.
     """
     if verdict.gate == "approve":
         return verdict
@@ -145,9 +182,14 @@ def _patience(verdict: Verdict) -> int:
     return verdict.expires_in + (verdict.hold if verdict.gate == "hold" else 0)
 
 
-def _preview(call: Call, state: SessionState, facts: ToolFacts) -> str:
-    """The tool's own words. One that breaks must not keep the call from the person, who sees its arguments anyway."""
+def preview_of(call: Call, state: SessionState, facts: ToolFacts, given: Given) -> str:
+    """The tool's own words, over a state without private values: all reviewers read them. One that breaks must not keep
+    the call from the person, who sees its arguments anyway.
+    """
+    if delegate := delegate_of(state.plans, call.id):
+        return HANDED_OVER.format(facts.name, delegate)
+    pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
     try:
-        return facts.preview(call.arguments, pad_of(state.plans, state.pad, data_instance(state.plans, call.id)))
+        return facts.preview(call.arguments, visible(pad, given.memory.private))
     except Exception as error:
         return f"{facts.name} cannot say what it will do ({type(error).__name__}): read the arguments."

@@ -14,6 +14,7 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
 from agentstate.engine.decide.reviewing import entitling, left_out, why_left_out
+from agentstate.engine.decide.say import tool_named
 from agentstate.engine.decide.verdicts import grants_for, policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
@@ -23,6 +24,7 @@ from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 2_000
 ROLLED_BACK = "taken back by a rollback"
+SUPERSEDED = "taken back by the promotion of a fork"
 
 
 class NoGrantOffered(Refused):
@@ -97,7 +99,7 @@ def _offer(state: SessionState, request: Request, given: Given) -> Sticky:
     then, call, facts = (
         offered(state, request),
         state.calls.get(request.asked.call),
-        given.tools.get(request.asked.tool),
+        tool_named(request.asked.tool, given),
     )
     now = policy_on(state, call, facts, given)[0].sticky if call is not None and facts is not None else None
     if then is None or now is None:
@@ -140,9 +142,9 @@ def revoked(command: RevokeGrant, state: SessionState, given: Given) -> list[ev.
     return [ev.GrantRevoked(command.grant, command.by, _reason(command.reason))]
 
 
-def rolled_back(grants: Iterable[str], by: str) -> list[ev.GrantRevoked]:
-    """Returns the end of the standing approvals that were given in what a rollback takes back."""
-    return [ev.GrantRevoked(grant, by, ROLLED_BACK) for grant in grants]
+def taken_back(grants: Iterable[str], by: str, reason: str) -> list[ev.GrantRevoked]:
+    """Returns the end of the standing approvals that were given in what a rollback or a promoted fork takes back."""
+    return [ev.GrantRevoked(grant, by, reason) for grant in grants]
 
 
 def _reason(text: str) -> str:
@@ -152,8 +154,8 @@ def _reason(text: str) -> str:
 
 
 def _authority(command: GrantSame, state: SessionState, request: Request) -> Authority:
-    """Returns the authority on which somebody gives a standing approval: one that entitles them to decide the request,
-    and on which they are not left out of approving it. Raises DecisionNotAllowed saying why there is none.
+    """Returns the authority on which a person gives a standing approval: it entitles them to decide the request, and
+    they may approve it. Raises DecisionNotAllowed saying why there is none.
     """
     left = left_out(state, request, request.asked.tier)
     whys: list[str] = []

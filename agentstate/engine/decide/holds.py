@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.approvers import approvers_missing
 from agentstate.engine.decide.commands import HoldOver, Undo
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
@@ -34,7 +35,15 @@ def undone(command: Undo, state: SessionState, given: Given) -> list[ev.AnyEvent
     if not request.held_until:
         raise NotHeld()
     patience = parse(request.asked.expires_at) - parse(request.at)
-    return [ev.RequestUndone(command.request, command.by, command.reason.strip(), stamp(given.at + patience))]
+    return [waits_again(request, state, command.by, command.reason.strip(), stamp(given.at + patience), given)]
+
+
+def waits_again(
+    request: Request, state: SessionState, by: str, reason: str, until: str, given: Given
+) -> ev.RequestUndone:
+    """That a request whose delay somebody ended waits for a decision, with how many people it lacks from now on."""
+    missing = approvers_missing(request, state, given.approvers()) if given.approvers is not None else None
+    return ev.RequestUndone(request.asked.request, by, reason, until, missing)
 
 
 def over(command: HoldOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:

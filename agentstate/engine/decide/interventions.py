@@ -15,11 +15,13 @@ from agentstate.engine import schemas
 from agentstate.engine.decide.commands import Intervene, RetrySession, Withdraw
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
-from agentstate.engine.decide.schema import misfit
+from agentstate.engine.decide.plans.outputs import must_fit
+from agentstate.engine.decide.schema import misfit, placed
 from agentstate.engine.decide.versions import bounded
 from agentstate.engine.decide.withdrawals import call_withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import planned
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 500  # characters
@@ -80,11 +82,10 @@ def ways(state: SessionState, call: Call) -> tuple[str, ...]:
 
 
 def is_blocked(state: SessionState, call: Call) -> bool:
-    """Returns whether nothing goes on with the call until a person intervenes: the one definition for the page, its
-    badge, alerts and the API.
+    """Whether the call waits for a person to intervene: the one definition for the page, its badge, alerts and the API.
 
-    A call of unknown outcome is blocked. A call that failed for reasons not its own is blocked while the session lives:
-    one that a person approved until a person intervenes, any other until its agent has answered.
+    A call of unknown outcome is blocked. While the session lives, a call that failed for reasons not its own is blocked
+    too: an approved call until a person intervenes, any other call until its agent has answered.
     """
     if call.status is not CallStatus.FAILED or not call.stuck:
         return bool(call.stuck)
@@ -116,6 +117,7 @@ def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev
         if call.status is CallStatus.READY:
             return [call_withdrawn(state, call, reason, "requested", command.by)]
         return [ev.CallIntervened(call.id, command.how, command.by, reason)]
+    call = placed(call, given)
     _must_fit(state, call, command, given)
     return [ev.CallIntervened(call.id, command.how, command.by, reason, command.result, call.output_path)]
 
@@ -161,7 +163,10 @@ def _must_fit(state: SessionState, call: Call, command: Intervene, given: Given)
             schemas.validate(facts.result, command.result, "result")
         except schemas.BreaksSchema as broken:
             raise Invalid(broken.detail, field="result") from None
-    if not call.round and (unfit := misfit(state, call, command.result, given)):
+    found = planned(state.plans, call.id)
+    if found is not None:
+        must_fit(state, call, found, command.result, given)
+    elif unfit := misfit(state, call, command.result, given):
         raise Invalid(f"it does not fit the state: {unfit}", field="result")
 
 

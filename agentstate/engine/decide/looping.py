@@ -10,14 +10,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import fatigue
 from agentstate.engine.decide.commands.looping import Grant, Notice
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import TooManyWaiting
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.circles import circle
-from agentstate.engine.looping.held import MOST_WAITING, Loop, plus
-from agentstate.engine.looping.settings import REPAIRS, Limits
+from agentstate.engine.looping.held import MOST_WAITING, Loop, Used, circling_anew, plus, tighter, too_often
+from agentstate.engine.looping.settings import REPAIRS, Limits, Looping
 from agentstate.engine.state import SessionState, calls_in
 from agentstate.engine.state.looping import seconds
 from agentstate.errors import Invalid, NotFound, Refused
@@ -38,31 +39,36 @@ def stop(state: SessionState, model: str, given: Given) -> ev.RunStopped | None:
 def _reached(loop: Loop, at: str, model: str, given: Given, going: bool) -> Iterator[tuple[Of, Bound]]:
     if loop.noticed and loop.marks and loop.marks[-1] in loop.noticed:
         yield "run", ("circle", 1, 0, "the agent goes in circles: it did again what it was told leads nowhere")
+    if loop.latest and loop.latest in loop.overused:
+        count = loop.by_tool[loop.latest]
+        yield "run", ("circle", count, given.loop.same_tool, f"it called {loop.latest} {count} times")
     if going and loop.misfits > REPAIRS:
         words = f"its output broke the schema {loop.misfits} times"
         yield "run", ("output", loop.misfits, REPAIRS, words)
     bounds = given.loop
-    if (bounds.run.micros or bounds.session.micros) and model not in given.prices:
+    if (bounds.run.micros or bounds.session.micros or loop.share.micros) and model not in given.prices:
         yield "run", ("no_price", 0, 0, f"money is bounded, and the model {model[:100]!r} has no price")
     if going:
         run = loop.run
         took = 0 if loop.granting else seconds(loop, at)
-        yield from (("run", each) for each in _over(bounds.run, loop.granted, run.tokens, run.micros, run.steps, took))
+        yield from (("run", each) for each in _over(bounds.run, loop.granted, run, took))
     session = loop.session
     took = loop.seconds + (seconds(loop, at) if going else 0)
-    over = _over(bounds.session, loop.granted_session, session.tokens, session.micros, session.steps, took)
+    over = _over(tighter(bounds.session, loop.share), loop.granted_session, session, took)
     yield from (("session", each) for each in over)
 
 
-def _over(base: Limits, granted: Limits, tokens: int, micros: int, steps: int, took: int) -> Iterator[Bound]:
+def _over(base: Limits, granted: Limits, used: Used, took: int) -> Iterator[Bound]:
     """The bounds that are used up; 0 bounds nothing, whatever was granted on top."""
     limit = plus(base, granted)
-    if base.tokens and tokens >= limit.tokens:
-        yield "tokens", tokens, limit.tokens, f"it used up its {limit.tokens} tokens"
-    if base.micros and micros >= limit.micros:
-        yield "money", micros, limit.micros, f"it used up its money, {limit.micros} millionths"
-    if base.steps and steps >= limit.steps:
-        yield "steps", steps, limit.steps, f"it used up its {limit.steps} model requests"
+    if base.tokens and used.tokens >= limit.tokens:
+        yield "tokens", used.tokens, limit.tokens, f"it used up its {limit.tokens} tokens"
+    if base.micros and used.micros >= limit.micros:
+        yield "money", used.micros, limit.micros, f"it used up its money, {limit.micros} millionths"
+    if base.steps and used.steps >= limit.steps:
+        yield "steps", used.steps, limit.steps, f"it used up its {limit.steps} model requests"
+    if base.calls and used.calls >= limit.calls:
+        yield "calls", used.calls, limit.calls, f"it proposed {used.calls} calls, of {limit.calls} that it may"
     if base.seconds and took >= limit.seconds:
         yield "time", took, limit.seconds, f"it used up its {limit.seconds} seconds"
 
@@ -75,13 +81,15 @@ def granted(command: Grant, state: SessionState, given: Given) -> list[ev.AnyEve
     reason = command.reason.strip()
     if not reason or len(reason) > MAX_REASON:
         raise Invalid(f"want 1 to {MAX_REASON} characters", field="reason")
-    if more == Limits() and not loop.stopped:
+    tired = fatigue.is_tired(state, given)
+    if more == Limits() and not loop.stopped and not tired:
         raise Invalid("nothing is granted, and the run was not stopped", field="tokens")
-    if command.of == "run" and not (state.run or loop.stopped):
+    if command.of == "run" and not (state.run or loop.stopped or tired):
         raise Refused("no run is under way to be granted more: grant it to the session")
     _must_be_enough(command, state, given)
-    fields = {"tokens": more.tokens, "micros": more.micros, "steps": more.steps, "seconds": more.seconds}
-    return [ev.RunGranted(command.by, reason, command.of, loop.stopped, **fields)]
+    more_of = (more.tokens, more.micros, more.steps, more.seconds, more.calls)
+    pardoned = fatigue.rejections(state, given) if tired else 0
+    return [ev.RunGranted(command.by, reason, command.of, loop.stopped, *more_of, pardoned)]
 
 
 def _must_be_enough(command: Grant, state: SessionState, given: Given) -> None:
@@ -90,22 +98,22 @@ def _must_be_enough(command: Grant, state: SessionState, given: Given) -> None:
     if not loop.stopped:
         return
     name = "granted" if command.of == "run" else "granted_session"
-    after = replace(
-        loop, **{name: plus(getattr(loop, name), command.more)}, marks=(), noticed=(), misfits=0, granting=True
-    )
+    after = replace(circling_anew(loop), **{name: plus(getattr(loop, name), command.more)}, misfits=0, granting=True)
     model = state.memory.asked_model
     for of, (code, used, limit, words) in _reached(after, stamp(given.at), model, given, going=True):
         raise Invalid(f"that is not enough: {words} ({of})", field=_FIELDS.get(code, "of"), used=used, limit=limit)
 
 
-_FIELDS = {"tokens": "tokens", "money": "micros", "steps": "steps", "time": "seconds"}
+_FIELDS = {"tokens": "tokens", "money": "micros", "steps": "steps", "calls": "calls", "time": "seconds"}
 
 
 def noticed(command: Notice, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """The model is told, once, that what it does leads nowhere."""
-    found = circle(state.loop.marks, given.loop.repeats)
-    if not found or state.asking:
+    if state.asking:
         return []
+    found = circle(state.loop.marks, given.loop.repeats)
+    if not found:
+        return _overuse(state, given)
     tools = tuple(item.by for item in [item for item in state.items if item.role == "tool"][-len(found) :])
     times = given.loop.repeats
     what = " and ".join(dict.fromkeys(tools)) or "the same call"
@@ -114,6 +122,24 @@ def noticed(command: Notice, state: SessionState, given: Given) -> list[ev.AnyEv
         " not change by calling again. Do something else, ask the customer, or say that you cannot go on."
     )
     return [ev.CircleNoticed(state.run, tools, times, found, note)]
+
+
+def is_circling(loop: Loop, bounds: Looping) -> bool:
+    """Whether the model is to be told that what it does leads nowhere."""
+    return bool(circle(loop.marks, bounds.repeats) or too_often(loop, bounds.same_tool))
+
+
+def _overuse(state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """What the model is told when it called one tool too often in this run, whatever the arguments."""
+    tool = too_often(state.loop, given.loop.same_tool)
+    if not tool:
+        return []
+    times = state.loop.by_tool[tool]
+    note = (
+        f"You have called {tool} {times} times since the customer spoke. Do not call it again now. Tell the customer"
+        " what you have, ask them, or say that you cannot go on."
+    )
+    return [ev.CircleNoticed(state.run, (tool,), times, (), note)]
 
 
 def meanwhile(text: str, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:

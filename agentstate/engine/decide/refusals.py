@@ -134,3 +134,10 @@ class ForkMaySayNothing(Refused):
     """A fork says nothing to anybody until it is promoted."""
 
     code = "fork_may_say_nothing"
+
+
+class FamilyFull(Refused):
+    """The session and its delegates may open no other session."""
+
+    code = "family_full"
+    remedy = "Do it in this session, or wait until a delegate has ended."

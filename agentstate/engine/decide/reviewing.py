@@ -1,8 +1,9 @@
-"""Who may decide a request: permission and tier, the reviewers that its terms name, and who is left out of approving.
+"""Says which people may decide a request: permission and tier, the reviewers that its terms name, and the people
+excluded from approving.
 
-Nobody approves what they proposed, whatever the rule says: the facts of the session's entries leave them out. Somebody
-acts on their own authority or on one that another has delegated to them; then both are named, and neither counts twice.
-Everybody who is entitled may reject.
+Nobody approves their own proposal, whatever the rule says: the session's entries name the proposers. A person acts on
+their own authority or on one that a colleague delegated to them. Then both are named, and neither counts twice. Every
+person with the right may reject.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ def needed(tier: int) -> str:
 
 
 def must_be_entitled(command: ByPerson, request: Request, tier: int) -> Authority:
-    """Returns the first authority on which somebody may decide a request of this tier. Raises DecisionNotAllowed."""
+    """Returns the first authority on which the person may decide a request of this tier. Raises DecisionNotAllowed."""
     return entitling(command, request, tier)[0]
 
 
 def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]:
-    """Returns every authority on which somebody may decide a request of this tier: their own, and those that were
-    delegated to them. Raises DecisionNotAllowed naming what is missing of their own.
+    """Returns every authority on which the person may decide a request of this tier: their own, and those delegated to
+    them. Raises DecisionNotAllowed naming what their own lacks.
     """
     own = Authority(command.may, command.names)
     held = [each for each in (own, *command.lent) if needed(tier) in each.may]
@@ -84,8 +85,8 @@ def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]
 
 
 def approving(command: Decide, state: SessionState, request: Request, tier: int) -> Authority:
-    """Returns the authority on which somebody may approve a request of this tier: one that entitles them, that no
-    approval rests on yet, and whose holder is not left out. Raises DecisionNotAllowed saying why there is none.
+    """Returns the authority on which the person may approve a request of this tier. It entitles them, no approval rests
+    on it yet, and its holder is not excluded. Raises DecisionNotAllowed saying why there is none.
     """
     whys: list[str] = []
     for authority in entitling(command, request, tier):
@@ -104,8 +105,8 @@ def in_words(groups: tuple[Names, ...]) -> str:
 def why_not(
     by: str, authority: Authority, state: SessionState, request: Request, tier: int, sharing: frozenset[str]
 ) -> str:
-    """Returns why somebody may not approve the request on this authority; empty: they may. The two people who share a
-    right (`sharing`: with whom this one does) count as one person.
+    """Returns why the person may not approve the request on this authority; empty: they may. Two people who share a
+    right count as one person; `sharing` names the people who share a right with this one.
     """
     behind = {*request.approvals, *request.behalf} - {""}
     if {by, authority.of} & behind:
@@ -116,24 +117,24 @@ def why_not(
 
 
 def why_left_out(by: str, authority: Authority, left: Mapping[str, str], sharing: frozenset[str]) -> str:
-    """Returns why somebody is left out of approving on this authority; empty: they are not. `left` says who had a part
-    and which; `sharing` are those with whom they share a right. On the authority of a lender they may do no more than
-    the lender.
+    """Returns why the person is excluded from approving on this authority; empty: they are not. `left`: the people who
+    had a part, each with what they did. `sharing`: the people who share a right with this one. On a delegated authority
+    a person may do no more than the person who delegated it.
     """
     if by in left:
         return f"you {left[by]}: another person must approve it"
     if authority.of in left:
-        return f"who lent you this authority {left[authority.of]}: another person must approve it"
+        return f"the person you decide for {left[authority.of]}: another person must approve it"
     if shared := sorted(authority.shares & left.keys()):
-        return f"who lent you this authority shares a right with a colleague who {left[shared[0]]}: another person must"
+        return f"the person you decide for shares a right with a colleague who {left[shared[0]]}: another person must"
     if shared := sorted(sharing & left.keys()):
         return f"a colleague with whom you share a right {left[shared[0]]}: another person must approve it"
     return ""
 
 
 def left_out(state: SessionState, request: Request, tier: int) -> dict[str, str]:
-    """Returns who may not approve a request that is decided at this tier, by actor, each with what they did. A rule may
-    let proposers approve below the highest tier, where it asks for no four eyes.
+    """Returns the actors who may not approve a request at this tier, each with what they did. A rule without four eyes
+    may let proposers approve below the highest tier.
     """
     terms = request.terms
     if terms.proposer_may_approve and tier < HIGHEST_TIER and not terms.four_eyes:
@@ -150,7 +151,7 @@ def concerned(state: SessionState, request: Request, tier: int, four_eyes: bool)
 def had_a_part(
     state: SessionState, call: Call | None, proposed_by: tuple[str, ...], tier: int, four_eyes: bool
 ) -> dict[str, str]:
-    """Returns the people who had a part in a call, by recorded facts alone, each with what they did. Four eyes add the
+    """Returns the people who had a part in a call, each with what they did, by recorded facts alone. Four eyes add the
     person to whom the session is assigned.
     """
     found = [(actor, PROPOSED) for actor in (authors_of(state, call) if call is not None else ())]
@@ -167,16 +168,16 @@ def had_a_part(
 
 
 def authors_of(state: SessionState, call: Call) -> tuple[str, ...]:
-    """Returns the people who proposed the call: by an edit, by a plan or an edit of it, by an order to undo, or in the
-    session whose task this one does.
+    """Returns the people who proposed the call: by an edit, by a plan or its edit, by an order to undo, or in the
+    parent of this session.
     """
     of_plan = state.plans.authors if call.round and call.round == state.plans.round else ()
     return people((*call.authors, *of_plan, *state.plans.parent_authors))
 
 
 def proposers_of(state: SessionState, call: Call) -> tuple[str, ...]:
-    """Returns who proposed the call, people or the agent, and the people who wrote a value that it reads. The agent and
-    people together: the agent wrote the call, the people only such values.
+    """Returns the proposers of the call: people or the agent, and the people who wrote a value that it reads. Where the
+    agent is among them, the people wrote only such values.
     """
     assert state.opened is not None
     agent = f"agent:{state.opened.agent}"

@@ -8,19 +8,20 @@ from datetime import timedelta
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import grants, looping, plans, supervision
+from agentstate.engine.decide import fatigue, grants, looping, offers, plans, speech, supervision
 from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
-from agentstate.engine.decide.conversation import MAX_TEXT, must_live
-from agentstate.engine.decide.forks import speech
+from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.gates import preview_of
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import Outdated, TakenOver
+from agentstate.engine.decide.schema import place_named
 from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
 from agentstate.engine.looping.settings import cost
+from agentstate.engine.speech import MAX_TEXT
 from agentstate.engine.state import SessionState, foresee
 
-MAX_CALLS = 16  # calls in one answer
 MODEL_ATTEMPTS = 6
 
 
@@ -32,7 +33,7 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
         raise TakenOver()
     trigger = "granted" if state.loop.granting else command.trigger
     started: list[ev.AnyEvent] = [] if state.run else [ev.RunStarted(given.new_id(), trigger)]
-    if (stopped := looping.stop(state, command.model, given)) is not None:
+    if (stopped := _rests(state, given) or looping.stop(state, command.model, given)) is not None:
         return [stopped]
     request = ev.ModelRequested(
         command.step,
@@ -49,6 +50,18 @@ def asked(command: Ask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     return [*declared_anew(state, given), *started, request]
 
 
+def _rests(state: SessionState, given: Given) -> ev.RunStopped | None:
+    """Stops the run of an agent that asks again after too many rejections: a person says whether it goes on."""
+    calls = [state.calls[each] for each in state.loop.wanted if each in state.calls]
+    if not calls:
+        return None
+    known = [(call, given.tools[call.tool]) for call in calls if call.tool in given.tools]
+    wanted = "; ".join(preview_of(call, state, facts, given)[: fatigue.MAX_TEXT] for call, facts in known)
+    words = f"people rejected its calls, and it asks again. Rejected: {fatigue.rejected(state)}. Wanted: {wanted}"
+    used = fatigue.refusals(state, given)
+    return ev.RunStopped(state.run, "refusals", "session", used, given.loop.refusals, words)
+
+
 def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     """What the model said, its calls under ids of ours, and what becomes of each."""
     if command.step and command.step == state.desk.in_flight:
@@ -56,36 +69,65 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     _must_be_asked(state, command.step)
     if given.halt.everything:
         return supervision.dropped(command, "stopped")
-    proposed = command.calls[:MAX_CALLS]
-    plan = plans.of_model(command, proposed, given.new_id)
-    # Ids are ours: the idempotency key is made of the id, and models count from call_1 again and again.
-    answer = ev.ModelAnswered(
+    if reason := offers.unusable(command):
+        return [ev.ModelFailed(command.step, reason, False)]
+    command = msgspec.structs.replace(command, calls=tuple(_placed(call, given) for call in command.calls))
+    refusals = offers.refusals(command.calls, state, given)
+    plan = plans.of_model(command.calls, refusals, given)
+    said = command.text.strip()[:MAX_TEXT]
+    held = speech.proposed(state, said, given)
+    answer = _recorded(command, plan, held, state, given)
+    first: list[ev.AnyEvent] = [speech.message(state, said, command.model)] if said and held is None else []
+    if not answer.calls:
+        return [*first, answer]
+    refused = {answer.calls[place].id: refusal for place, refusal in refusals.items()}
+    first += [answer, *(ev.CallRefused(call, each.code, each.reason) for call, each in refused.items())]
+    then = state
+    for event in first:
+        then = foresee(then, event, stamp(given.at))
+    if held is not None:
+        first.append(speech.gated(then, then.calls[held.id], given))
+    own = [call for call in answer.calls if call is not held and call.id not in refused]
+    plain = [call for call in own if not (plan and plans.belongs(plan, call))]
+    gates = _gated(plain, command, then, given)
+    of_plan = plans.answered(then, plan, command.model, given) if plan else []
+    return [*first, *gates, *of_plan]
+
+
+def _recorded(
+    command: Answer, plan: plans.Form | None, held: ev.CallProposed | None, state: SessionState, given: Given
+) -> ev.ModelAnswered:
+    """The answer as it is recorded, with the words that are `held` as its last call. Ids are ours: the idempotency key
+    is made of the id, and models count from call_1 again and again.
+    """
+    calls = plan[1] if plan else tuple(msgspec.structs.replace(call, id=given.new_id()) for call in command.calls)
+    return ev.ModelAnswered(
         command.step,
         command.model,
-        plan[1] if plan else tuple(msgspec.structs.replace(call, id=given.new_id()) for call in proposed),
+        calls if held is None else (*calls, held),
         command.finish,
         command.input_tokens,
         command.output_tokens,
         micros_of(state, command.input_tokens, command.output_tokens, given),
+        max(0, len(command.text.strip()) - MAX_TEXT),
     )
-    said = command.text.strip()[:MAX_TEXT]
-    first: list[ev.AnyEvent] = [speech(state, said, command.model)] if said else []
-    if not proposed:
-        return [*first, answer]
-    then = state
-    for event in (*first, answer):
-        then = foresee(then, event, stamp(given.at))
-    gates = _gated(plans.plain(plan, answer.calls), command, then, given)
-    of_plan = plans.answered(then, plan, command.model, given) if plan else []
-    return [*first, answer, *gates, *of_plan]
+
+
+def _placed(call: ev.CallProposed, given: Given) -> ev.CallProposed:
+    """The call with the place of its tool's result, where its tool has one of its own."""
+    if call.tool not in given.output_paths:
+        return call
+    return msgspec.structs.replace(call, output_path=place_named(call.tool, call.arguments, given))
 
 
 def _gated(calls: Sequence[ev.CallProposed], command: Answer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """What becomes of each call. One that a grant lets through leaves less of it to those after it."""
+    """What becomes of each call. One that a grant lets through leaves less of it to those after it, and one that waits
+    for people less room for others to wait.
+    """
     gates: list[ev.AnyEvent] = []
     for call in calls:
         gates.append(plans.beside(state, state.calls[call.id], command.model, given))
-        if state.grants or given.grants:
+        if state.grants or given.grants or isinstance(gates[-1], ev.ApprovalRequested):
             given = grants.counted(given, state, gates[-1])
             state = foresee(state, gates[-1], stamp(given.at))
     return gates

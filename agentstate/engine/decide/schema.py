@@ -4,25 +4,32 @@ it, and what is read is judged before anything acts on it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine import schemas
+from agentstate.engine import schemas, scratchpad
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.schema import Migrate, Prune
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
+from agentstate.engine.guards.kinds import Judge
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED
-from agentstate.engine.merge.paths import read, removed
+from agentstate.engine.merge.paths import in_the_way, read, removed
 from agentstate.engine.merge.values import ABSENT
 from agentstate.engine.migrating import CannotMigrate, Catalogue
 from agentstate.engine.migrating.pruning import prunable, read_by
+from agentstate.engine.references import Path, is_reference
 from agentstate.engine.schemas import Actor, Declared
-from agentstate.engine.scratchpad import Pad
+from agentstate.engine.scratchpad import Pad, messages
+from agentstate.engine.scratchpad.private import detail_without
 from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.rounds import data_instance, pad_of, planned
+from agentstate.engine.writers import BadKey, Output, WriteRules, own_place, problems
 from agentstate.errors import Invalid, Refused
 
 _json = msgspec.json.Encoder(decimal_format="number")
@@ -136,25 +143,79 @@ def unread(state: SessionState, given: Given) -> list[str]:
     return prunable(in_force(state, given), state.pad, reads)
 
 
+def write_rules(state: SessionState, given: Given) -> WriteRules:
+    """Who may write what in this session's state."""
+    return WriteRules(in_force(state, given), given.output_paths, given.reads)
+
+
+def output_of(state: SessionState, call: Call) -> Output | None:
+    """Where a call writes, by itself or as its plan says; None: nowhere."""
+    found = planned(state.plans, call.id)
+    if found is not None:
+        by_model = state.plans.source == "model"
+        return Output(call.tool, call.arguments, found.alternatives, bool(found.delegate), by_model)
+    if call.output_path is None:
+        return None
+    path = Path(messages.STATE, tuple(scratchpad.parts(call.output_path)))
+    return Output(call.tool, call.arguments, ((path,),))
+
+
 def must_have_a_place(state: SessionState, call: Call, given: Given) -> None:
-    """Before the tool runs: its result may be written where the call says. Raises BreaksSchema, NotAWriter."""
-    declared = in_force(state, given)
-    if declared is None or call.output_path is None:
+    """Before the tool runs: its result, and its error in a plan, may be written where the call says. Raises BadPath,
+    BadKey, FixedOutput, NotAWriter, BreaksSchema.
+    """
+    output = output_of(state, call)
+    if output is None:
         return
-    if schemas.place_of(declared, call.output_path).schema is False:
-        raise schemas.BreaksSchema(call.output_path, "additionalProperties", "it has no place in the state")
-    schemas.check_writer(declared, Actor("tool", (call.tool,)), call.output_path, None)
+    rules = write_rules(state, given)
+    if (problem := next(problems(output, rules), None)) is not None:
+        raise problem
+    pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
+    for path in (path for group in output.alternatives for path in group if path.kind == messages.STATE):
+        if rules.declared is not None and schemas.place_of(rules.declared, str(path)).schema is False:
+            raise schemas.BreaksSchema(str(path), "additionalProperties", "it has no place in the state")
+        _must_lead(pad, path.names)
+
+
+def _must_lead(pad: Pad, names: Sequence[str]) -> None:
+    """Raises BreaksSchema where a value that is no object stands above a place: a write would take it away."""
+    if obstacle := in_the_way(pad, names):
+        raise schemas.BreaksSchema(
+            obstacle, "type", f"it is no object, so nothing is written to state.{'.'.join(names)}"
+        )
+
+
+def placed(call: Call, given: Given) -> Call:
+    """The call with the place of its tool's result, by its arguments. One that cannot be told stays as it is declared,
+    and is refused.
+    """
+    if call.output_path is None or call.tool not in given.output_paths:
+        return call
+    return replace(call, output_path=place_named(call.tool, call.arguments, given))
+
+
+def place_named(tool: str, arguments: dict[str, Any], given: Given) -> str | None:
+    """The place of a tool's result; as it is declared where the arguments do not name its key."""
+    try:
+        return own_place(given.output_paths, tool, arguments)
+    except BadKey:
+        return given.output_paths[tool]
 
 
 def misfit(state: SessionState, call: Call, result: Any, given: Given) -> str:
     """Why a tool's result cannot be written: path and rule. Empty when it fits."""
     if call.output_path is None:
         return ""
+    return misfit_at(state.pad, call.output_path, Actor("tool", (call.tool,)), result, in_force(state, given))
+
+
+def misfit_at(pad: Pad, path: str, actor: Actor, value: Any, declared: Declared | None) -> str:
+    """Why a value cannot be written at a path: path and rule. Empty when it fits."""
     try:
-        actor = Actor("tool", (call.tool,))
-        schemas.check_write(in_force(state, given), actor, call.output_path, result, state.pad)
+        _must_lead(pad, scratchpad.parts(path))
+        schemas.check_write(declared, actor, path, value, pad)
     except (Invalid, Refused) as broken:
-        return broken.detail
+        return detail_without(broken, schemas.private_paths(declared) if declared is not None else ())
     return ""
 
 
@@ -165,8 +226,26 @@ def unfit(state: SessionState, given: Given) -> list[str]:
         try:
             schemas.read(declared, state.pad, f"state.{name}")
         except schemas.BreaksSchema as broken:
-            found.append(broken.detail)
+            found.append(detail_without(broken, given.memory.private))
     return found
+
+
+def judge_of(declared: Declared | None, arguments: Declared | None, values: Mapping[str, Any]) -> Judge:
+    """Returns the judge of what rules read: the state by its schema, the arguments by the schema of their tool. An
+    argument that a reference fills later is not known yet.
+    """
+    forms = {"state": declared and replace(declared, name="state"), "arguments": arguments}
+    known: dict[tuple[str, ...], str | None] = {}
+
+    def judge(names: tuple[str, ...], value: Any) -> str | None:
+        form = forms[names[0]]
+        if names[0] == "arguments" and is_reference(value):
+            return f"{'.'.join(names)}: its value is not known yet"
+        if form is not None and names not in known:
+            known[names] = schemas.misfit_at(form, values[names[0]], names[1:])
+        return known.get(names)
+
+    return judge
 
 
 def unreadable(state: SessionState, paths: tuple[str, ...], given: Given) -> str:
@@ -180,5 +259,5 @@ def unreadable(state: SessionState, paths: tuple[str, ...], given: Given) -> str
         try:
             schemas.read(declared, state.pad, path)
         except schemas.BreaksSchema as broken:
-            return broken.detail
+            return detail_without(broken, given.memory.private)
     return ""

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans
+from agentstate.engine.decide import speech
 from agentstate.engine.decide.commands import (
     Answer,
     AskForPerson,
@@ -29,6 +29,7 @@ from agentstate.engine.decide.commands import (
 from agentstate.engine.decide.conversation import must_live, worded
 from agentstate.engine.decide.gates import approval_request, by_people
 from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.holds import waits_again
 from agentstate.engine.decide.refusals import (
     ForkMaySayNothing,
     HasChanged,
@@ -40,12 +41,12 @@ from agentstate.engine.decide.refusals import (
 )
 from agentstate.engine.decide.schema import unfit
 from agentstate.engine.decide.verdicts import policy_on
+from agentstate.engine.decide.withdrawals import ended_with
 from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import SessionState, calls_in, foresee, pending
 from agentstate.engine.state.desk import QUEUE
-from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.wanted import ASK_FOR_PERSON, phrase_heard
 from agentstate.errors import Invalid
 
@@ -68,18 +69,19 @@ def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
     taken = ev.SessionTakenOver(command.by, command.reason, held)
     then = foresee(state, taken, stamp(given.at))
-    return [*reopened, taken, *_paused(then, command.by, given)]
+    unsaid = speech.withdrawn(then, command.by)
+    return [*reopened, taken, *unsaid, *_paused(ended_with(then, unsaid), command.by, given)]
 
 
 def _paused(state: SessionState, by: str, given: Given) -> Iterator[ev.AnyEvent]:
-    """What was approved and has not begun waits for another person: what is delayed is undone, the rest is asked about
-    again. Who took the session over may not approve it.
+    """Makes approved calls that have not begun wait for another person: delayed calls are undone, the others are asked
+    about again. The person who took the session over may not approve them.
     """
     for request in pending(state):
         if request.held_until:
-            yield ev.RequestUndone(request.asked.request, by, TAKEN_OVER)
+            yield waits_again(request, state, by, TAKEN_OVER, "", given)
     for call in calls_in(state, CallStatus.READY):
-        facts = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
+        facts = speech.facts_of(call.tool, state, given)
         if call.approved and not call.attempt and facts is not None:
             verdict, _ = policy_on(state, call, facts, given)
             yield approval_request(

@@ -6,11 +6,12 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.timers import CancelTimer, Ring, SetTimer
-from agentstate.engine.decide.conversation import MAX_TEXT, must_live
+from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import SessionStatus
+from agentstate.engine.speech import MAX_TEXT
 from agentstate.engine.state import SessionState
 from agentstate.engine.timers import Timer, first_due
 from agentstate.errors import Invalid, NotFound, Refused

@@ -8,18 +8,24 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine import references
+from agentstate.engine import references, speech
+from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.given import Given, Giver, ToolFacts
 from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of, why_left_out
+from agentstate.engine.decide.schema import in_force, judge_of
+from agentstate.engine.guards.kinds import Judge, Types
 from agentstate.engine.instants import stamp
-from agentstate.engine.policy import HIGHEST_TIER, Verdict, evaluate, joined
-from agentstate.engine.policy.granted import Asked, Grant, holds_at, let_through
-from agentstate.engine.policy.tally import Tally, counted, today, without
+from agentstate.engine.plan.facts import BATCH
+from agentstate.engine.policy import DELEGATE, HIGHEST_TIER, Verdict, evaluate, joined
+from agentstate.engine.policy.granted import Asked, Grant, holds_at, let_through, may_be_granted
+from agentstate.engine.policy.tally import UNREAD, Tally, amounts_of, counted, readable, today, without
 from agentstate.engine.policy.terms import is_known_at, may_review
 from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.references import Views
+from agentstate.engine.scratchpad import messages
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import Call, SessionState
-from agentstate.engine.state.rounds import PLAN, data_instance, offered_by, pad_of
+from agentstate.engine.state.rounds import PLAN, board_of, data_instance, delegate_of, offered_by, pad_of
 
 _NO_RIGHT = Giver(())
 UNKNOWN_RISK = "How risky this call is could not be told."
@@ -30,8 +36,11 @@ def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) 
     granted it for what follows.
     """
     verdict, values = policy_on(state, call, facts, given)
+    if not may_be_granted(verdict):
+        return verdict
     usable = (grant for grant in grants_for(state, given) if _may_rest_on(grant, state, call, verdict, given))
-    return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at))
+    types = Types(_judge(state, facts, values, given), given.policy.opened)
+    return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at, types))
 
 
 def grants_for(state: SessionState, given: Given) -> list[Grant]:
@@ -44,9 +53,8 @@ def grants_for(state: SessionState, given: Given) -> list[Grant]:
 
 
 def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict, given: Given) -> bool:
-    """Whether a standing approval may let this call through as far as people are concerned: its giver, who lent them
-    the authority, and with whom they share a right had no part in the call, and the giver still has the right of the
-    rule's reviewers and tier.
+    """Whether a call may rest on a standing approval as far as people are concerned. The giver and the people who share
+    a right with the giver had no part in the call, and the giver still has the right of the rule's reviewers and tier.
     """
     tier = max(grant.tier, verdict.tier)
     giver = given.givers.get(grant.by, _NO_RIGHT) if given.givers is not None else None
@@ -63,12 +71,29 @@ def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict
 
 
 def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> tuple[Verdict, dict[str, Any]]:
-    """The verdict without grants, and the values that rules read."""
-    values = values_of(state, call, given)
-    verdict = _at_least(evaluate(given.policy, call.tool, facts.effect, values), facts, values)
+    """The verdict without grants, and the values that rules read. A call with a delegate is also judged as the tool
+    `delegate`: the session that does it may call every tool of the agent.
+    """
+    return _policy_on(state, call, facts, given, bool(delegate_of(state.plans, call.id)))
+
+
+def _policy_on(
+    state: SessionState, call: Call, facts: ToolFacts, given: Given, is_delegated: bool
+) -> tuple[Verdict, dict[str, Any]]:
+    values = values_of(in_family(state, given), call, given)
+    judge = _judge(state, facts, values, given)
+    verdict = _at_least(evaluate(given.policy, call.tool, facts.effect, values, judge), facts, values)
+    if is_delegated:
+        as_delegate = evaluate(given.policy, DELEGATE, "once", values, judge)
+        verdict = replace(joined([as_delegate, verdict]), sticky=None)
     if call.tool == PLAN and verdict.gate != "allow":
         verdict = _with_calls(verdict, state, call, given)
     return tightened(verdict, state.user.tightenings, call.tool, values), values
+
+
+def _judge(state: SessionState, facts: ToolFacts, values: dict[str, Any], given: Given) -> Judge:
+    arguments = None if facts.name == SAY else facts.form  # what rules read of the agent's words the engine made
+    return judge_of(in_force(state, given), arguments, values)
 
 
 def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
@@ -76,14 +101,14 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
     opened, at = state.opened, given.at.astimezone(given.zone)
     tally, local = _tally(state, call, stamp(given.at)), at.isoformat(timespec="seconds")
     return {
-        "arguments": call.arguments,
+        "arguments": words_of(state, call.arguments, given) if call.tool == SAY else call.arguments,
         "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
         "history": {
             "refusals": state.refusals,
             "calls": state.proposed,
             "messages": state.messages,
             "runs": state.runs,
-            "today": {"calls": tally.calls, "moved": tally.moved},
+            "today": {"calls": tally.calls, "moved": readable(tally, _unread(call, given))},
         },
         "session": {"agent": opened.agent, "channel": opened.channel, "topic": opened.topic} if opened else {},
         "customer": {**_customer(state), "id": opened.customer} if opened else {},
@@ -99,12 +124,37 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
     }
 
 
+def words_of(state: SessionState, arguments: dict[str, Any], given: Given) -> dict[str, Any]:
+    """Returns what rules read of words: also amounts, links, and the private values of the session and of its instances
+    that are in them.
+    """
+    boards = {name: board_of(state.plans, name) for name in ("", *state.plans.instances)}
+    views = [
+        {**messages.values(board), messages.STATE: pad_of(state.plans, state.pad, name)}
+        for name, board in boards.items()
+    ]
+    private = {path for board in boards.values() for path in messages.private(board)}
+    return speech.read(arguments["text"], views, sorted({*given.memory.private, *private}))
+
+
+def findings_on(state: SessionState, call: Call, given: Given) -> str:
+    """Returns what was found in words that are to be said, as a sentence; empty for every other call."""
+    return speech.findings(words_of(state, call.arguments, given)) if call.tool == SAY else ""
+
+
 def _tally(state: SessionState, call: Call, at: str) -> Tally:
     """The sums of the day, without what the call itself has added to them: it may be tried again."""
     tally = today(state.tally, at)
     if call.counted != (tally.day, ev.digest(call.arguments) if call.attempt else ""):
         return tally
-    return without(tally, counted(Tally(), call.tool, call.arguments, at))
+    return without(tally, counted(Tally(), call.tool, call.moved, at))
+
+
+def _unread(call: Call, given: Given) -> str:
+    """The tool of the call, where it moves an amount that cannot be read; empty: it does not."""
+    facts = given.tools.get(call.tool)
+    is_read = facts is None or facts.effect == "pure" or UNREAD not in amounts_of(call.arguments, facts.amounts)
+    return "" if is_read else call.tool
 
 
 def _customer(state: SessionState) -> dict[str, Any]:
@@ -137,9 +187,9 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     shared = plan.arguments.get("inputs", {})
     inputs = [{**shared, **each} for each in offered_by(state.plans, plan.id).values()] or [shared]
     of_calls = [
-        _of_plan(at, arguments, _verdict_in_plan(state, plan, tool, filled, given))
+        _of_plan(at, arguments, _verdict_in_plan(state, plan, written, filled, given))
         for at, written in enumerate(plan.arguments["calls"])
-        if (tool := written.get("_tool")) in given.tools
+        if written.get("_tool") in given.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
         for filled in _for_each(arguments, inputs)
     ]
@@ -174,8 +224,15 @@ def _with_inputs(value: Any, views: Views) -> Any:
     return [_with_inputs(each, views) for each in value] if isinstance(value, list) else value
 
 
-def _verdict_in_plan(state: SessionState, plan: Call, tool: str, arguments: dict[str, Any], given: Given) -> Verdict:
-    return policy_on(state, replace(plan, tool=tool, arguments=arguments), given.tools[tool], given)[0]
+def _verdict_in_plan(
+    state: SessionState, plan: Call, written: dict[str, Any], arguments: dict[str, Any], given: Given
+) -> Verdict:
+    call, is_delegated = replace(plan, tool=written["_tool"], arguments=arguments), _opens_session(written)
+    return _policy_on(state, call, given.tools[call.tool], given, is_delegated)[0]
+
+
+def _opens_session(written: dict[str, Any]) -> bool:
+    return written.get("_delegate", BATCH) not in ("", BATCH)
 
 
 def _of_plan(at: int, arguments: dict[str, Any], verdict: Verdict) -> Verdict:

@@ -48,7 +48,7 @@ class Consequences(msgspec.Struct, frozen=True):
     since: Since
     withdrawn: tuple[str, ...]  # requests
     running: tuple[str, ...]  # calls
-    not_begun: tuple[str, ...] = ()  # calls that were let through, by people or by policy, and will not begin
+    not_begun: tuple[str, ...] = ()  # allowed calls, by people or by policy, that will not begin
 
     @property
     def digest(self) -> str:
@@ -83,8 +83,8 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
 
 
 def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """What waits is withdrawn, standing approvals that were given since end, and the session goes on from the older
-    state, in a new epoch.
+    """Rolls the session back to the older state, in a new epoch. Withdraws what waits, and ends the standing approvals
+    given since.
     """
     found = consequences(state, command.older, command.since)
     reason = bounded(command.reason, "reason", MAX_REASON)
@@ -102,7 +102,7 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
         more=command.since.more,
         note=note(f"This session was put back to how it stood at {command.older.last_at}: {reason}", command.since),
     )
-    ended = grants.rolled_back(found.since.approvals, command.by)
+    ended = grants.taken_back(found.since.approvals, command.by, grants.ROLLED_BACK)
     return [*withdrawn(state, because, "rolled_back", command.by), *ended, back]
 
 

@@ -67,6 +67,9 @@ from agentstate.engine.events.plans import (
     CallDelegated,
     CallReadied,
     CallsDropped,
+    DelegateCounted,
+    DelegateEnded,
+    DelegateOpened,
     Dropped,
     InstanceOpened,
     InstanceProposed,
@@ -76,6 +79,7 @@ from agentstate.engine.events.plans import (
     PlanSource,
     RoundEnded,
     SubjectErased,
+    TaskCustomersAdded,
     TaskDelivered,
     TaskTaken,
 )
@@ -189,7 +193,11 @@ AnyEvent = (
     | RoundEnded
     | CallDelegated
     | TaskTaken
+    | TaskCustomersAdded
     | TaskDelivered
+    | DelegateCounted
+    | DelegateOpened
+    | DelegateEnded
     | GoalsSet
     | SessionPaused
     | SessionResumed
@@ -291,6 +299,9 @@ __all__ = [
     "DataAdded",
     "DecisionKind",
     "DecisionMade",
+    "DelegateCounted",
+    "DelegateEnded",
+    "DelegateOpened",
     "Dropped",
     "DroppedFor",
     "Event",
@@ -369,6 +380,7 @@ __all__ = [
     "SummaryMade",
     "SummaryRequested",
     "TalkDeclared",
+    "TaskCustomersAdded",
     "TaskDelivered",
     "TaskTaken",
     "Tightening",

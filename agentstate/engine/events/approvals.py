@@ -18,8 +18,8 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class ChangedInput(msgspec.Struct, frozen=True):
-    """A value that an approved plan reads and that was changed after its approval: at which path, and by whom. The path
-    `plan` stands for the plan itself, which was edited; `arguments` for those of a call.
+    """A value that an approved plan reads and that changed after its approval: its path, and the person who changed it.
+    The path `plan` means the plan itself, which a person edited; `arguments` means the arguments of a call.
     """
 
     path: str
@@ -50,7 +50,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval.requested"):
     activity: str = ""  # the function that is to execute it, when not the tool's own; the digest binds it too
     terms: Terms | None = None  # what the rules ask of people; None: nothing beyond what stands above
     changed: tuple[ChangedInput, ...] = ()  # why the approval of its plan does not cover it
-    proposed_by: tuple[str, ...] = ()  # who proposed the call or an argument of it: people, or "agent:..."
+    proposed_by: tuple[str, ...] = ()  # the proposers of the call or an argument: people, or "agent:..."
     approvers_missing: int = 0  # so many people too few could approve it then; the team's deputies may approve it
     v: int = 1
 
@@ -118,14 +118,16 @@ class RequestHeld(Event, frozen=True, tag="request.held"):
 
 
 class RequestUndone(Event, frozen=True, tag="request.undone"):
-    """Somebody objected while it was held: it waits for a decision again, and no approval counts any more. `until` is
-    its new deadline; empty: the one it had.
+    """A person objected during the delay. The request waits for a decision again, and earlier approvals are void.
+    `until` is its new deadline; empty: the deadline that it had. `approvers_missing` is how many people too few could
+    approve it then; None: as many as before.
     """
 
     request: str
     by: str
     reason: str = ""
     until: str = ""
+    approvers_missing: int | None = None
     v: int = 1
 
 
@@ -155,4 +157,5 @@ class RequestEnded(Event, frozen=True, tag="request.ended"):
     request: str
     outcome: Outcome
     because: str = ""
+    unwritten: str = ""  # why the answer is not written where a plan says
     v: int = 1

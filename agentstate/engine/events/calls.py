@@ -24,6 +24,9 @@ class CallAllowed(Event, frozen=True, tag="call.allowed"):
     v: int = 1
 
 
+TOO_MANY_REFUSALS = "too_many_refusals"  # code of a refusal: people rejected too many calls for it to be asked about
+
+
 class CallRefused(Event, frozen=True, tag="call.refused"):
     """The call was refused before any policy or person was asked: unknown tool, broken schema, refused before."""
 
@@ -65,6 +68,9 @@ class ToolIntended(Event, frozen=True, tag="tool.intended"):
     digest: str = ""
     adapted: tuple[str, ...] = ()
     activity: str = ""  # the function that executes it, when not the tool's own
+    retry_until: str = ""  # the end of the tool's total time, which begins with the first try; empty: none is declared
+    # Minor units by currency, as its tool declares its amounts; None: an entry from before, counted by its arguments.
+    moved: dict[str, int] | None = None
     v: int = 1
 
 
@@ -90,12 +96,13 @@ class ToolReturned(Event, frozen=True, tag="tool.returned"):
     output_path: str | None = None
     outcome: int = 0  # which of the alternatives of its output path
     answered: Answered | None = None  # where the model gave the result, and no function
+    authors: tuple[str, ...] = ()  # the people who wrote what it is made of, where another session gave it
     v: int = 1
 
 
 class ToolFailed(Event, frozen=True, tag="tool.failed"):
-    """The tool did not do it. With `retry_at` the same call is tried again then, and goes on being tried until
-    `retry_until` where the tool declares a total time; without `retry_at` the call has failed.
+    """The tool failed. `retry_at`: when the same call is tried again; empty: the call has failed for good.
+    `retry_until`: when the tool's total time for tries ends, where it declares one.
     """
 
     call: str
@@ -106,4 +113,5 @@ class ToolFailed(Event, frozen=True, tag="tool.failed"):
     code: str = ""  # why the result was not taken, where the tool itself did run
     result: Any = None  # what it gave then: nothing of the session rests on it
     retry_until: str = ""
+    unwritten: str = ""  # why the error is not written where a plan says
     v: int = 1

@@ -29,6 +29,7 @@ class CallIntervened(Event, frozen=True, tag="call.intervened"):
     reason: str
     result: Any = None
     output_path: str | None = None
+    unwritten: str = ""  # why the error is not written where a plan says
     v: int = 1
 
 

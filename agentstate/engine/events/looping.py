@@ -6,12 +6,12 @@ from typing import Literal
 
 from agentstate.engine.events.base import Event
 
-StopCode = Literal["tokens", "money", "no_price", "steps", "time", "circle", "output"]
+StopCode = Literal["tokens", "money", "no_price", "steps", "calls", "time", "circle", "output", "refusals"]
 
 
 class RunStopped(Event, frozen=True, tag="run.stopped"):
     """The run was stopped, by name: `code` says which bound, `of` whose. `used` and `limit` are tokens, millionths
-    of the prices' currency, model requests or seconds, as the code says. A person may let it go on.
+    of the prices' currency, model requests, calls or seconds, as the code says. A person may let it go on.
     """
 
     run: str
@@ -24,7 +24,9 @@ class RunStopped(Event, frozen=True, tag="run.stopped"):
 
 
 class RunGranted(Event, frozen=True, tag="run.granted"):
-    """A person granted more, or let a run go on that was stopped with `code` (empty: it was not stopped)."""
+    """A person granted more, or let a run go on that was stopped with `code` (empty: it was not stopped). `refusals`:
+    as many, of the session and its delegates, count no more; 0: all count that counted.
+    """
 
     by: str
     reason: str
@@ -34,6 +36,8 @@ class RunGranted(Event, frozen=True, tag="run.granted"):
     micros: int = 0
     steps: int = 0
     seconds: int = 0
+    calls: int = 0
+    refusals: int = 0
     v: int = 1
 
 
@@ -49,7 +53,9 @@ class RunInterrupted(Event, frozen=True, tag="run.interrupted"):
 
 
 class CircleNoticed(Event, frozen=True, tag="circle.noticed"):
-    """The same calls came to the same results `times` times. `note` is what the model is told, once."""
+    """The same calls came to the same results `times` times; without `marks`, one tool was called so often, whatever
+    its arguments. `note` is what the model is told, once.
+    """
 
     run: str
     tools: tuple[str, ...]

@@ -11,15 +11,16 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine.events.base import Arguments, Event
+from agentstate.engine.looping.held import Used
 from agentstate.engine.remembered import Remembered
 
 PlanSource = Literal["model", "person", "saved", "delegate"]
 
 
 class Member(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An instance that a proposed plan is for. `digest` binds its name, its inputs and its data subject, with a salt
-    that stands in the instance's own entry: nobody can guess from it what another data subject's inputs are. Name and
-    inputs are here only for an instance of the session's own customer, and only for the first of them.
+    """An instance of a proposed plan. `digest` binds its name, its inputs and its data subject, with a salt from the
+    instance's own entry, so that another data subject's inputs cannot be guessed from it. Name and inputs are here only
+    for the first instances of the session's own customer.
     """
 
     digest: str
@@ -30,7 +31,7 @@ class Member(msgspec.Struct, frozen=True, omit_defaults=True):
 class PlanProposed(Event, frozen=True, tag="plan.proposed"):
     """A plan that waits for a person as a whole. `round` is also the id of the call that the person decides. Its
     approval binds the versions of its `tools` and the inputs of its instances (`members`). `saved_by`: the people who
-    wrote or edited the saved plan that it was made from.
+    wrote or edited the saved plan behind it.
     """
 
     round: str
@@ -162,8 +163,9 @@ class CallDelegated(Event, frozen=True, tag="call.delegated"):
 
 
 class TaskTaken(Event, frozen=True, tag="task.taken"):
-    """This session does what a call of another asks: its output becomes the result of that call. `remembered` is what
-    was refused and set going there: it counts here. `customers`: the people who spoke as the customer there.
+    """This session does what a call of another asks: its output becomes the result of that call. `customers`: the
+    people who spoke as the customer there. `share`: what it may use of the budget of the session above all others; 0:
+    as much as its agent's own bounds allow. `remembered`: in older entries, what was refused and set going there.
     """
 
     parent: str
@@ -171,14 +173,56 @@ class TaskTaken(Event, frozen=True, tag="task.taken"):
     remembered: Remembered | None = None
     authors: tuple[str, ...] = ()  # the people who proposed that call: they proposed all that is done for it
     customers: tuple[str, ...] = ()
+    share: Used = Used()
+    v: int = 1
+
+
+class TaskCustomersAdded(Event, frozen=True, tag="task.customers_added"):
+    """These people spoke as the customer in the session that asked for the task, after this one got it. They may not
+    approve what is done for it.
+    """
+
+    customers: tuple[str, ...]
     v: int = 1
 
 
 class TaskDelivered(Event, frozen=True, tag="task.delivered"):
-    """The session that did a call of this one came to its end. `remembered` is what people refused in it, and what it
-    set going that day: it counts here from now on.
+    """Of older entries: the session that did a call of this one came to its end. `remembered` is what people refused in
+    it, and what it set going that day. `DelegateCounted` records that at once.
     """
 
     session: str
     remembered: Remembered
+    v: int = 1
+
+
+class DelegateCounted(Event, frozen=True, tag="delegate.counted"):
+    """A delegate of this session, at any depth, has set calls going, or people have refused some in it. `remembered` is
+    what came since the last such entry: it counts in the whole family from now on.
+    """
+
+    session: str
+    remembered: Remembered
+    v: int = 1
+
+
+class DelegateOpened(Event, frozen=True, tag="delegate.opened"):
+    """A delegate of this session, at any depth, was opened. It may use `share` of the budget, which counts as used
+    until the delegate ends. `run`: the run in which it was opened.
+    """
+
+    session: str
+    share: Used
+    run: str = ""
+    v: int = 1
+
+
+class DelegateEnded(Event, frozen=True, tag="delegate.ended"):
+    """A delegate of this session has ended. What it used counts in place of its share; steps are model requests."""
+
+    session: str
+    tokens: int = 0
+    micros: int = 0
+    steps: int = 0
+    calls: int = 0
     v: int = 1

@@ -102,6 +102,7 @@ class ModelAnswered(Event, frozen=True, tag="model.answered"):
     input_tokens: int = 0
     output_tokens: int = 0
     micros: int = 0  # what it cost, in millionths of the prices' currency
+    cut: int = 0  # characters at the end of its text that were not said: it was longer than a message may be
     v: int = 1
 
 

@@ -10,6 +10,7 @@ function besides CEL's own is `In('state')`, true while a statechart stands in t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,14 +18,24 @@ from typing import Any
 import msgspec
 from cel_expr_python import cel
 
+from agentstate.engine.guards import kinds
 from agentstate.engine.guards.cost import MAX_LOOPS, Cost, cost_of, effort, too_costly
-from agentstate.engine.guards.syntax import Apply, Node, parse, walk
+from agentstate.engine.guards.syntax import Apply, Const, Field, Node, parse, walk
 from agentstate.errors import Invalid
 
 MAX_LENGTH = 2_000  # characters of one expression
 NAMES = ("arguments", "state", "history", "session", "event", "customer", "agent", "time")
 OF_GRANTS = (*NAMES, "granted")  # what the limit of a grant reads: also the arguments of the call that was approved
 NOTHING: dict[str, dict[str, Any]] = {name: {} for name in OF_GRANTS}
+
+# What may be told of CEL's errors: no value stands among these words, but for a key or an index that was looked up.
+_SAID = re.compile(
+    r"[A-Z_]{1,40}: (?:Key not found in map : \"(?P<key>[^\"]*)\"|Index error: index=(?P<index>\d+) size=\d+"
+    r"|No matching overloads found : [^\s\"']{1,40}\([a-z0-9_, ().]{0,200}\)"
+    r"|divide by zero|Iteration budget exceeded|modulus by zero|integer overflow|unsigned integer overflow"
+    r"|invalid regular expression|cannot convert [a-z0-9]+ to [a-z0-9]+|String to [A-Za-z]+ conversion failed"
+    r"|Type conversion error from '[a-z0-9]+' to '[a-z0-9]+'|Applying SELECT to non-message type)"
+)
 
 _IN = cel.CelExtension(
     "statechart", [cel.FunctionDecl("In", [cel.Overload("in_state", cel.Type.BOOL, [cel.Type.STRING], False)])]
@@ -60,9 +71,25 @@ def compiled(expression: str) -> Any:
     return made.program
 
 
-def holds(expression: str, values: Mapping[str, Any]) -> bool:
-    """Whether `expression` is true of `values` (keys among NAMES). Raises BadGuard or UnreadableGuard."""
-    return answered(expression, NAMES, {name: values.get(name, NOTHING[name]) for name in NAMES})
+def holds(
+    expression: str,
+    values: Mapping[str, Any],
+    types: kinds.Types = kinds.UNTYPED,
+    names: tuple[str, ...] = NAMES,
+) -> bool:
+    """Whether `expression` is true of `values` (keys among `names`), each of the kind that it is read as (see `kinds`).
+    Raises BadGuard or UnreadableGuard.
+    """
+    given = {name: values.get(name, NOTHING[name]) for name in names}
+    if fault := kinds.misread(reading(expression, names), given, types):
+        raise UnreadableGuard(fault)
+    return answered(expression, names, given)
+
+
+@lru_cache(maxsize=4096)
+def reading(expression: str, names: tuple[str, ...]) -> kinds.Reading:
+    """What the expression reads, and as what. Raises BadGuard."""
+    return kinds.reading(expressed(expression, names).tree)
 
 
 @lru_cache(maxsize=4096)
@@ -93,7 +120,7 @@ def answered(expression: str, names: tuple[str, ...], values: Mapping[str, Any],
     must_ask(made)
     result = _result(made, values, within)
     if result.type() != cel.Type.BOOL:
-        raise UnreadableGuard(f"got {result.value()!r:.200}, want true or false")
+        raise UnreadableGuard(f"got {result.type().name()}, want true or false")
     return bool(result.value())
 
 
@@ -122,10 +149,21 @@ def _result(made: Expression, values: Mapping[str, Any], within: Container[str])
     try:
         result = made.program.eval(data=values, functions=_functions(made, within))
     except (RuntimeError, TypeError, ValueError) as error:
-        raise UnreadableGuard(str(error).splitlines()[0]) from None
+        raise UnreadableGuard(_without_values(str(error), made.tree)) from None
     if result.type() == cel.Type.ERROR:
-        raise UnreadableGuard(f"got {result.value()!r:.200}")
+        raise UnreadableGuard(f"got {_without_values(str(result.value()), made.tree)!r}")
     return result
+
+
+def _without_values(text: str, tree: Node) -> str:
+    """What CEL says of an error, as far as it quotes nothing but the expression itself; else its code alone."""
+    known = _SAID.match(text)
+    if known is None:
+        return text.partition(":")[0][:40]
+    lacking = known["key"] or known["index"]
+    written = {node.name for node in walk(tree) if isinstance(node, Field)}
+    written |= {str(node.value) for node in walk(tree) if isinstance(node, Const)}
+    return known[0] if lacking is None or lacking in written else known[0].partition(":")[0]
 
 
 def _functions(made: Expression, within: Container[str]) -> list[Any]:

@@ -40,7 +40,7 @@ def cost_of(tree: Node, length: int) -> Cost:
     """The cost of an expression by its syntax alone."""
     nodes = list(walk(tree))
     loops = [node for node in nodes if isinstance(node, Each)]
-    # What the runtime itself adds up, for map, filter and exists_one, is none of the author's.
+    # For map, filter and exists_one the runtime adds sums of its own, which are not the author's.
     joins = sum(
         isinstance(node, Apply) and node.function == "_+_" and node.arguments[0] != Name("@result") for node in nodes
     )

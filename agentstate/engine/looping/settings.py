@@ -9,6 +9,9 @@ import msgspec
 STEPS = 25  # model requests in one run, unless an agent says otherwise
 REPEATS = 3  # times that the same call may come to the same result before the model is told
 MOST_REPEATS = 10
+SAME_TOOL = 30  # calls of one tool in one run before the model is told, whatever their arguments
+REFUSALS = 3  # calls that people reject before the agent rests
+MAX_PENDING = 10  # requests of one session that wait for people at once
 REPAIRS = 2  # times that an output which breaks its schema is sent back in one run
 ANSWER = "answer"  # the tool by which a model gives a result that has a schema: the agent's output, or a task's
 Whole = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
@@ -22,6 +25,14 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     micros: Whole = 0
     steps: Whole = 0  # model requests
     seconds: Whole = 0
+    calls: Whole = 0  # that a model proposes, those of its plans included
+
+
+class Delegates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many sessions of their own a session and its delegates may open for their calls, in all and at once."""
+
+    opened: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 16
+    at_once: Annotated[int, msgspec.Meta(ge=0, le=100)] = 4
 
 
 class Looping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +46,11 @@ class Looping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     run: Limits = Limits(steps=STEPS)
     session: Limits = Limits()
+    delegates: Delegates = Delegates()
     repeats: Annotated[int, msgspec.Meta(ge=0, le=MOST_REPEATS)] = REPEATS  # 0: circles are not looked for
+    same_tool: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = SAME_TOOL  # 0: calls of one tool are not counted
+    refusals: Annotated[int, msgspec.Meta(ge=0, le=100)] = REFUSALS  # 0: they are not counted
+    pending: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = MAX_PENDING  # 0: any number
     meanwhile: Meanwhile = "hear"
     output: dict[str, Any] | None = None  # schema of what the agent gives at the end, by the tool `answer`
 

@@ -1,4 +1,4 @@
-"""How a model is asked for a summary: a request of its own, made from what it is to cover. Part of form 1."""
+"""How a model is asked for a summary: a request of its own, made from what it is to cover. Part of forms 1 and 2."""
 
 from __future__ import annotations
 

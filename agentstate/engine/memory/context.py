@@ -1,8 +1,9 @@
-"""What a model is shown of a conversation, word for word, in form 1.
+"""What a model is shown of a conversation, word for word, in forms 1 and 2.
 
 The form is a promise: from the same items and summaries come the same bytes, for ever, since old steps are rebuilt and
-compared with their digest. What would change them is a new form beside this one (`tests/vectors/context-1.json` holds
-this one to its bytes).
+compared with their digest. What would change them is a new form beside these (`tests/vectors/context-1.json` and
+`context-2.json` hold them to their bytes). Both forms have these messages; a chat model is told them otherwise: the
+words of others were system messages in form 1 and are data in envelopes in form 2 (`sessions.agents.chat_request`).
 
 A call and its result are never parted. A call that still waits for a person is shown with the result "waiting"; what
 became of it after somebody spoke again is told at the place where it became known.
@@ -18,7 +19,8 @@ from agentstate.engine.memory.shown import ContextMessage, ProposedCall
 from agentstate.engine.memory.sight import result_without
 from agentstate.engine.memory.summaries import Summary, headline
 
-FORM = "1"
+FORM = "2"
+FORMS = ("1", "2")  # whose requests are made again
 WAITING = '{"status":"waiting","reason":"A colleague has to decide. Keep the customer company; promise nothing."}'
 Cluster = tuple[int, tuple[ContextMessage, ...]]  # the entry where it stands, messages that nothing comes between
 FEW = 16  # items that are assembled anew each time: fewer than it takes to look for what is kept

@@ -27,7 +27,9 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """`turn` counts the customer's messages; `estimated` is what the request to `asked_model` takes, uncorrected."""
+    """`turn` counts the customer's messages; `estimated` is what the request to `asked_model` takes, uncorrected, and
+    `offered` are the tools that it names.
+    """
 
     turn: int = 0
     summaries: tuple[Summary, ...] = ()
@@ -37,6 +39,7 @@ class Memory(msgspec.Struct, frozen=True):
     asked_model: str = ""
     estimated: int = 0
     wanted: Wanted | None = None
+    offered: tuple[str, ...] = ()
 
     def pinned(self, seq: int) -> bool:
         """Whether the item of that entry is pinned itself."""

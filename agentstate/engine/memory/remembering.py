@@ -41,7 +41,8 @@ class Remembering(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.half_life_turns < 0 or self.half_life_seconds < 0:
             raise BadMemory("half_life: want 0 (never) or more", field="half_life")
         for path in self.private:
-            scratchpad.parts(path)
+            if path != "state":  # all of it
+                scratchpad.parts(path)
 
 
 def load(data: bytes) -> Remembering:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from agentstate.engine import scratchpad
@@ -44,10 +45,9 @@ def _removed(node: Pad, names: list[str]) -> Pad:
     return {**node, names[0]: _removed(node[names[0]], names[1:])}
 
 
-def in_the_way(pad: Pad, path: str) -> str:
-    """The path of a value that is no object and stands above `path`; empty when there is none."""
+def in_the_way(pad: Pad, names: Sequence[str]) -> str:
+    """The path of a value that is no object and stands above the place of these names; empty when there is none."""
     value: Any = pad
-    names = scratchpad.parts(path)
     for depth, name in enumerate(names[:-1], 1):
         if name not in value:
             return ""

@@ -146,7 +146,7 @@ def _met(path: str, base: Any, ours: Any, change: str, versions: Versions, rules
     if kind is not None:
         meeting = Meeting(path, base, ours, theirs, versions.seen, change, versions.seq, versions.marks.get(path, ()))
         return _merged(kind, meeting)
-    obstacle = in_the_way(versions.now, path)
+    obstacle = in_the_way(versions.now, scratchpad.parts(path))
     if obstacle and not same(read(versions.now, obstacle), read(versions.base, obstacle)):
         return Clash(path, _held(base), _held(ours), _held(read(versions.now, obstacle)), rules.clash_of(path))
     if same(ours, theirs):

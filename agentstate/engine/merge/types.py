@@ -16,7 +16,7 @@ import msgspec
 
 from agentstate.engine.merge.rules import MergeKind
 from agentstate.engine.merge.values import ABSENT, is_number, mark, same, text
-from agentstate.engine.schemas.money import is_amount
+from agentstate.engine.money import is_amount
 from agentstate.errors import Refused
 
 MAX_ELEMENTS = 200  # of a set or list that merges

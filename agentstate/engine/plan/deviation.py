@@ -11,7 +11,7 @@ import msgspec
 
 from agentstate.engine import references
 from agentstate.engine.plan.difference import Property
-from agentstate.engine.plan.model import Call, Plan, written
+from agentstate.engine.plan.model import Call, Plan, titled, written
 from agentstate.engine.references import BadReference, Found, Never, Views
 
 NOTHING_SEEN: Views = {}
@@ -23,6 +23,7 @@ class Deviation(msgspec.Struct, frozen=True):
     """
 
     call: str
+    tool: str
     approved: str
     alike: tuple[str, ...] = ()
     changes: tuple[Property, ...] = ()
@@ -31,9 +32,10 @@ class Deviation(msgspec.Struct, frozen=True):
         return not self.approved or bool(self.changes)
 
     def __str__(self) -> str:
+        title = titled(self.tool, self.call)
         if not self.approved:
-            return f"{self.call} is not in the approved plan"
-        return f"{self.call}: {'; '.join(map(str, self.changes))}" if self.changes else f"{self.call} as approved"
+            return f"{title} is not in the approved plan"
+        return f"{title}: {'; '.join(map(str, self.changes))}" if self.changes else f"{title} as approved"
 
 
 def deviation(
@@ -47,7 +49,7 @@ def deviation(
         _beside(call, proposed, views) for call in approved.calls if call.tool == proposed.tool and call.id not in used
     ]
     if not candidates:
-        return Deviation(proposed.id, "")
+        return Deviation(proposed.id, proposed.tool, "")
     return min(candidates, key=lambda found: len(found.changes))
 
 
@@ -75,7 +77,7 @@ def _beside(approved: Call, proposed: Call, views: Views) -> Deviation:
             alike.append(name)
         else:
             changes.append(Property(name, before, after))
-    return Deviation(proposed.id, approved.id, tuple(alike), tuple(changes))
+    return Deviation(proposed.id, proposed.tool, approved.id, tuple(alike), tuple(changes))
 
 
 def _properties(call: Call) -> Mapping[str, Any]:

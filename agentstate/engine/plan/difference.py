@@ -84,13 +84,17 @@ def properties(before: Call, after: Call) -> tuple[Property, ...]:
     return tuple(each for each in found if not _same(each.before, each.after))
 
 
-def words(found: Difference) -> tuple[str, ...]:
-    """The difference in sentences, for whoever approves the new version."""
-    lines = [f"{name} is new" for name in found.added]
-    lines += [f"{name} is gone" for name in found.removed]
-    lines += [f"{change.after}: {'; '.join(map(str, change.properties))}" for change in found.changed]
-    lines += [f"{edge.target} now waits for {edge.source} ({edge.path})" for edge in found.edges_added]
-    lines += [f"{edge.target} no longer waits for {edge.source} ({edge.path})" for edge in found.edges_removed]
+def words(found: Difference, before: Plan, after: Plan) -> tuple[str, ...]:
+    """The difference of two versions in sentences, for the person who approves the new one."""
+    gone = {call.id: call.title for call in before.calls}
+    title = gone | {call.id: call.title for call in after.calls}
+    lines = [f"{title[name]} is new" for name in found.added]
+    lines += [f"{gone[name]} is gone" for name in found.removed]
+    lines += [f"{title[change.after]}: {'; '.join(map(str, change.properties))}" for change in found.changed]
+    lines += [f"{title[edge.target]} now waits for {title[edge.source]} ({edge.path})" for edge in found.edges_added]
+    lines += [
+        f"{title[edge.target]} no longer waits for {title[edge.source]} ({edge.path})" for edge in found.edges_removed
+    ]
     return tuple(lines)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from agentstate.engine.plan.model import Call, Plan
+from agentstate.engine.plan.model import Call, Plan, titled
 from agentstate.engine.plan.order import graph
 from agentstate.engine.plan.ready import Standing
 
@@ -78,9 +78,10 @@ def dot(picture: Drawing) -> str:
 
 def text(picture: Drawing) -> str:
     """One line a call, by wave: what runs side by side, after what, to where."""
+    titles = {node.id: titled(node.tool, node.id) for node in picture.nodes}
     before: dict[str, list[str]] = {}
     for edge in picture.edges:
-        before.setdefault(edge.target, []).append(edge.source)
+        before.setdefault(edge.target, []).append(titles[edge.source])
     lines = [
         f"{node.wave + 1}. {_line(node, tuple(dict.fromkeys(before.get(node.id, ()))))}"
         for node in sorted(picture.nodes, key=lambda node: node.wave)
@@ -95,12 +96,14 @@ def _node(call: Call, wave: int, standing: Standing | None) -> Node:
 
 def _label(node: Node) -> str:
     return "\n".join(
-        part for part in (node.id, f"if {node.when}" if node.when else "", node.output_path, node.status) if part
+        part
+        for part in (titled(node.tool, node.id), f"if {node.when}" if node.when else "", node.output_path, node.status)
+        if part
     )
 
 
 def _line(node: Node, before: tuple[str, ...]) -> str:
-    parts = [node.id if node.id.startswith(node.tool) else f"{node.id} ({node.tool})"]
+    parts = [titled(node.tool, node.id)]
     parts += [f"by {node.activity}"] if node.activity else []
     parts += [f"after {', '.join(before)}"] if before else []
     parts += [f"if {node.when}"] if node.when else []

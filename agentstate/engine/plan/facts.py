@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from agentstate.engine import schemas
 from agentstate.engine.plan.model import META, Call, Plan, read, written
 from agentstate.engine.references import Path, Views
+from agentstate.engine.writers import Output, WriteRules
 
 ANONYMOUS = "anonymous"  # a delegate without a saved request
+BATCH = "batch"  # waits for a session that carries out a part of the instances
 # What a delegate gives, whatever the tool of the call would have given: its session and what that came to.
 DELEGATED: dict[str, Any] = {
     "type": "object",
@@ -81,7 +83,9 @@ class Facts(msgspec.Struct, frozen=True):
     data: Mapping[str, schemas.Schema] = {}
     instances: Mapping[str, Views] = {}
     delegates: frozenset[str] = frozenset()
-    private: tuple[Path, ...] = ()  # what no model request may hold
+    private: tuple[Path, ...] = ()  # what no parameter and no guard may read
+    rules: WriteRules = WriteRules()  # who may write which place of the state
+    by_model: bool = False  # a model wrote the plan
     many: bool = False  # the plan is to be applied to many instances, so its calls may name none
 
     def card_of(self, call: Call) -> ToolCard | None:
@@ -89,10 +93,9 @@ class Facts(msgspec.Struct, frozen=True):
         card = self.tools.get(call.tool)
         return replace(card, result=DELEGATED, example=msgspec.UNSET) if card is not None and call.delegate else card
 
-    def is_answered(self, call: Call) -> bool:
-        """Whether a call is answered by the model: nobody else does it."""
-        card = self.tools.get(call.tool)
-        return card is not None and not card.activity and not call.activity and not call.delegate
+    def output_of(self, call: Call) -> Output:
+        """Where a call writes."""
+        return Output(call.tool, call.parameters, call.alternatives, bool(call.delegate), self.by_model)
 
     def of(self, instance: str) -> Views:
         """What calls of this instance may read."""

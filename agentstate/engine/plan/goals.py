@@ -56,7 +56,7 @@ class BadGoal(Invalid):
 class Goal(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A task and what it is made of. `plan` names a saved plan that does it."""
 
-    id: Annotated[str, msgspec.Meta(pattern="^[a-z0-9][a-z0-9_.-]{0,79}$")]
+    id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9_.-]{0,79}\Z")]
     title: Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
     needs: Annotated[tuple[str, ...], msgspec.Meta(max_length=100)] = ()
     done_when: Annotated[str, msgspec.Meta(max_length=2_000)] = ""

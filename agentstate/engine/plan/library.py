@@ -30,7 +30,7 @@ class Saved(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end gives, `result` the schema of that, `conditions` what must hold then (CEL over state, input and output).
     """
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,79}$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,79}\Z")]
     version: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     calls: tuple[dict[str, Any], ...]
     about: Annotated[str, msgspec.Meta(max_length=2_000)] = ""

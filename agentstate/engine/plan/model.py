@@ -90,9 +90,19 @@ class Call(msgspec.Struct, frozen=True, dict=True):
         return tuple(references.within(self.parameters))
 
     @property
+    def title(self) -> str:
+        """The name of the call for readers: its tool, with the label that the plan's author chose."""
+        return titled(self.tool, self.id)
+
+    @property
     def has_error_path(self) -> bool:
         """Whether a failure is written somewhere: to the last of several outcomes."""
         return len(self.alternatives) > 1
+
+
+def titled(tool: str, label: str) -> str:
+    """The tool of a call, with its label where that is another text."""
+    return tool if label == tool else f"{tool} (label {label})"
 
 
 class Plan(msgspec.Struct, frozen=True, dict=True):

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentstate.engine import guards
+from agentstate.engine.guards.kinds import Judge, Types, undeclared
+from agentstate.engine.policy import missing
 from agentstate.engine.policy.edits import Editable, not_editable
 from agentstate.engine.policy.requirements import Requirements, asks_more, required
 from agentstate.engine.policy.rules import BadPolicy, Policy, Rule, Step, load, load_superseded, open_rules
@@ -25,8 +27,13 @@ from agentstate.engine.policy.terms import (
     reviewers_at,
 )
 from agentstate.engine.policy.verdict import Verdict, joined
+from agentstate.engine.speech import SAY
+
+DELEGATE = "delegate"  # the tool that rules name for calls that a session of its own does
+DELEGATES = "No rule speaks of delegates: a session of its own would act for this call."
 
 __all__ = [
+    "DELEGATE",
     "GATES",
     "HIGHEST_TIER",
     "BadPolicy",
@@ -54,20 +61,24 @@ __all__ = [
 ]
 
 
-def evaluate(policy: Policy, tool: str, effect: str, values: Mapping[str, Any]) -> Verdict:
-    """What the rules that match `tool` on `values` (see guards.NAMES) say together."""
+def evaluate(policy: Policy, tool: str, effect: str, values: Mapping[str, Any], judge: Judge = undeclared) -> Verdict:
+    """What the rules that match `tool` on `values` (see guards.NAMES) say together. `judge` knows what is declared. `*`
+    does not match what the agent says.
+    """
+    free, asking = Types(judge, policy.opened), Types(judge, policy.opened, asks=True)
     verdicts = [
         verdict
         for rule in policy.rules
-        if tool in rule.tools or "*" in rule.tools
-        if (verdict := _verdict(policy, rule, values)) is not None
+        if tool in rule.tools or ("*" in rule.tools and tool != SAY)
+        if (verdict := _verdict(policy, rule, values, asking if missing.asks(rule.gate, rule.tier) else free))
+        is not None
     ]
-    return joined(verdicts) if verdicts else _default(policy, effect)
+    return joined(verdicts) if verdicts else _default(policy, tool, effect)
 
 
-def _verdict(policy: Policy, rule: Rule, values: Mapping[str, Any]) -> Verdict | None:
+def _verdict(policy: Policy, rule: Rule, values: Mapping[str, Any], types: Types) -> Verdict | None:
     try:
-        if not guards.holds(rule.when, values):
+        if not guards.holds(rule.when, values, types):
             return None
     except (guards.BadGuard, guards.UnreadableGuard) as error:
         return _asks(policy, rule, "approve", HIGHEST_TIER, f"The rule could not be read on this call: {error.detail}")
@@ -100,8 +111,12 @@ def _groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return (names,) if names else ()
 
 
-def _default(policy: Policy, effect: str) -> Verdict:
-    """No rule speaks of the tool: reading is free, anything else needs a person."""
+def _default(policy: Policy, tool: str, effect: str) -> Verdict:
+    """No rule speaks of the tool: words are said, reading is free, anything else needs a person."""
+    if tool == DELEGATE:
+        return Verdict("approve", 2, "default.delegate", policy.reference, DELEGATES)
+    if tool == SAY:
+        return Verdict("allow", 0, "default.say", policy.reference, "No rule speaks of these words.")
     if effect == "pure":
         return Verdict("allow", 0, "default.read_only", policy.reference, "Reads only.")
     return Verdict("approve", 2, "default.effect", policy.reference, "No rule speaks of this tool.")

@@ -15,6 +15,7 @@ from agentstate.engine import guards
 from agentstate.engine.policy import Policy, Verdict, evaluate
 from agentstate.engine.policy.rules import MAX_BYTES, BadPolicy
 from agentstate.engine.policy.terms import Gate
+from agentstate.engine.speech import SAY, read
 
 MAX_CASES = 5_000
 UNREADABLE = "could not be read"
@@ -31,7 +32,9 @@ class Want(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One call. `given` holds the other values that rules read, by name; what it leaves out is as the file says."""
+    """One call. `given` holds the other values that rules read, by name; what it leaves out is as the file says. Of
+    words (`say`) `arguments` holds the text, and `private` where rules ask about it; the rest is read from the text.
+    """
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
     tool: str
@@ -78,8 +81,13 @@ def run(policy: Policy, cases: Cases) -> tuple[Result, ...]:
     return tuple(_judged(policy, cases, case) for case in cases.cases)
 
 
+def arguments_of(case: Case) -> dict[str, Any]:
+    """Returns the arguments of a case as rules read them."""
+    return case.arguments if case.tool != SAY else {**read(str(case.arguments.get("text"))), **case.arguments}
+
+
 def _judged(policy: Policy, cases: Cases, case: Case) -> Result:
-    values = {**cases.given, **case.given, "arguments": case.arguments}
+    values = {**cases.given, **case.given, "arguments": arguments_of(case)}
     said = evaluate(policy, case.tool, case.effect, values)
     return Result(case, said, _fault(case.want, said))
 

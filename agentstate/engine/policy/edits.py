@@ -1,7 +1,7 @@
 """Which arguments of a call a reviewer may edit and still decide it, as data of a rule.
 
-Whoever edits a call proposes another one. A rule names the arguments whose edit counts as the editor's own approval:
-`{"path": "arguments.amount.minor", "only": "down"}`. Every other edit is a new call, and another person decides it.
+An editor proposes another call. A rule names the arguments whose edit counts as the editor's own approval: `{"path":
+"arguments.amount.minor", "only": "down"}`. Every other edit is a new call, and another person decides it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import guards
+from agentstate.engine.guards.kinds import UNTYPED, Types
 from agentstate.engine.instants import parse
 from agentstate.engine.policy.requirements import Requirements, asks_more
 from agentstate.engine.policy.terms import SCOPES, Gate, Names, Scope
@@ -69,10 +70,13 @@ class Grant(msgspec.Struct, frozen=True):
         return PREFIX + self.id
 
 
+def may_be_granted(verdict: Verdict) -> bool:
+    """Whether people decide the call, and its rules let a standing approval decide it for them."""
+    return verdict.gate != "allow" and verdict.sticky is not None
+
+
 def let_through(verdict: Verdict, grants: Iterable[Grant], asked: Asked) -> Verdict:
-    """`verdict`, or that a grant lets the call through."""
-    if verdict.gate == "allow" or verdict.sticky is None:
-        return verdict
+    """The verdict of a call that may be granted, or that a grant lets it through."""
     found = next((grant for grant in grants if covers(grant, verdict, asked)), None)
     if found is None:
         return verdict
@@ -89,6 +93,7 @@ class Asked(msgspec.Struct, frozen=True):
     passed: str
     values: Mapping[str, Any]
     at: datetime
+    types: Types = UNTYPED
 
 
 def covers(grant: Grant, verdict: Verdict, asked: Asked) -> bool:
@@ -115,8 +120,8 @@ def holds_at(grant: Grant, at: datetime) -> bool:
 
 def _within(limits: Iterable[str], grant: Grant, asked: Asked) -> bool:
     """Whether the limits hold: the one it was given with, and the one that rules set today."""
-    values = {**guards.NOTHING, **asked.values, "granted": grant.arguments}
+    values = {**asked.values, "granted": grant.arguments}
     try:
-        return all(guards.answered(limit, guards.OF_GRANTS, values) for limit in limits if limit)
+        return all(guards.holds(limit, values, asked.types, guards.OF_GRANTS) for limit in limits if limit)
     except (guards.BadGuard, guards.UnreadableGuard):
         return False

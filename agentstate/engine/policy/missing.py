@@ -2,7 +2,7 @@
 
 A value that a rule reads and cannot find makes the rule unreadable, and an unreadable rule asks a person at the
 highest tier. Only a question about presence gets past that: `has(state.user)`, `key in state.user`, `size(state.user)`.
-Its answer for a missing value is an ordinary no (or a smaller number), and a `no` may stand for "ask nobody".
+Its answer for a missing value is an ordinary no (or a smaller number), and a `no` may mean "ask no person".
 
 The check reads the syntax of the condition, never the values. Entries of objects count as values that may be missing.
 Lists are values as a whole: a shorter list is another value, and `list[0]` of an empty list cannot be read.
@@ -18,7 +18,7 @@ from agentstate.engine.policy.terms import GATES, Gate
 
 # The engine counts these itself and completely, so an entry that is missing there is known to be zero.
 COUNTED = (("history", "today", "calls"), ("history", "today", "moved"))
-# What policy asks of a tool of which no rule speaks: a rule that asks for less than this only ever lets through.
+# The default for a tool that no rule names. A rule that asks for less only ever allows.
 DEFAULT = ("approve", 2)
 READ_IT = "read the value itself: where it is missing, a person is asked"
 NEGATE_IT = f"{READ_IT}; or let the absence ask, as in !has(state.user) || ..."
@@ -29,10 +29,15 @@ def faults(when: str, names: tuple[str, ...], gate: Gate, tier: int) -> Iterator
     about presence whose no asks for less. Raises BadGuard.
     """
     tree = _plain(guards.expressed(when, names).tree)
-    asks = (GATES.index(gate), tier) >= (GATES.index(DEFAULT[0]), DEFAULT[1])
     for question, sign in _questions(tree, 1, _opened(tree, names)):
-        if not (asks and sign == -1):
-            yield f"{question} turns the rule off where the value is missing: {NEGATE_IT if asks else READ_IT}"
+        if not (asks(gate, tier) and sign == -1):
+            remedy = NEGATE_IT if asks(gate, tier) else READ_IT
+            yield f"{question} turns the rule off where the value is missing: {remedy}"
+
+
+def asks(gate: Gate, tier: int) -> bool:
+    """Whether such a rule asks for as much as the default for a tool that no rule names."""
+    return (GATES.index(gate), tier) >= (GATES.index(DEFAULT[0]), DEFAULT[1])
 
 
 def _plain(node: Node) -> Node:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated
 
 import msgspec
 
 from agentstate.engine import guards, scratchpad
+from agentstate.engine.guards.kinds import Path
 from agentstate.engine.policy import missing
 from agentstate.engine.policy.edits import Editable
 from agentstate.engine.policy.terms import HIGHEST_TIER, Gate, Names, Sticky
+from agentstate.engine.speech import SAY
 from agentstate.errors import Invalid
 
 MAX_RULES = 500
@@ -68,8 +71,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     proposer_may_approve: bool = False  # below the highest tier
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A named, versioned list of rules."""
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
+    """A named, versioned list of rules. What follows from it alone is kept with it (`dict`), outside its fields."""
 
     name: str
     version: int
@@ -81,10 +84,27 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How entries name this policy: `bank@3`."""
         return f"{self.name}@{self.version}"
 
+    @cached_property
+    def judges_speech(self) -> bool:
+        """Whether a rule names what the agent says. `*` names the tools alone."""
+        return any(SAY in rule.tools for rule in self.rules)
+
+    @cached_property
+    def opened(self) -> frozenset[Path]:
+        """The places of which a rule reads an entry by its key: they hold objects where nothing else is declared."""
+        return frozenset(path for rule in self.rules for path in _opened(rule))
+
     @property
     def offers_beyond_the_session(self) -> bool:
         """Whether a rule offers to let calls through in other sessions too."""
         return any(rule.sticky is not None and rule.sticky.scope != "session" for rule in self.rules)
+
+
+def _opened(rule: Rule) -> frozenset[Path]:
+    try:
+        return guards.reading(rule.when, guards.NAMES).opened
+    except guards.BadGuard:
+        return frozenset()
 
 
 def load(data: bytes) -> Policy:
@@ -109,8 +129,8 @@ def _open(rule: Rule) -> Iterator[str]:
 
 
 def load_superseded(data: bytes) -> Policy:
-    """Returns a policy from its JSON, though a missing value may turn its rules off: to read what was in force before
-    that was checked, never to put it in force. Raises BadPolicy naming the rule and what is wrong with it.
+    """Returns a policy from its JSON, even if a missing value turns its rules off. It reads versions from before that
+    check and never puts them in force. Raises BadPolicy naming the rule and what is wrong with it.
     """
     if len(data) > MAX_BYTES:
         raise BadPolicy(f"{len(data)} bytes, {MAX_BYTES} allowed")
@@ -159,6 +179,8 @@ def _faults(rule: Rule) -> Iterator[str]:
         rule.hold or rule.four_eyes or rule.reviewers or rule.chain or rule.sticky or rule.edits
     ):
         yield "gate allow asks nobody: hold, reviewers, four_eyes, chain, sticky and edits need another gate"
+    if rule.gate == "refuse":
+        yield from _faults_of_refusal(rule)
     for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):
         if not _REVIEWER.match(name):
             yield f"reviewer {name!r:.200}: want role:<role>, team:<team> or user:<login>"
@@ -167,7 +189,7 @@ def _faults(rule: Rule) -> Iterator[str]:
             yield f"edits {edit.path!r:.200}: want a path like arguments.amount.minor"
     if len({edit.path for edit in rule.edits}) < len(rule.edits):
         yield "edits name each path once"
-    if rule.proposer_may_approve and (rule.tier >= HIGHEST_TIER or rule.four_eyes or rule.gate == "allow"):
+    if rule.proposer_may_approve and (rule.tier >= HIGHEST_TIER or rule.four_eyes or rule.gate in ("allow", "refuse")):
         yield f"proposer_may_approve is for rules below tier {HIGHEST_TIER} that ask people, without four_eyes"
     for path in rule.retype:
         if not _ARGUMENT.match(path):
@@ -175,6 +197,16 @@ def _faults(rule: Rule) -> Iterator[str]:
     if any(not _NAME.match(code) for code in rule.reasons):
         yield "a reason code is made of letters, digits, '_', '.' and '-', at most 100"
     yield from _faults_of_time(rule)
+
+
+def _faults_of_refusal(rule: Rule) -> Iterator[str]:
+    if rule.tools != (SAY,):
+        yield f"gate refuse is for {SAY!r} alone; to keep an agent from a tool, do not give it the tool"
+    if rule.quorum > 1 or any(getattr(rule, name) for name in _OF_PEOPLE):
+        yield "gate refuse asks no person: what people do needs another gate"
+
+
+_OF_PEOPLE = ("hold", "reviewers", "four_eyes", "reasons", "retype", "chain", "sticky", "edits")
 
 
 def _faults_of_time(rule: Rule) -> Iterator[str]:

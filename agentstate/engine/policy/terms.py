@@ -13,10 +13,10 @@ import msgspec
 from agentstate.engine import references
 from agentstate.engine.policy.edits import Editable
 
-Gate = Literal["allow", "hold", "approve"]
+Gate = Literal["allow", "hold", "approve", "refuse"]
 Scope = Literal["session", "customer", "agent"]
 HIGHEST_TIER = 3
-GATES: tuple[Gate, ...] = ("allow", "hold", "approve")  # the laxest first
+GATES: tuple[Gate, ...] = ("allow", "hold", "approve", "refuse")  # the laxest first
 SCOPES: tuple[Scope, ...] = ("session", "customer", "agent")  # the narrowest first
 
 # Whoever is one of them: "role:supervisor", "team:bank", "user:maya".

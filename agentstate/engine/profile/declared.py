@@ -20,10 +20,10 @@ MOST = 32  # purposes, preferences, histories, rules or mappings of one declarat
 PLACE = "{value}"  # where an instruction quotes the preference
 SOURCES = ("arguments", "event", "session")  # where a path may begin
 
-Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.]{0,39}$")]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_.]{0,39}\Z")]
 Line = Annotated[str, msgspec.Meta(max_length=300)]
 Question = Annotated[str, msgspec.Meta(min_length=1, max_length=guards.MAX_LENGTH)]
-Path = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(\.[A-Za-z0-9_]{1,60}){1,8}$")]
+Path = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(\.[A-Za-z0-9_]{1,60}){1,8}\Z")]
 
 
 class BadDeclaration(Invalid):

@@ -155,6 +155,8 @@ def tightened(verdict: Verdict, own: Iterable[Tightening], tool: str, values: di
 
 
 def _joined(verdict: Verdict, own: Tightening) -> Verdict:
+    if verdict.gate == "refuse":
+        return verdict
     stricter = verdict.gate != "approve" or (own.tier, own.quorum) > (verdict.tier, verdict.quorum)
     return msgspec.structs.replace(
         verdict,

@@ -61,7 +61,7 @@ class Whole(Kind, frozen=True, tag="whole"):
 class Amount(Kind, frozen=True, tag="amount"):
     """An amount of money: minor units, between two others, of one currency."""
 
-    currency: Annotated[str, msgspec.Meta(pattern="^[A-Z]{3}$")]
+    currency: Annotated[str, msgspec.Meta(pattern=r"^[A-Z]{3}\Z")]
     low: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     high: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 

@@ -11,7 +11,7 @@ from agentstate.engine.schemas.compiled import Problem, check_schema, problems, 
 from agentstate.engine.schemas.declared import SYSTEM, Actor, Declared, declare, load
 from agentstate.engine.schemas.descent import Place, place_of
 from agentstate.engine.schemas.keywords import Schema
-from agentstate.engine.schemas.reads import HIDDEN, missing, private_paths, read, without_private
+from agentstate.engine.schemas.reads import HIDDEN, misfit_at, missing, private_paths, read, without_private
 from agentstate.engine.schemas.refusals import (
     BadSchema,
     BreaksSchema,
@@ -43,6 +43,7 @@ __all__ = [
     "check_writer",
     "declare",
     "load",
+    "misfit_at",
     "missing",
     "place_of",
     "private_paths",

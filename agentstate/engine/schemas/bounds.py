@@ -37,7 +37,7 @@ def check(value: Any, at: str = "value", bounds: Bounds = USUAL) -> None:
             raise BreaksSchema(at, "max_nodes", f"at most {bounds.nodes} values")
         below: list[Any] = []
         for node in level:
-            text += _taken(node, below, value, at)
+            text += len(node) if type(node) is str and node.isascii() else _taken(node, below, value, at)
         if text > bounds.text:
             raise BreaksSchema(at, "max_text", f"at most {bounds.text} characters")
         if not below:
@@ -54,7 +54,7 @@ def _taken(node: Any, below: list[Any], whole: Any, at: str) -> int:
         return len(node)
     if kind is dict:
         below.extend(node.values())
-        return sum(_key(key, node, whole, at) for key in node)
+        return _of_keys(node, whole, at)
     if kind is list or kind is tuple:
         below.extend(node)
     elif kind is int:
@@ -67,6 +67,15 @@ def _taken(node: Any, below: list[Any], whole: Any, at: str) -> int:
     elif node is not None and kind is not bool:
         raise BreaksSchema(_where(whole, node, at), "not_json", f"got {kind.__name__}")
     return 0
+
+
+def _of_keys(node: dict[Any, Any], whole: Any, at: str) -> int:
+    try:
+        if (keys := "".join(node)).isascii():
+            return len(keys)
+    except TypeError:  # a key that is no text: said below, with its place
+        pass
+    return sum(_key(key, node, whole, at) for key in node)
 
 
 def _key(key: Any, node: dict[Any, Any], whole: Any, at: str) -> int:

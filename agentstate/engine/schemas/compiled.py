@@ -14,7 +14,8 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from agentstate.engine.schemas import bounds, keywords, money
+from agentstate.engine import money
+from agentstate.engine.schemas import bounds, keywords
 from agentstate.engine.schemas.patterns import SAFE
 from agentstate.engine.schemas.refusals import BreaksSchema
 

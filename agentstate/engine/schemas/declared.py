@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from agentstate.engine.events.base import digest
+from agentstate.engine.money import WORD as MONEY
 from agentstate.engine.schemas import compiled
-from agentstate.engine.schemas.money import WORD as MONEY
 from agentstate.engine.schemas.places import LIST, MAP, ONE, children
 from agentstate.engine.schemas.refusals import BadSchema
 
@@ -96,7 +96,7 @@ class Declared(msgspec.Struct, frozen=True):
 class _Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a declared schema is written down."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,49}\Z")]
     version: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
     schema: dict[str, Any]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from agentstate.engine.money import WORD as MONEY
 from agentstate.engine.schemas import compiled, sampling
 from agentstate.engine.schemas.declared import Declared
 from agentstate.engine.schemas.descent import layers, validator
-from agentstate.engine.schemas.money import WORD as MONEY
 from agentstate.engine.schemas.refusals import BadSchema
 
 PICKS = 6  # rounds; each takes another alternative of every choice

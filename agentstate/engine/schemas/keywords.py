@@ -12,7 +12,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from agentstate.engine.schemas import bounds, money, patterns, work
+from agentstate.engine import money
+from agentstate.engine.schemas import bounds, patterns, work
 from agentstate.engine.schemas.places import parts
 from agentstate.engine.schemas.refusals import BadSchema, BreaksSchema
 
@@ -33,7 +34,8 @@ def check(schema: Any, at: str = "schema") -> None:
         bounds.check(schema, at, LIMITS)
     except BreaksSchema as broken:
         raise BadSchema(broken.path, broken.rule, broken.detail.rpartition(": ")[2]) from None
-    if isinstance(schema, dict) and len(schema.get("$defs") or ()) > MAX_DEFS:
+    definitions = schema.get("$defs") if isinstance(schema, dict) else None
+    if isinstance(definitions, dict) and len(definitions) > MAX_DEFS:
         raise BadSchema(at, "max_defs", f"at most {MAX_DEFS} definitions")
     found = dict(parts(schema, at))
     for path, part in found.items():

@@ -17,6 +17,7 @@ from agentstate.engine.scratchpad import Pad
 HIDDEN = "(private)"
 MAX_MISSING = 100
 _ABSENT = object()
+_TYPED = {"type", "enum", "const", "x-money", "anyOf", "oneOf", "allOf"}  # words that say of which type a value is
 _OF_TYPE = ("type", "x-money", "float", "not_json", "text")
 
 
@@ -48,6 +49,21 @@ def _judge(declared: Declared, names: tuple[str, ...], value: Any, path: str, pa
     compiled.judge(validator(declared.source, above, True), _at(pad, above), ".".join(["state", *above]))
 
 
+def misfit_at(declared: Declared, pad: Pad, names: tuple[str, ...]) -> str | None:
+    """Returns why the value at `names` breaks its declared type, by path and rule; empty: it fits; None: no type is
+    declared there. What it still lacks is not asked for.
+    """
+    found = place(declared.source, names)
+    above = names[: found.judged_from]
+    if above == names and not any(layer.keys() & _TYPED for layer in layers(declared.schema, found.schema)):
+        return None if found.schema is not False else f"{'.'.join(names)}: additionalProperties"
+    try:
+        compiled.judge(validator(declared.source, above, False), _at(pad, above), ".".join([declared.name, *above]))
+    except BreaksSchema as broken:
+        return broken.detail
+    return ""
+
+
 def _named(broken: BreaksSchema) -> BreaksSchema:
     wanted = broken.detail.removeprefix(f"{broken.path}: {broken.rule}").removeprefix(": ")
     if broken.rule == "required":
@@ -73,7 +89,7 @@ def private_paths(declared: Declared) -> tuple[str, ...]:
         names, node, entered = waiting.pop()
         words = layers(declared.schema, node)
         met = {layer["$ref"] for layer in words if "$ref" in layer}
-        if names and any(layer.get("x-private") is True for layer in words):
+        if any(layer.get("x-private") is True for layer in words):
             found.append(".".join(["state", *names]))
         elif not met & entered:
             waiting += [(to, inner, entered | met) for layer in words for to, inner in _inside(names, layer)]

@@ -29,6 +29,8 @@ def check_write(
         return
     check_writer(declared, actor, path, value)
     found = place(declared.source, names)
+    if found.holds_writers:
+        _check_replaced(declared.schema, found.schema, actor, path, value, _at(pad, names))
     if found.schema is False:
         raise BreaksSchema(path, "additionalProperties", "it has no place in the state")
     if found.in_array:
@@ -78,6 +80,17 @@ def _check_within(root: Any, node: Any, actor: Actor, path: str, value: Any) -> 
                 _must_write(actor, tuple(layer["x-writers"]), f"{path}.{name}")
                 break
         _check_within(root, part, actor, f"{path}.{name}", item)
+
+
+def _check_replaced(root: Any, node: Any, actor: Actor, path: str, value: Any, before: Any) -> None:
+    """Whether `actor` may write what the write takes away: objects merge by key, anything else replaces."""
+    if not isinstance(before, dict):
+        return
+    if not isinstance(value, dict):
+        _check_within(root, node, actor, path, before)
+        return
+    for name in value.keys() & before.keys():
+        _check_replaced(root, below(root, node, name), actor, f"{path}.{name}", value[name], before[name])
 
 
 def _must_write(actor: Actor, writers: tuple[str, ...] | None, path: str) -> None:

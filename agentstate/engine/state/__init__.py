@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import SESSION, CallStatus, IllegalMove, SessionMove, SessionStatus, move
 from agentstate.engine.remembered import KEPT_REFUSALS
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import (
     alerts,
     approved_inputs,
@@ -48,6 +49,7 @@ from agentstate.engine.state.changes import (
     vote_cast,
 )
 from agentstate.engine.state.charts import chart_moved
+from agentstate.engine.state.compensation import has_its_turn
 from agentstate.engine.state.data import data_added
 from agentstate.engine.state.forks import fork_promoted, message_drafted, session_forked, session_superseded
 from agentstate.engine.state.proving import value_proved
@@ -123,7 +125,11 @@ _CHANGES: Mapping[type, Callable[[SessionState, Any, str], SessionState]] = {
     ev.RoundEnded: plans.round_ended,
     ev.CallDelegated: plans.delegated,
     ev.TaskTaken: plans.task_taken,
+    ev.TaskCustomersAdded: plans.task_customers_added,
     ev.TaskDelivered: plans.task_delivered,
+    ev.DelegateCounted: plans.delegate_counted,
+    ev.DelegateOpened: looping.delegate_opened,
+    ev.DelegateEnded: looping.delegate_ended,
     ev.GoalsSet: goals.goals_set,
     ev.DataAdded: data_added,
     ev.RunStarted: runs.run_started,
@@ -275,7 +281,8 @@ def _acts(state: SessionState) -> bool:
     """Whether a call runs or is about to."""
     if state.taken_by:
         return any(call.status in _ACTING and may_begin(state, call) for call in state.calls.values())
-    return bool(state.plans.ready) or not _ACTING.isdisjoint([call.status for call in state.calls.values()])
+    acting = [call for call in state.calls.values() if call.status in _ACTING]
+    return bool(state.plans.ready) or any(call.tool != SAY or has_its_turn(state, call) for call in acting)
 
 
 def _moved(state: SessionState) -> SessionMove:

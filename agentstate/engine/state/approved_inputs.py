@@ -1,9 +1,10 @@
-"""What an approved plan reads, watched: a value that anybody but an approved call changes takes its readers out of the
-approval.
+"""Watches the values that an approved plan reads. A change by anything but an approved call removes the calls that read
+the value from the approval.
 
-A tool's own result may fill a reference of an approved plan, as it was approved to. Whatever else writes there (a
-person, a vote, a data message, a call that is not of the plan or not as approved) makes the calls that read it be
-asked about by themselves. While a plan waits for its approval every such write counts, and it is asked about again.
+A tool's own result may fill a reference of an approved plan. Any other write there makes the calls that read it be
+asked about one by one: by a person, a vote, a data message, a call that a model answers or a delegate does, or a call
+outside the plan or not as approved, which a call is that has read such a value. While a plan waits for its approval,
+every such write makes it be asked about again.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from agentstate.engine.plan import model, when
 from agentstate.engine.plan.model import Call
 from agentstate.engine.references import Path, Views
 from agentstate.engine.scratchpad import scopes
-from agentstate.engine.state.rounds import Instance, Plans, offered_by, place_of, views_of, with_part
+from agentstate.engine.state.rounds import Instance, offered_by, place_of, views_of, with_part
 from agentstate.engine.state.session import SessionState
 
 
@@ -65,9 +66,9 @@ def _proposed(before: SessionState, state: SessionState, event: ev.AnyEvent, wri
 
 
 def _approved(before: SessionState, state: SessionState, event: ev.AnyEvent, written: frozenset[str]) -> SessionState:
-    """The calls of the approved plan that have not begun, and whose inputs `event` has changed, marked as such."""
+    """Marks the calls of the approved plan that have not begun and whose inputs `event` has changed."""
     plans = state.plans
-    if plans.approved is None or not plans.is_open or plans.round != before.plans.round or _is_own(before.plans, event):
+    if plans.approved is None or not plans.is_open or plans.round != before.plans.round or _is_own(before, event):
         return state
     covered = [plans.plan.by_id[name] for name in plans.approved.calls]
     members = plans.members if plans.plan.instances else [each for each in plans.members if each in written]
@@ -97,16 +98,26 @@ def _edited(state: SessionState, event: ev.DecisionMade) -> SessionState:
     return replace(state, plans=with_part(state.plans, instance, replace(part, rewritten=rewritten, seq=state.seq)))
 
 
-def _is_own(plans: Plans, event: ev.AnyEvent) -> bool:
-    """Whether an event is what a tool gave for a call that ran as it was approved."""
+def _is_own(before: SessionState, event: ev.AnyEvent) -> bool:
+    """Whether an event is the result of a tool whose call ran as approved, and no model wrote it."""
+    plans = before.plans
     if plans.approved is None or not isinstance(event, ev.ToolReturned | ev.ToolFailed):
+        return False
+    if _is_of_a_model(before, event):
         return False
     place = place_of(plans, event.call)
     return place is not None and place[0] in plans.approved.calls and place[0] not in plans.part(place[1]).rewritten
 
 
+def _is_of_a_model(before: SessionState, event: ev.ToolReturned | ev.ToolFailed) -> bool:
+    """Whether a model wrote the result: it answers the call, or a delegate does the call."""
+    call = before.calls.get(event.call)
+    is_answered = isinstance(event, ev.ToolReturned) and event.answered is not None
+    return is_answered or (call is not None and bool(call.delegate))
+
+
 def _who(before: SessionState, event: ev.AnyEvent) -> str:
-    """Who stands behind a change: a person, also where a call gave what their edit led to; else the agent."""
+    """Returns the author of a change: a person, also where a call returned what their edit led to; else the agent."""
     if isinstance(event, ev.RequestEnded):
         return before.requests[event.request].decided_by
     if isinstance(event, ev.ToolReturned | ev.ToolFailed):
@@ -140,7 +151,7 @@ def views(state: SessionState, instance: str) -> Views:
 
 
 def digest_at(views: Views, path: Path) -> str:
-    """The digest of the value at `path`; empty: there is none."""
+    """Returns the digest of the value at `path`; empty: the path has no value."""
     found = references.read(views, path)
     return ev.digest(found.value) if found is not None else ""
 

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.events.calls import TOO_MANY_REFUSALS
 from agentstate.engine.lifecycle import CALL, CALL_ENDED, LET_THROUGH, CallMove, CallStatus, RequestStatus, move
 from agentstate.engine.looping.circles import mark_of
-from agentstate.engine.looping.held import marked, used
+from agentstate.engine.looping.held import KEPT_WANTED, marked, used
 from agentstate.engine.looping.settings import ANSWER
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import grants
 from agentstate.engine.state.rounds import is_told_later, place_of
 from agentstate.engine.state.session import Call, Execution, SessionState
@@ -42,6 +44,9 @@ def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> Session
         state = _explained(state, call.request, event.reason)
     if state.calls[event.call].tool == ANSWER:
         state = replace(state, loop=replace(state.loop, misfits=state.loop.misfits + 1))
+    if event.code == TOO_MANY_REFUSALS:
+        wanted = (*state.loop.wanted, event.call)[-KEPT_WANTED:]
+        state = replace(state, loop=replace(state.loop, wanted=wanted))
     return told(state, event.call, {"status": "error", "error": event.reason, "code": event.code})
 
 
@@ -70,6 +75,7 @@ def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> Sessi
         attempt=event.attempt,
         intent=state.seq,
         retry_at="",
+        retry_until=event.retry_until or state.calls[event.call].retry_until,  # older entries name none
         tier=event.tier,
         effect=event.effect,
         tool_version=event.tool_version,
@@ -112,7 +118,9 @@ def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> Sessi
     answer: dict[str, Any] = {"status": "ok", "result": event.result}
     if edited is not None:
         answer = {"status": "edited", "arguments": edited, "result": event.result}
-    return told(state, event.call, answer)
+    after = told(state, event.call, answer)
+    # Words that were said ask for no further words: the customer has the turn.
+    return replace(after, owes=state.owes) if state.calls[event.call].tool == SAY else after
 
 
 def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
@@ -185,7 +193,8 @@ def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionSt
         return replace(state, items=added(state.items, item), owes=not state.ended)
     text = _json.encode(answer).decode()
     item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id)
-    loop = marked(state.loop, mark_of(call.tool, call.arguments, text))
+    # Other words to the same refusal are the same circle.
+    loop = marked(state.loop, mark_of(call.tool, {} if call.tool == SAY else call.arguments, text), call.tool)
     return replace(state, items=added(state.items, item), owes=not state.ended, loop=loop)
 
 

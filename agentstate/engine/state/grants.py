@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.policy.granted import Grant
-from agentstate.engine.policy.tally import counted
+from agentstate.engine.policy.tally import amounts_before, counted
 from agentstate.engine.state.session import SessionState
 
 KEPT_GRANTS = 20  # those that ended go first
@@ -45,13 +45,14 @@ def used(state: SessionState, call: str, rule: str) -> SessionState:
 
 def set_going(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
     """Counts a call that begins in the sums of the day. The same arguments count once, however often they are tried;
-    what only reads and calls of other data subjects do not count. Of a call that began before this was kept, its first
-    arguments have counted, and no others are known of.
+    what only reads, a call that a delegate does and calls of other data subjects do not count. Of a call that began
+    before this was kept, its first arguments have counted, and no others are known of.
     """
     call = state.calls[event.call]
     known = call.counted[1] or (event.arguments_digest if event.attempt > 1 else "")
-    if event.effect == "pure" or call.kid or known == event.arguments_digest:
+    if event.effect in ("pure", "delegate") or call.kid or known == event.arguments_digest:
         return state
-    call = replace(call, counted=(at[:10], event.arguments_digest))
-    tally = counted(state.tally, event.tool, event.arguments, at)
+    moved = amounts_before(event.arguments) if event.moved is None else event.moved
+    call = replace(call, counted=(at[:10], event.arguments_digest), moved=moved)
+    tally = counted(state.tally, event.tool, moved, at)
     return replace(state, tally=tally, calls={**state.calls, event.call: call})

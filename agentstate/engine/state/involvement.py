@@ -1,6 +1,6 @@
-"""Who took part in a session beside the agent, as its entries record it: who may not approve what it does.
+"""Records which people took part in a session beside the agent. They may not approve what it does.
 
-Bounded, and folded from events alone. A rollback takes none of it back: it happened.
+Bounded, and folded from events alone. A rollback removes no person from it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def heard(before: Involvement, role: str, actor: str) -> Involvement:
 
 
 def is_person(actor: str) -> bool:
-    """Whether an actor is somebody who signs in: not the agent, not the system."""
+    """Whether an actor is a person or program that signs in: not the agent, not the system."""
     return bool(actor) and not actor.startswith("agent") and actor != "system"
 
 

@@ -41,24 +41,25 @@ def heard(loop: Loop, queued: int) -> Loop:
     the entry `queued` does not wait any more.
     """
     waiting = tuple(each for each in loop.waiting if each.seq != queued)
-    return replace(loop, marks=(), noticed=(), stopped="", granting=False, waiting=waiting)
+    return replace(held.circling_anew(loop), stopped="", granting=False, waiting=waiting)
 
 
 def run_stopped(state: SessionState, event: ev.RunStopped, at: str) -> SessionState:
-    loop = replace(state.loop, stopped=event.code, seconds=state.loop.seconds + seconds(state.loop, at), since="")
+    took = state.loop.seconds + seconds(state.loop, at)
+    loop = replace(state.loop, stopped=event.code, seconds=took, since="", wanted=())
     return replace(state, failure=event.reason, owes=False, asking="", run="", loop=loop)
 
 
 def run_granted(state: SessionState, event: ev.RunGranted, at: str) -> SessionState:
-    more = Limits(event.tokens, event.micros, event.steps, event.seconds)
-    loop = state.loop
+    more = Limits(event.tokens, event.micros, event.steps, event.seconds, event.calls)
+    loop = replace(state.loop, pardoned=max(state.loop.pardoned, event.refusals))
     if event.of == "run":
         loop = replace(loop, granted=held.plus(loop.granted, more))
     else:
         loop = replace(loop, granted_session=held.plus(loop.granted_session, more))
     if not event.code:
         return replace(state, loop=loop)
-    loop = replace(loop, stopped="", granting=True, marks=(), noticed=(), misfits=0)
+    loop = replace(held.circling_anew(loop), stopped="", granting=True, misfits=0)
     return replace(state, loop=loop, failure="", owes=True)
 
 
@@ -73,6 +74,8 @@ def run_interrupted(state: SessionState, event: ev.RunInterrupted, at: str) -> S
 def circle_noticed(state: SessionState, event: ev.CircleNoticed, at: str) -> SessionState:
     item = Item(seq=state.seq, role="note", text=event.note)
     loop = replace(state.loop, marks=(), noticed=event.marks)
+    if not event.marks:  # of one tool, whatever its arguments
+        loop = replace(state.loop, overused=(*state.loop.overused, *event.tools), latest="")
     return replace(state, items=added(state.items, item), owes=True, loop=loop)
 
 
@@ -83,3 +86,12 @@ def message_queued(state: SessionState, event: ev.MessageQueued, at: str) -> Ses
 
 def message_refused(state: SessionState, event: ev.MessageRefused, at: str) -> SessionState:
     return state  # that it was sent is on record; the agent never hears it
+
+
+def delegate_opened(state: SessionState, event: ev.DelegateOpened, at: str) -> SessionState:
+    return replace(state, loop=held.reserved(state.loop, event.session, event.share, event.run))
+
+
+def delegate_ended(state: SessionState, event: ev.DelegateEnded, at: str) -> SessionState:
+    spent = held.Used(event.tokens, event.micros, event.steps, event.calls)
+    return replace(state, loop=held.settled(state.loop, event.session, spent, state.run))

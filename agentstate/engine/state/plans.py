@@ -20,10 +20,11 @@ from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.plan.order import graph
 from agentstate.engine.plan.rounds import Round
-from agentstate.engine.policy.tally import Tally, today
 from agentstate.engine.policy.tally import added as summed
+from agentstate.engine.policy.tally import today
 from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
+from agentstate.engine.scratchpad.private import detail_without
 from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
 from agentstate.engine.state.involvement import people, took_part
@@ -44,7 +45,7 @@ from agentstate.engine.state.rounds import (
     views_of,
     with_part,
 )
-from agentstate.engine.state.session import Call, SessionState, remembering
+from agentstate.engine.state.session import Call, SessionState, remembering, remembering_also
 from agentstate.engine.state.subjects import kid_of_instance
 from agentstate.engine.state.value_authors import authors_of_inputs
 
@@ -114,8 +115,8 @@ def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> Ses
 
 
 def _authors(state: SessionState, event: ev.PlanCommitted, again: bool) -> tuple[str, ...]:
-    """The people who proposed the plan: in an earlier version of the round, by an edit of its request, or of the saved
-    plan that it was made from, too.
+    """Returns the people who proposed the plan, in an earlier version of the round, by an edit of its request, or of
+    the saved plan behind it.
     """
     proposal = state.calls.get(event.round)
     before = state.plans.authors if again else ()
@@ -305,20 +306,30 @@ def _withdrawn(state: SessionState, beside: tuple[str, ...]) -> SessionState:
 
 
 def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionState:
-    inherited = event.remembered.tally if event.remembered else Tally()
-    plans = replace(
-        state.plans, parent=event.parent, parent_call=event.call, inherited=inherited, parent_authors=event.authors
-    )
+    plans = replace(state.plans, parent=event.parent, parent_call=event.call, parent_authors=event.authors)
+    loop = replace(state.loop, share=event.share)
+    return replace(remembering(_with_customers(state, event.customers), event.remembered), plans=plans, loop=loop)
+
+
+def task_customers_added(state: SessionState, event: ev.TaskCustomersAdded, at: str) -> SessionState:
+    return _with_customers(state, event.customers)
+
+
+def _with_customers(state: SessionState, actors: tuple[str, ...]) -> SessionState:
     involved = state.involved
-    for actor in event.customers:
+    for actor in actors:
         involved = took_part(involved, "customer", actor)
-    return replace(remembering(state, event.remembered), plans=plans, involved=involved)
+    return replace(state, involved=involved)
 
 
 def task_delivered(state: SessionState, event: ev.TaskDelivered, at: str) -> SessionState:
     """What the other session set going is added to the day's sums: it has counted them apart from this one."""
     tally = summed(today(state.tally, at), event.remembered.tally)
     return replace(remembering(state, event.remembered), tally=tally)
+
+
+def delegate_counted(state: SessionState, event: ev.DelegateCounted, at: str) -> SessionState:
+    return remembering_also(state, event.remembered)
 
 
 def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionState:
@@ -348,9 +359,7 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
         case ev.ToolReturned():
             return _wrote(state, instance, call, _done(state, now, key, event.result, at, event.outcome))
         case ev.ToolFailed() if call.status is CallStatus.FAILED:
-            error = {"error": event.reason}
-            failed = rounds.failed(now, _whole(state, key), name, error, at, event.reason)
-            return _wrote(state, instance, call, _fitting(state, now, key, failed, at))
+            return _wrote(state, instance, call, _failed(state, now, key, event.reason, event.unwritten, at))
         case ev.CallIntervened():
             return _settled(before, state, event, now, at)
         case ev.CallWithdrawn():
@@ -358,6 +367,9 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
         case ev.CallRefused():
             return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
         case ev.RequestEnded() if call.status is CallStatus.RESPONDED:
+            if event.unwritten:
+                ended = rounds.unwritten(now, name, "done", event.unwritten, at)
+                return _with_round(state, instance, ended, (name,))
             answer = state.requests[event.request].response if event.request in state.requests else ""
             return _wrote(state, instance, call, _done(state, now, key, answer, at, 0))
         case ev.RequestEnded() if call.status in CALL_ENDED:
@@ -368,7 +380,7 @@ def followed(before: SessionState, state: SessionState, event: ev.AnyEvent, at: 
 
 
 def _proposal_over(state: SessionState) -> SessionState:
-    """A plan that was not let through waits no more, and what it would have given its instances is gone."""
+    """Removes a plan that was not approved, with the inputs that its instances would have got."""
     waited = state.calls.get(state.plans.proposed)
     if not state.plans.proposed or (waited is not None and waited.status not in CALL_ENDED):
         return state
@@ -386,8 +398,7 @@ def _settled(before: SessionState, state: SessionState, event: ev.CallIntervened
         return _wrote(state, instance, call, _done(state, now, event.call, event.result, at, 0))
     if call.status is CallStatus.WITHDRAWN:
         return _with_round(state, instance, rounds.rejected(now, name, event.reason, at), (name,))
-    failed = rounds.failed(now, _whole(state, event.call), name, {"error": event.reason}, at, event.reason)
-    return _wrote(state, instance, call, _fitting(state, now, event.call, failed, at))
+    return _wrote(state, instance, call, _failed(state, now, event.call, event.reason, event.unwritten, at))
 
 
 def _concerns(state: SessionState, place: tuple[str, str]) -> bool:
@@ -411,6 +422,15 @@ def _done(state: SessionState, now: Round, key: str, result: Any, at: str, outco
     return _fitting(state, now, key, rounds.done(now, _whole(state, key), name, result, at, outcome), at)
 
 
+def _failed(state: SessionState, now: Round, key: str, reason: str, unwritten: str, at: str) -> Written:
+    """The error at the last alternative, unless the entry says why it is not written."""
+    name, _ = place_of(state.plans, key) or ("", "")
+    pad = _whole(state, key)
+    if unwritten:
+        return rounds.unwritten(now, name, "failed", f"{reason} {unwritten}", at), pad, ()
+    return _fitting(state, now, key, rounds.failed(now, pad, name, {"error": reason}, at, reason), at)
+
+
 def _fitting(state: SessionState, now: Round, key: str, wrote: Written, at: str) -> Written:
     """What an output wrote; nothing, where that would break the schema of a data message. A tool's result was judged
     before: this is for an error that goes to an alternative, and for a person's answer in the result's place.
@@ -423,7 +443,8 @@ def _fitting(state: SessionState, now: Round, key: str, wrote: Written, at: str)
     except schemas.BreaksSchema as broken:
         ended = wrote[0].outcomes[name]
         status: Any = "failed" if ended.status == "failed" else "done"
-        now = rounds.unwritten(now, name, status, f"{ended.reason} {broken.detail}".strip(), at)
+        why = detail_without(broken, messages.private(board))
+        now = rounds.unwritten(now, name, status, f"{ended.reason} {why}".strip(), at)
         return now, _whole(state, key), ()
     return wrote
 

@@ -158,9 +158,9 @@ def resting(state: SessionState, then: str, at: str) -> SessionState:
 def settled_since(
     calls: Mapping[str, Call], event: ev.SessionRolledBack | ev.ForkPromoted, now: Mapping[str, Call]
 ) -> dict[str, Call]:
-    """`calls` as they stood, without what would let an effect happen twice. A call that was done since stays done. One
-    that had failed may be tried again only if that is still so: by the effects since, which are complete when there
-    are not `more`, and by how the call stands `now`, where it is known.
+    """Returns `calls` without what would let an effect happen twice. A call that was done since stays done. A failed
+    call may be tried again only if it still failed: by the effects since, which are complete without `more`, and by its
+    status `now`, where it is known.
     """
     outcomes = {effect.call: effect.outcome for effect in event.lasting if effect.call in calls}
     return {key: _settled(call, outcomes.get(key, ""), now.get(key), event.more) for key, call in calls.items()}
@@ -186,7 +186,7 @@ def ended_calls(calls: Mapping[str, Call]) -> dict[str, Call]:
 
 
 def told(state: SessionState, were_open: list[Call], calls: Mapping[str, Call], at: str) -> tuple[Item, ...]:
-    """What the agent is told of calls that were open then, by what became of them in `calls`."""
+    """Returns what the agent reads about calls that were open then, by their outcome in `calls`."""
     turn = state.memory.turn
     return tuple(
         Item(state.seq, "tool", _fate(calls[call.id]), call.tool, call.id, at=at, turn=turn) for call in were_open
@@ -208,8 +208,8 @@ def _heard(state: SessionState, to: int) -> tuple[Item, ...]:
 
 
 def _requests(state: SessionState, older: SessionState, calls: dict[str, Call], at: str) -> dict[str, Request]:
-    """The requests with their outcomes. Those of calls that are gone now leave the state with the next rollback; those
-    of calls that come back, which an earlier rollback had let go of, come back with them and wait for nobody.
+    """Returns the requests with their outcomes. Requests of calls that are gone leave the state with the next rollback.
+    Requests of calls that come back come back with them, and wait for no decision.
     """
     again = {key: _over(each, at) for key, each in older.requests.items() if key not in state.requests}
     return {

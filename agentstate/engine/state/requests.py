@@ -15,13 +15,15 @@ from agentstate.engine import events as ev
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.remembered import KEPT_REFUSALS, Settled
+from agentstate.engine.speech import SAY
 from agentstate.engine.state.calls import moved, told
-from agentstate.engine.state.involvement import people
+from agentstate.engine.state.involvement import people, took_part
 from agentstate.engine.state.session import Request, SessionState, digest_of
 
 T = TypeVar("T")
 NO_APPROVALS: dict[str, Any] = {"approvals": (), "behalf": (), "codes": (), "steps": ()}  # of a request
 EXPIRED = "Nobody decided in time, so it was not done. Do not propose it again before the customer asks for it again."
+ANY_WORDS = ev.digest(SAY, {})  # settled: no person decided in time on words for the customer, whichever they were
 
 
 def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str) -> SessionState:
@@ -63,14 +65,16 @@ def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> Sessi
     call = state.calls[request.asked.call]
     if event.decision == "edit":
         call = replace(call, authors=people((*call.authors, event.by)))
+        if call.tool == SAY:  # they speak to the customer in the agent's place
+            state = replace(state, involved=took_part(state.involved, "agent", event.by))
     if event.digest:
         call = replace(call, approved=event.digest, tier=event.tier)
     return replace(state, calls={**state.calls, call.id: call})
 
 
 def _of_each(before: tuple[T, ...], event: ev.DecisionMade, own: T) -> tuple[T, ...]:
-    """One value for each approval of what may now execute. An edit starts the count anew; one that another person must
-    approve starts it with nobody.
+    """Returns one value for each approval of the arguments that may execute. An edit starts the count at one, or at
+    none if another person must approve it.
     """
     kept = () if event.decision == "edit" else before
     return (*kept, own) if event.digest else kept
@@ -86,6 +90,9 @@ def request_held(state: SessionState, event: ev.RequestHeld, at: str) -> Session
 
 def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> SessionState:
     state = _with(state, event.request, held_until="", until=event.until, approved_arguments=None, **NO_APPROVALS)
+    if event.approvers_missing is not None:
+        asked = replace(state.requests[event.request].asked, approvers_missing=event.approvers_missing)
+        state = _with(state, event.request, asked=asked)
     call = replace(state.calls[state.requests[event.request].asked.call], approved="")
     return replace(state, calls={**state.calls, call.id: call})
 
@@ -152,13 +159,14 @@ def _settled(
     """Nobody is asked about the same call again; the oldest beyond KEPT_REFUSALS are forgotten."""
     if request.kid:  # of another data subject, as `refused` is
         return state
-    marks = _marks(state, request)
+    is_speech = request.asked.tool == SAY and how == "expired"
+    marks = (ANY_WORDS,) if is_speech else _marks(state, request)
     others = (each for each in state.settled if each.mark not in marks)
     return replace(state, settled=(*others, *(Settled(mark, how, answer) for mark in marks))[-KEPT_REFUSALS:])
 
 
 def _marks(state: SessionState, request: Request) -> tuple[str, ...]:
-    """The digests of the call as it was asked about: as it was proposed first, and as people edited it."""
+    """Returns the digests of the call: as the agent proposed it, and as people edited it."""
     asked = (each.asked for each in state.requests.values() if each.asked.call == request.asked.call)
     return tuple(dict.fromkeys(ev.digest(each.tool, each.arguments) for each in asked))
 

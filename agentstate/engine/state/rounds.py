@@ -14,10 +14,10 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.plan.facts import BATCH
 from agentstate.engine.plan.model import Call as Planned
 from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
-from agentstate.engine.policy.tally import Tally
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
 from agentstate.engine.scratchpad.messages import Held, values
@@ -32,10 +32,10 @@ Told = Literal["each", "whole", "note"]
 
 class Instance(msgspec.Struct, frozen=True):
     """One data context: its scratchpad, what it was given, the objects of its other data messages by kind, and how far
-    the round is with it. `seq` is the entry that changed it last. `subject` is whose data it is and `kid` the key of
-    that subject; empty: the session's customer. `offered` is what it will be given by plans that wait for a person, by
-    their rounds. `rewritten`: by name the calls of the round whose inputs somebody changed after the approval.
-    `writers`: by path, the people who wrote the value that stands there.
+    the round is with it. `seq` is the entry that changed it last. `subject` is the data subject and `kid` the key of
+    that subject; empty: the session's customer. `offered`: its inputs in plans that wait for a person, by round.
+    `rewritten`: by name, the calls of the round whose inputs a person changed after the approval. `writers`: by path,
+    the people who wrote the value there.
     """
 
     pad: dict[str, Any] = {}
@@ -53,13 +53,13 @@ class Instance(msgspec.Struct, frozen=True):
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """What a person let through with the whole plan. Its request stays in the state as long as this does."""
+    """A person's approval of the whole plan. Its request stays in the state as long as the approval does."""
 
     request: str
     tier: int
     quorum: int
-    calls: tuple[str, ...] = ()  # names of the calls that stand as approved, with every call that they read from
-    edited: dict[str, str] = {}  # names of the other calls, and who edited the plan
+    calls: tuple[str, ...] = ()  # names of the calls that are as approved, with every call that they read from
+    edited: dict[str, str] = {}  # names of the other calls, and the person who edited the plan
     tools: dict[str, int] = {}  # the version of each tool as it was approved
 
 
@@ -92,7 +92,6 @@ class Plans(msgspec.Struct, frozen=True):
     committed: tuple[int, ...] = ()  # seqs of the latest versions
     parent: str = ""  # the session whose task this one does
     parent_call: str = ""  # and the call that it is
-    inherited: Tally = Tally()  # what was set going there that day before this session took its task
     parent_authors: tuple[str, ...] = ()  # and the people who proposed it
     proposed: str = ""  # the round of a plan that waits for a person
     shaken: ev.ChangedInput | None = None  # what that plan reads was changed since its request was made
@@ -131,8 +130,16 @@ def is_told_later(plans: Plans, call: str) -> bool:
 
 def planned(plans: Plans, call: str) -> Planned | None:
     """The call as it stands in the plan; None when it is no call of the round."""
+    if not plans.round:
+        return None
     place = place_of(plans, call)
     return plans.plan.by_id.get(place[0]) if place else None
+
+
+def delegate_of(plans: Plans, call: str) -> str:
+    """Whom a call is handed to, a session of its own; empty: to none. A part of a batch has its session already."""
+    found = planned(plans, call)
+    return found.delegate if found is not None and found.delegate != BATCH else ""
 
 
 def data_instance(plans: Plans, call: str) -> str:

@@ -5,6 +5,8 @@ A function an event, named like it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -13,6 +15,7 @@ from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.held import used
 from agentstate.engine.state.calls import trimmed
 from agentstate.engine.state.looping import ended, started
+from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.state.session import Call, SessionState
 
 
@@ -43,6 +46,7 @@ def model_requested(state: SessionState, event: ev.ModelRequested, at: str) -> S
             state.memory,
             asked_model=event.model,
             estimated=event.shown.tokens if event.shown else 0,
+            offered=event.tools,
         ),
     )
 
@@ -52,7 +56,9 @@ def model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> Ses
         call.id: Call(call.id, call.tool, call.arguments, call.output_path, CallStatus.PROPOSED) for call in event.calls
     }
     tokens = (event.input_tokens or state.memory.estimated) + event.output_tokens
-    state = replace(state, asking="", model_attempt=0, loop=used(state.loop, tokens, event.micros))
+    state = replace(
+        state, asking="", model_attempt=0, loop=used(state.loop, tokens, event.micros, calls=_count(event.calls))
+    )
     if not event.calls:
         return state
     calls = tuple(ItemCall(c.id, c.tool, c.arguments, c.output_path) for c in event.calls)
@@ -65,6 +71,12 @@ def model_answered(state: SessionState, event: ev.ModelAnswered, at: str) -> Ses
             proposed=state.proposed + len(proposed),
         )
     )
+
+
+def _count(calls: Sequence[ev.CallProposed]) -> int:
+    """How many calls the model proposed; a whole plan counts as its calls."""
+    plans = (call.arguments.get("calls") for call in calls if call.tool == PLAN)
+    return len(calls) + sum(len(each) for each in plans if isinstance(each, list | tuple))
 
 
 def model_failed(state: SessionState, event: ev.ModelFailed, at: str) -> SessionState:

@@ -20,7 +20,7 @@ from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.policy.granted import Grant
 from agentstate.engine.policy.tally import Tally
 from agentstate.engine.policy.terms import Names, Terms
-from agentstate.engine.remembered import Remembered, Settled, joined
+from agentstate.engine.remembered import Remembered, Settled, joined, with_gain
 from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.involvement import Involvement
@@ -60,6 +60,7 @@ class Call(msgspec.Struct, frozen=True):
     authors: tuple[str, ...] = ()  # the people who proposed it, by an edit, a plan or an order to undo
     inputs_by: tuple[str, ...] = ()  # the people who wrote a value that it reads, as it was resolved
     counted: tuple[str, str] = ("", "")  # the day, and the digest of the arguments, that the day's sums have of it
+    moved: dict[str, int] = {}  # what they have of its money, by currency
 
 
 # What came of the call of an approved request; empty: the request was not approved.
@@ -100,7 +101,7 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def expires_at(self) -> str:
-        """When it ends if nobody has decided."""
+        """Returns the instant at which it ends without a decision."""
         return self.until or self.asked.expires_at
 
     @property
@@ -156,7 +157,7 @@ class SessionState(msgspec.Struct, frozen=True):
     paused_with_parent: bool = False  # because the session whose call it does is
     taken_by: str = ""  # who speaks instead of the agent: a person, or desk.QUEUE for nobody yet; empty: the agent does
     desk: Desk = Desk()
-    involved: Involvement = Involvement()  # who spoke as the customer, spoke for the agent, or whispered to it
+    involved: Involvement = Involvement()  # people who spoke as the customer or for the agent, or whispered
     expired_at: str = ""  # it has waited too long for its customer; the next message reopens it
     versions: Versions = Versions()
     changes: Changes = Changes()
@@ -180,10 +181,16 @@ def remembered_by(state: SessionState) -> Remembered:
 
 
 def remembering(state: SessionState, others: Remembered | None) -> SessionState:
-    """The state that goes on from what another session remembers."""
-    if others is None:
-        return state
-    found = joined(remembered_by(state), others)
+    """Returns the state with what another session remembers."""
+    return state if others is None else _with_remembered(state, joined(remembered_by(state), others))
+
+
+def remembering_also(state: SessionState, gain: Remembered) -> SessionState:
+    """Returns the state with what another session of its family has come to remember."""
+    return _with_remembered(state, with_gain(remembered_by(state), gain))
+
+
+def _with_remembered(state: SessionState, found: Remembered) -> SessionState:
     return msgspec.structs.replace(
         state, refused=found.refused, refusals=found.refusals, settled=found.settled, tally=found.tally
     )

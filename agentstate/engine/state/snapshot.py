@@ -57,11 +57,14 @@ def from_snapshot(data: bytes) -> SessionState:
 
 
 def _carried_over(state: SessionState) -> SessionState:
-    """A state that was recorded before it held who took part and at which step each approval was given: what its items
-    say, and the first step.
+    """Returns a state from before it recorded the people who took part, the step of each approval and the calls of the
+    session. The people come from its items, each approval counts for the first step, and the calls were counted.
     """
     if state.involved == Involvement():
         state = replace(state, involved=_involved(state.items))
+    if state.proposed and not state.loop.session.calls and state.versions.origin is None:  # a fork counts its own
+        counted = replace(state.loop.session, calls=state.proposed)
+        state = replace(state, loop=replace(state.loop, session=counted))
     older = {key: each for key, each in state.requests.items() if len(each.steps) != len(each.approvals)}
     if not older:
         return state

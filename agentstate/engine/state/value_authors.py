@@ -1,8 +1,8 @@
-"""Who wrote the values that stand in a session's state: these people propose every call that reads them.
+"""Records which people wrote the values in a session's state. These people propose every call that reads them.
 
-A person writes a value by a change of the state, a data message, a settled conflict, or a result that they supply. What
-a call returned has the call's authors. A value has all people who wrote it until the agent's own call replaces it; a
-rollback restores them with the value.
+A person writes a value by a change of the state, a data message, a settled conflict, or a result that they supply. A
+call's result has the call's authors; a delegate's result also has all who wrote a value in the delegate. A value keeps
+all its authors until the agent's own call replaces it; a rollback restores them with the value.
 """
 
 from __future__ import annotations
@@ -67,6 +67,12 @@ def has_authors(plans: Plans) -> bool:
     return bool(plans.own.writers) or any(part.writers for part in plans.instances.values())
 
 
+def authors_of_values(plans: Plans) -> tuple[str, ...]:
+    """The people who wrote any value that stands in the session: what it gives another may be made of each."""
+    parts = (plans.own, *plans.instances.values())
+    return people(actor for part in parts for actors in part.writers.values() for actor in actors)
+
+
 def _written(
     before: SessionState, state: SessionState, event: ev.AnyEvent
 ) -> tuple[str, tuple[Path, ...], tuple[str, ...]]:
@@ -81,10 +87,12 @@ def _written(
             voters = (voter for voter, vote in conflict.votes.items() if vote == chosen)
             proposers = (each.by for each in conflict.proposals if each.id == chosen)
             return "", (_place(conflict.path),), people([*proposers, *voters, by])
-        case ev.ToolReturned(call=call) | ev.ToolFailed(call=call):
+        case ev.ToolReturned(call=call, authors=authors, output_path=path):
+            return _of_call(before, state, call, authors, path)
+        case ev.ToolFailed(call=call):
             return _of_call(before, state, call, ())
-        case ev.CallIntervened(call=call, by=by):
-            return _of_call(before, state, call, (by,))
+        case ev.CallIntervened(call=call, by=by, output_path=path):
+            return _of_call(before, state, call, (by,), path)
         case ev.RequestEnded(request=number, outcome="responded"):
             request = before.requests[number]
             return _of_call(before, state, request.asked.call, (request.decided_by,))
@@ -93,9 +101,11 @@ def _written(
 
 
 def _of_call(
-    before: SessionState, state: SessionState, key: str, by: tuple[str, ...]
+    before: SessionState, state: SessionState, key: str, by: tuple[str, ...], path: str | None = None
 ) -> tuple[str, tuple[Path, ...], tuple[str, ...]]:
-    """What a call may have written: its outputs, by those who proposed it and by who gave the result in its place."""
+    """Returns the outputs of a call with their authors: the people who proposed it, and the person who supplied its
+    result. `path`: where the entry says that it went.
+    """
     call = before.calls.get(key)
     if call is None:
         return "", (), ()
@@ -103,7 +113,8 @@ def _of_call(
     found = planned(state.plans, key)
     if found is not None:
         return data_instance(state.plans, key), found.outputs, authors
-    return "", (_place(call.output_path),) if call.output_path else (), authors
+    place = path or call.output_path
+    return "", (_place(place),) if place else (), authors
 
 
 def _place(text: str) -> Path:

@@ -15,8 +15,8 @@ import jsonpatch
 import msgspec
 
 from agentstate.engine.merge.values import ABSENT, same, text
+from agentstate.engine.money import is_amount
 from agentstate.engine.schemas import bounds
-from agentstate.engine.schemas.money import is_amount
 from agentstate.engine.state import SessionState
 
 MAX_VIEW = bounds.Bounds(depth=100, nodes=200_000, text=4_000_000)

@@ -50,7 +50,7 @@ class HandedOver(msgspec.Struct, frozen=True):
 
 
 def handed_over(older: SessionState, stored: Iterable[tuple[int, ev.AnyEvent]]) -> list[HandedOver]:
-    """The calls that sessions of their own did after `older`, or were doing then: what these did lasts as well."""
+    """Yields the calls that delegates did after `older`, or were doing then. Their effects cannot be undone either."""
     found = {
         call.id: HandedOver(call.intent, call.id, call.delegate)
         for call in calls_in(older, CallStatus.RUNNING)

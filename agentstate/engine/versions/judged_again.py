@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import plans
-from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy import Gate, Requirements, Terms, Verdict, asks_more, required
+from agentstate.engine.speech import SAY
 from agentstate.engine.state import Call, SessionState, evolve
-from agentstate.engine.state.rounds import PLAN
 
 MOVES = ("stopped", "let through", "stricter", "laxer", "same")
 
@@ -70,13 +70,14 @@ def judged_again(
     `until`.
     """
     state = SessionState()
+    before: ev.AnyEvent | None = None
     for seq, event, at in history:
         if at >= until:
             return
-        if at >= since and (said := _said(state, event)) is not None:
+        if at >= since and (said := _said(state, event) or _spoken(state, event, before, given, at)) is not None:
             call, was = said
             yield JudgedAgain(seq, at, call.id, call.tool, was, _would(state, call, given(at)))
-        state = evolve(state, event, at)
+        state, before = evolve(state, event, at), event
 
 
 def _said(state: SessionState, event: ev.AnyEvent) -> tuple[Call, Said] | None:
@@ -93,6 +94,17 @@ def _said(state: SessionState, event: ev.AnyEvent) -> tuple[Call, Said] | None:
             return None
 
 
+def _spoken(
+    state: SessionState, event: ev.AnyEvent, before: ev.AnyEvent | None, given: Callable[[str], Given], at: str
+) -> tuple[Call, Said] | None:
+    """Words that were said at once, where the policy has rules about words."""
+    if not isinstance(event, ev.MessageAdded) or event.role != "agent" or not given(at).policy.judges_speech:
+        return None
+    if isinstance(before, ev.ToolReturned) and (call := state.calls.get(before.call)) and call.tool == SAY:
+        return None  # they were judged as a call
+    return Call("", SAY, {"text": event.text}, None, CallStatus.PROPOSED), Said("allow", 0, "", "")
+
+
 def _would(state: SessionState, call: Call, given: Given) -> Verdict | None:
-    facts: ToolFacts | None = plans.plan_tool(state, given) if call.tool == PLAN else given.tools.get(call.tool)
+    facts = facts_of(call.tool, state, given)
     return None if facts is None else policy_on(state, call, facts, given)[0]

@@ -28,6 +28,7 @@ from agentstate.engine.decide.commands import (
     Wind,
 )
 from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, evolve, pending
 from agentstate.engine.versions.replay import EVERYTHING, Assume, Gate, formal, noted_gates
@@ -113,7 +114,7 @@ class _Run:
     def _ask(self) -> None:
         step = f"rerun-{self.requests}"
         self.requests += 1
-        self.command(Ask(step, "rerun", 0, self.state.seq - 1, (), ""))
+        self.command(Ask(step, "rerun", 0, self.state.seq - 1, tools_in(self.given(self.at)), ""))
         if self.state.asking == step:
             self.command(self.ask(self.state, step))
 

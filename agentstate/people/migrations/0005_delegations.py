@@ -7,20 +7,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import agentstate.ids
-
-
-def same_tenant() -> migrations.RunSQL:
-    """Constraints as those of migration 0002."""
-    name, table = "people_delegation_{}_same_tenant", "people_delegation"
-    parents = {"giver": "user", "receiver": "user", "team": "team"}
-    return migrations.RunSQL(
-        [
-            f"ALTER TABLE {table} ADD CONSTRAINT {name.format(column)} FOREIGN KEY ({column}_id, tenant_id) "
-            f"REFERENCES people_{parent} (id, tenant_id) DEFERRABLE INITIALLY DEFERRED"
-            for column, parent in parents.items()
-        ],
-        [f"ALTER TABLE {table} DROP CONSTRAINT {name.format(column)}" for column in parents],
-    )
+from agentstate.people.constraints import same_tenant
 
 
 class Migration(migrations.Migration):
@@ -75,5 +62,5 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["receiver", "until"], name="people_delegation_receiver")],
             },
         ),
-        same_tenant(),
+        same_tenant("people_delegation", {"giver": "user", "receiver": "user", "team": "team"}),
     ]

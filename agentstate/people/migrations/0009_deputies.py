@@ -6,19 +6,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import agentstate.ids
-
-
-def same_tenant() -> migrations.RunSQL:
-    """Constraints as those of migration 0002."""
-    name, table = "people_deputy_{}_same_tenant", "people_deputy"
-    return migrations.RunSQL(
-        [
-            f"ALTER TABLE {table} ADD CONSTRAINT {name.format(parent)} FOREIGN KEY ({parent}_id, tenant_id) "
-            f"REFERENCES people_{parent} (id, tenant_id) DEFERRABLE INITIALLY DEFERRED"
-            for parent in ("user", "team")
-        ],
-        [f"ALTER TABLE {table} DROP CONSTRAINT {name.format(parent)}" for parent in ("user", "team")],
-    )
+from agentstate.people.constraints import same_tenant
 
 
 class Migration(migrations.Migration):
@@ -58,5 +46,5 @@ class Migration(migrations.Migration):
                 "constraints": [models.UniqueConstraint(fields=("team", "user"), name="people_deputy_once")],
             },
         ),
-        same_tenant(),
+        same_tenant("people_deputy", {"user": "user", "team": "team"}),
     ]

@@ -59,4 +59,4 @@ def _calls(move: Move, request: ModelRequest, digest: str) -> tuple[ProposedCall
         return ()
     if move.tool not in {tool.name for tool in request.tools}:
         raise ModelFailed(f"the script needs the tool {move.tool!r}, which is not offered", transient=False)
-    return (ProposedCall(f"call-{digest[:16]}", move.tool, move.arguments or {}, move.output_path),)
+    return (ProposedCall(f"call-{digest[:16]}", move.tool, move.arguments or {}),)

@@ -5,7 +5,8 @@ Pure. What is said is read by `sessions.spoken_amounts`. One thing is got wrong 
 
 from __future__ import annotations
 
-from sessions.spoken_amounts import DIGITS, SMALL, TENS, number_of, pieces_of, spoken_amounts
+from agentstate.engine.speech.numbers import DIGITS, SMALL, TENS, number_of
+from sessions.spoken_amounts import pieces_of, spoken_amounts
 
 # On a poor line "forty-three hundred" reaches the agent as "forty-eight hundred": after a round ten, "three
 # hundred" is taken for "eight hundred". In words only: figures are read as they stand. A person finds it out

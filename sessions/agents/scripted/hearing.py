@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from agentstate.engine.speech.numbers import SMALL
 from sessions.agents.scripted.amounts import amounts_in, spoken_digits
-from sessions.spoken_amounts import SMALL
 
 _WORD = {
     # A "no" that is none is taken out before anything else is read.

@@ -32,7 +32,6 @@ class Move:
     text: str = ""
     tool: str = ""
     arguments: dict[str, Any] | None = None
-    output_path: str | None = None
 
 
 def next_move(talk: Talk, pad: Pad, variant: int = 0) -> Move:
@@ -205,7 +204,7 @@ def _open_accounts(talk: Talk, pad: Pad, variant: int) -> Move:
     if not customer:
         return Move(say("ask_number"))
     words = "look_again" if talk.asked or accounts(pad) else "greet"
-    return Move(say(words, variant), "load_customer", {"customer": customer}, "state.customer")
+    return Move(say(words, variant), "load_customer", {"customer": customer})
 
 
 def _transfer(talk: Talk, pad: Pad, variant: int) -> Move:
@@ -253,8 +252,9 @@ def _impossible(talk: Talk, pad: Pad, variant: int) -> str:
 def _check(talk: Talk, pad: Pad) -> Move:
     purpose = "transfer between own accounts" if own(pad, talk.target) else "transfer to a new payee"
     customer = pad.get("session", {}).get("customer") or talk.customer or pad["customer"].get("id", "")
-    arguments = {"customer": customer, "purpose": purpose, "amount": _usd(talk)}
-    return Move(say("checking"), "authorize", arguments, "state.authorization")
+    ends = {"from_account": talk.source, "to_account": talk.target}
+    arguments = {"customer": customer, "purpose": purpose, "amount": _usd(talk), **ends}
+    return Move(say("checking"), "authorize", arguments)
 
 
 def _send(talk: Talk, pad: Pad) -> Move:
@@ -263,7 +263,7 @@ def _send(talk: Talk, pad: Pad) -> Move:
     if new_payee:
         arguments["new_payee"] = True
     checked = new_payee or (talk.amount or 0) > CHECKED_ABOVE or bool(talk.refused)
-    return Move(say("sending_checked" if checked else "sending"), "transfer", arguments, "state.transfer")
+    return Move(say("sending_checked" if checked else "sending"), "transfer", arguments)
 
 
 def _balance(talk: Talk, pad: Pad, variant: int) -> Move:
@@ -300,7 +300,7 @@ def _person(talk: Talk, pad: Pad, variant: int) -> Move:
 
 def _complaint(talk: Talk, pad: Pad, variant: int) -> Move:
     arguments = {"text": talk.said.words[:MOST_WORDS]}
-    return Move(say("complaint"), COMPLAINT, arguments, "state.complaint")
+    return Move(say("complaint"), COMPLAINT, arguments)
 
 
 def _stopped(talk: Talk, pad: Pad, variant: int) -> Move:

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from agentstate.people.grants import MAX_REASON, MOST_SESSIONS
-from agentstate.people.permissions import GRANTABLE
+from agentstate.people.roles import GRANTABLE
 from audit.proofs.drawn import Standing
 from sessions.access import Kind
 from sessions.api.shapes.fields import ExactChoice, ExactText, ShortList, Strict, choices

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from agentstate.people.delegations import MAX_REASON
-from agentstate.people.permissions import DELEGABLE
+from agentstate.people.roles import DELEGABLE
 from sessions.api.shapes.fields import ExactChoice, ExactText, ShortList, Strict, choices
 
 DELEGATED = choices(DELEGABLE)

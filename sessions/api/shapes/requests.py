@@ -115,7 +115,10 @@ class Request(serializers.Serializer[Any]):
     approvers_missing = serializers.IntegerField(
         help_text="people too few could approve it when it was made: above 0 the team's deputies may approve it too"
     )
-    too_few = serializers.CharField(help_text="the same as a sentence; empty: enough people could approve it")
+    too_few = serializers.CharField(
+        help_text="the same as a sentence, while it waits with the deputies for whom it is; empty: enough people could "
+        "approve it"
+    )
     may_decide = serializers.BooleanField(help_text="whether you may decide it now")
     may_reject = serializers.BooleanField(help_text="while you may not approve it: whether you may reject it")
     why_not = serializers.CharField(help_text="while it waits and you may not decide it: why not, in a sentence")

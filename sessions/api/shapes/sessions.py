@@ -71,6 +71,7 @@ class GrantRun(Strict):
     micros = ExactNumber(min_value=0, max_value=MOST, required=False, help_text="millionths of the prices' currency")
     steps = ExactNumber(min_value=0, max_value=MOST, required=False, help_text="model requests")
     seconds = ExactNumber(min_value=0, max_value=MOST, required=False)
+    calls = ExactNumber(min_value=0, max_value=MOST, required=False, help_text="calls that the model proposes")
     idempotency_key = Key()
 
 

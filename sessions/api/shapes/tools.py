@@ -28,7 +28,7 @@ class Tool(serializers.Serializer[Any]):
     seconds = serializers.FloatField(help_text="that one call may take")
     attempts = serializers.IntegerField(help_text="at most, where `retry_seconds` is 0")
     retry_seconds = serializers.FloatField(
-        help_text="it is tried again for so long after its first failure; 0: by attempts"
+        help_text="it is tried again for so long after its first try; 0: by attempts"
     )
     secrets = ToolSecret(many=True)
     limit = serializers.IntegerField(help_text="calls at once, over all workers; 0: any number")

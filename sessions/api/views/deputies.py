@@ -70,5 +70,5 @@ def _line(deputy: Deputy) -> dict[str, Any]:
 
 
 def _user(request: Request) -> User:
-    assert isinstance(request.user, User)  # nobody comes here without a token
+    assert isinstance(request.user, User)  # the API requires a token
     return request.user

@@ -12,7 +12,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentstate.people.models import User
-from agentstate.people.permissions import Permission, PermissionDenied
+from agentstate.people.permissions import PermissionDenied
+from agentstate.people.roles import Permission
 from sessions.api import problems, shapes
 from sessions.api.parameters import identifier
 from sessions.api.shapes import exports as forms

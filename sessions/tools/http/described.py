@@ -10,7 +10,6 @@ import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-import jsonschema
 import msgspec
 import uritemplate
 
@@ -113,7 +112,8 @@ class Described(_Form, frozen=True):
     requires: tuple[Requirement, ...] = ()
     risk: tuple[Graver, ...] = ()
     masked: tuple[str, ...] = ()
-    payees: tuple[str, ...] = ()  # arguments that say who receives
+    payees: tuple[str, ...] = ()  # arguments that name the payee
+    amounts: tuple[str, ...] | None = None  # paths of arguments that hold the money it moves; None: not declared
     scopes: tuple[str, ...] | None = None
     retry: Retry = Retry()
     connect: Annotated[float, msgspec.Meta(gt=0, le=60)] = 3.0  # seconds
@@ -149,6 +149,9 @@ def _check(found: Described) -> None:
         _must(masking.is_path(path), "masked", f"{path[:40]!r} is no path")
     for name in found.payees:
         _must(name in found.arguments.get("properties", {}), "payees", f"{name[:40]!r} is no argument")
+    for path in found.amounts or ():
+        name = path.partition(".")[0]
+        _must(name in found.arguments.get("properties", {}), "amounts", f"{name[:40]!r} is no argument")
     for number, each in enumerate(found.requires):
         _check_guard(each.that, f"requires[{number}]")
     for number, graver in enumerate(found.risk):
@@ -164,13 +167,11 @@ def _check(found: Described) -> None:
 
 
 def _check_schemas(found: Described) -> None:
-    try:
-        jsonschema.Draft202012Validator.check_schema(found.arguments)
-        schemas.check_schema(found.result)
-    except jsonschema.SchemaError as error:
-        raise BadTool(f"arguments: {error.message}", field="arguments") from None
-    except Invalid as error:
-        raise BadTool(f"result: {error.detail}", field="result") from None
+    for name, schema in (("arguments", found.arguments), ("result", found.result)):
+        try:
+            schemas.check_schema(schema)
+        except Invalid as error:
+            raise BadTool(f"{name}: {error.detail}", field=name) from None
     _must(found.arguments.get("type") == "object", "arguments", "want the schema of an object")
     _must(found.arguments.get("additionalProperties") is False, "arguments", "want additionalProperties: false")
 

@@ -81,6 +81,7 @@ def tool_of(found: Described) -> Tool:
         risk=partial(tier_of, found),
         masked=found.masked,
         payees=found.payees,
+        amounts=found.amounts,
         secrets=(auth.secret,) if auth is not None else (),
         source="http",
         reaches=f"{found.request.method} {found.request.url}",

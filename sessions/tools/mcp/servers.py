@@ -50,6 +50,7 @@ class Known(_Form, frozen=True):
     preview: str = ""
     risk: tuple[Graver, ...] = ()
     masked: tuple[str, ...] = ()
+    amounts: tuple[str, ...] | None = None  # paths of arguments that hold the money it moves; None: not declared
     result: dict[str, Any] | None = None
     retry: Retry = Retry()
 

@@ -94,7 +94,7 @@ def _made(name: str, version: int, offer: Offer) -> Tool:
         known.effect,
         offer.arguments,
         partial(call, server, offer),
-        validator_of(full, {"type": "object"}),
+        validator_of(full, offer.arguments),
         preview=partial(preview, server, offer.name, known),
         timeout=server.timeout + SLACK,
         retry=known.retry,
@@ -105,10 +105,10 @@ def _made(name: str, version: int, offer: Offer) -> Tool:
         result=result_schema(known, offer),
         risk=partial(tier_of, known),
         masked=known.masked,
+        amounts=known.amounts,
         secrets=server.secrets,
         source=f"mcp:{name}",
         reaches=server.reaches,
-        judged=True,
     )
 
 

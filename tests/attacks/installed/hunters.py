@@ -17,11 +17,12 @@ from django.conf import settings
 from psycopg.types.json import Json
 
 import sessions.tools.bank  # noqa: F401  (the agents name its tools)
+from agentstate.engine.decide import offers
 from sessions import state_schemas
 from sessions.agents import charts
 from sessions.agents.model import ModelAnswer, ProposedCall
 from sessions.agents.registry import Agent, register
-from sessions.tools.registry import Retry, ToolFailed, tool
+from sessions.tools.registry import Effect, Retry, ToolFailed, tool
 
 DO = "do "  # a customer who says `do [{"_tool": ...}]` has the agent propose these calls
 SLOW = "slow "  # what is done for such a subject takes long enough to die in it
@@ -35,6 +36,10 @@ HERE = Path(os.environ["ATTACKS_FOLDER"])
 def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
     properties = {**required, **optional}
     return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+SUBJECT = _object({"subject": {"type": "string"}})
+DETAILED = _object({"subject": {"type": "string"}}, detail={"type": "string"})
 
 
 def _record(name: str, version: int, arguments: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -77,7 +82,7 @@ def check(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
     version=1,
     description="Wait until the other side is ready.",
     effect="pure",
-    arguments=_object({"subject": {"type": "string"}}),
+    arguments=SUBJECT,
     retry=QUICK,
 )
 def wait(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
@@ -91,74 +96,42 @@ def wait(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
     return {"open": True}
 
 
-@tool(
-    name="note",
-    version=1,
-    description="Write a note.",
-    effect="idempotent",
-    arguments=_object({"subject": {"type": "string"}}),
-    retry=QUICK,
-)
-def note(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Records an effect that no rule stops."""
-    return _record("note", 1, arguments, context)
+def _effect(name: str, description: str, *, version: int = 1, effect: Effect = "idempotent", **more: Any) -> None:
+    """Registers a tool that records its effect."""
+
+    def run(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
+        return _record(name, version, arguments, context)
+
+    facts: dict[str, Any] = {"arguments": SUBJECT, "retry": QUICK, **more}
+    tool(name=name, version=version, description=description, effect=effect, **facts)(run)
 
 
-@tool(
-    name="act",
+_effect("note", "Write a note. No rule stops it.")
+_effect(
+    "act",
+    "Do something that a person approves.",
     version=RELEASE,
-    description="Do something that a person approves.",
-    effect="idempotent",
-    arguments=_object({"subject": {"type": "string"}}, detail={"type": "string"}),
+    arguments=DETAILED,
     retry=PATIENT,
     compensation="Do it again the other way round.",
     undone_by="redo",
     undo=lambda arguments, result: {"subject": arguments["subject"], "detail": "undone"},
 )
-def act(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Records an effect that a person approves."""
-    return _record("act", RELEASE, arguments, context)
-
-
-@tool(
-    name="redo",
-    version=1,
-    description="Undo what was done. It is tried again after seconds, so that a test can do something meanwhile.",
-    effect="idempotent",
-    arguments=_object({"subject": {"type": "string"}}, detail={"type": "string"}),
+_effect(
+    "redo",
+    "Undo what was done. It is tried again after seconds, so that a test can do something meanwhile.",
+    arguments=DETAILED,
     retry=Retry(attempts=3, base_seconds=3.0),
 )
-def redo(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Records an undoing."""
-    return _record("redo", 1, arguments, context)
-
-
-@tool(
-    name="post_letter",
+_effect(
+    "post_letter",
+    "Post a letter. It cannot be fetched back.",
     version=RELEASE,
-    description="Post a letter. It cannot be fetched back.",
     effect="once" if RELEASE == 1 else "idempotent",
-    arguments=_object({"subject": {"type": "string"}}),
-    retry=QUICK,
 )
-def post_letter(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
-    """Records an effect that must not happen twice."""
-    return _record("post_letter", RELEASE, arguments, context)
-
-
-for _bell in range(1, 5):
-
-    @tool(
-        name=f"ring_{_bell}",
-        version=1,
-        description="Ring a bell that a test may stop without stopping anybody else's.",
-        effect="idempotent",
-        arguments=_object({"subject": {"type": "string"}}),
-        retry=QUICK,
-    )
-    def ring(arguments: dict[str, Any], context: Any) -> dict[str, Any]:
-        """Records an effect that a person approves."""
-        return _record("ring", 1, arguments, context)
+BELLS = tuple(f"ring_{number}" for number in range(1, 5))
+for _bell in BELLS:
+    _effect(_bell, "Ring a bell that a test may stop without stopping any other test's bell.")
 
 
 class Obedient:
@@ -195,50 +168,32 @@ TOOLS = (
     "act",
     "redo",
     "post_letter",
-    *(f"ring_{each}" for each in range(1, 5)),
+    *BELLS,
 )
 PATHS = {"load_customer": "state.customer", "check": "state.check"}
 MODEL = Obedient()
-for _name in ("hunt", *(f"hunt-{number}" for number in range(1, 14))):
-    register(Agent(_name, "Do as the customer says.", TOOLS, "hunt", PATHS, script=MODEL, plans="adapt", idle=3600))
 
-register(
-    Agent(
-        "hunt-talk",
-        "Do as the customer says.",
-        TOOLS,
-        "hunt",
-        PATHS,
-        script=MODEL,
-        plans="adapt",
-        idle=3600,
-        talk="bank",
+
+def _register(name: str, **more: Any) -> None:
+    """Registers an agent that does as the customer says."""
+    register(
+        Agent(
+            name, "Do as the customer says.", TOOLS, "hunt", PATHS, script=MODEL, offers=offers.ALL, idle=3600, **more
+        )
     )
-)
+
+
+for _name in ("hunt", *(f"hunt-{number}" for number in range(1, 14))):
+    _register(_name)
+
+_register("hunt-talk", talk="bank")
 
 state_schemas.FOLDER = HERE / "state_schemas"
 state_schemas.named.cache_clear()
-register(
-    Agent(
-        "hunt-schema",
-        "Do as the customer says.",
-        TOOLS,
-        "hunt",
-        PATHS,
-        script=MODEL,
-        plans="adapt",
-        idle=3600,
-        schema="hunt",
-    )
-)
+_register("hunt-schema", schema="hunt")
 
 charts.CHARTS = HERE / "charts"  # the shipped charts and those of this suite: no setting names a folder of charts
 charts.by_reference.cache_clear()
 charts.newest.cache_clear()
 for _name in ("window", "fraud"):
-    register(
-        Agent(
-            f"hunt-{_name}", "Do as the customer says.", TOOLS, "hunt", PATHS,
-            script=MODEL, plans="adapt", idle=3600, chart=f"hunt-{_name}",
-        )
-    )  # fmt: skip
+    _register(f"hunt-{_name}", chart=f"hunt-{_name}")

@@ -11,10 +11,10 @@ from agentstate.engine.decide.commands.base import Command
 
 
 class Authority(msgspec.Struct, frozen=True):
-    """What somebody may in a session's team at an instant: their permissions, and the names by which rules know them
-    ("role:supervisor", "team:retail", "user:maya"). `of`: the actor who has delegated it; empty: their own.
-    `shares`: the actors with whom `of` shares a right in the team. `deputy`: they hold it as a deputy of the team, for
-    requests that too few people can approve.
+    """What a person may do in a session's team at an instant: permissions, and the names by which rules know the person
+    ("role:supervisor", "team:retail", "user:maya"). `of`: the actor who delegated it; empty: the person's own.
+    `shares`: the actors with whom `of` shares a right in the team. `deputy`: the person holds it as a deputy of the
+    team, for requests that too few people can approve.
     """
 
     may: frozenset[str]
@@ -25,9 +25,9 @@ class Authority(msgspec.Struct, frozen=True):
 
 
 class Decide(Command, frozen=True):
-    """A person decides a request. `may` and `names` are their authority at this instant, `lent` what others have
-    delegated to them, and `sharing` the actors with whom they share a right in the team: who delegated it to them, and
-    to whom they delegated theirs. `deputy`: their own authority is that of a deputy.
+    """A person decides a request. `may` and `names` are their authority at this instant, and `lent` the authorities
+    delegated to them. `sharing`: the actors who delegated a right in the team to them, or received one from them.
+    `deputy`: their own authority is that of a deputy.
     """
 
     beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "deputy", "shown"})

@@ -19,8 +19,8 @@ class Begin(Command, frozen=True):
 
 
 class Withdraw(Command, frozen=True):
-    """Somebody withdraws a call before it begins: `call`, or the call of `request`. It may wait for a person, or be
-    allowed already.
+    """A person, a caller or the agent withdraws `call`, or the call of `request`, before it begins. The call may wait
+    for a person or be allowed already.
     """
 
     by: str
@@ -37,6 +37,7 @@ class Return(Command, frozen=True):
     result: Any
     outcome: int = 0  # which of the alternatives of its output path
     answered: ev.Answered | None = None  # where the model gave it
+    authors: tuple[str, ...] = ()  # the people who wrote what it is made of, where another session gave it
 
 
 class Fail(Command, frozen=True):

@@ -9,9 +9,9 @@ from agentstate.engine.decide.commands.base import Command
 
 
 class GrantSame(Command, frozen=True):
-    """Who approved a request lets the same through for what follows, for at most as long and as often as the rule
-    offers (None: as it offers). `may` and `names` are their authority at this instant, `lent` what others have
-    delegated to them, and `sharing` the actors with whom they share a right in the team.
+    """An approver of a request gives a standing approval of the same, for at most as long and as often as the rule
+    offers (None: as it offers). `may` and `names` are their authority at this instant, `lent` the authorities delegated
+    to them, and `sharing` the actors who share a right with them in the team.
     """
 
     beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing"})

@@ -9,6 +9,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.calls import Fail, Return
+from agentstate.engine.looping.held import Used
 from agentstate.engine.remembered import Remembered
 
 
@@ -24,9 +25,9 @@ class InstanceGiven(msgspec.Struct, frozen=True):
 
 
 class ProposePlan(Command, frozen=True):
-    """Somebody hands the session a plan, in the protocol's notation, and what it is given. With `instances` it is
-    carried out for each of them. With `replace` it takes the place of the plan that is under way, or that waits.
-    `saved_by`: the people who wrote or edited the saved plan `saved`.
+    """A person or program proposes a plan, in the protocol's notation, with its inputs. With `instances` it is carried
+    out for each of them. With `replace` it replaces the plan that is under way, or that waits. `saved_by`: the people
+    who wrote or edited the saved plan `saved`.
     """
 
     beside_the_wish: ClassVar[frozenset[str]] = frozenset({"saved_by"})
@@ -64,28 +65,55 @@ class Delegated(Command, frozen=True):
 
 
 class TakeTask(Command, frozen=True):
-    """A session that was opened for it takes on what a call of another session asks: a plan, or words to its agent.
-    `remembered` is what that session remembers of people's answers and of the day's sums, `customers` the people who
-    spoke as the customer in it.
+    """A delegate takes on the task of another session's call: a plan, or instructions for its agent. `customers`: the
+    people who spoke as the customer there. `paused_by`: the person who has that session, or its pause, at this moment.
+    `share`: what it may use of the budget of the session above all others.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"remembered", "customers"})
+    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"customers", "paused_by", "share"})
 
     parent: str
     call: str
     by: str
     words: str = ""
     plan: ProposePlan | None = None
-    remembered: Remembered | None = None
     authors: tuple[str, ...] = ()
     customers: tuple[str, ...] = ()
+    paused_by: str = ""
+    share: Used = Used()
+
+
+class AddTaskCustomers(Command, frozen=True):
+    """People spoke as the customer in the session that asked for the task, after it was given."""
+
+    customers: tuple[str, ...]
 
 
 class Deliver(Command, frozen=True):
-    """The session that did a call of this one has ended: how that went, and what it remembers beyond what it was given;
-    None where it did the task of another data subject.
-    """
+    """A delegate of this session has ended, with this outcome."""
 
     outcome: Return | Fail
     session: str
-    remembered: Remembered | None = None
+
+
+class CountDelegate(Command, frozen=True):
+    """A delegate of this session, at any depth, has set calls going, or people have refused some in it."""
+
+    session: str
+    remembered: Remembered
+
+
+class OpenDelegate(Command, frozen=True):
+    """A delegate of this session is about to open one of its own."""
+
+    session: str
+
+
+class EndDelegate(Command, frozen=True):
+    """A delegate of this session, at any depth, has ended and used so much."""
+
+    session: str
+    tokens: int = 0
+    micros: int = 0
+    steps: int = 0
+    calls: int = 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.versions import Rollback
 
@@ -21,11 +20,13 @@ class Open(Command, frozen=True):
 
 
 class Say(Command, frozen=True):
-    """Somebody says something. `back` puts the session back to before its run first, where the agent is set to that."""
+    """The customer says something, or the system notes it for the agent. `back` puts the session back to before its run
+    first, where the agent is set to that.
+    """
 
     beside_the_wish: ClassVar[frozenset[str]] = frozenset({"back"})
 
-    role: ev.Role
+    role: Literal["customer", "note"]
     text: str
     by: str
     back: Rollback | None = None

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import references
-from agentstate.engine.decide import goals
-from agentstate.engine.decide.commands import Answer
+from agentstate.engine.decide import goals, offers
 from agentstate.engine.decide.gates import approval_request, gate
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
@@ -29,26 +28,16 @@ from agentstate.errors import Invalid, Refused
 Form = tuple[str, tuple[ev.CallProposed, ...], list[dict[str, Any]]]
 
 
-def is_planned(call: ev.CallProposed) -> bool:
-    """Whether a call is written as part of a plan: it has meta-properties, references, or outcomes to choose from."""
-    path = call.output_path or ""
-    if any(key.startswith("_") for key in call.arguments) or "||" in path or "&&" in path:
-        return True
-    try:
-        return next(references.within(call.arguments), None) is not None
-    except references.BadReference:
-        return True
-
-
-def of_model(answer: Answer, calls: Sequence[ev.CallProposed], new_id: Callable[[], str]) -> Form | None:
+def of_model(calls: Sequence[ev.CallProposed], refused: Mapping[int, offers.Refusal], given: Given) -> Form | None:
     """(round, the answer's calls under ids of ours, the plan in its notation), or None when there is no plan in it."""
-    whole = next((call for call in calls if call.tool == PLAN), None)
+    left = [call for place, call in enumerate(calls) if place not in refused]
+    whole = next((call for call in left if call.tool == PLAN), None)
     if whole is not None:
-        return _whole(whole, calls, new_id)
-    if not any(is_planned(call) for call in calls):
+        return _whole(whole, calls, given)
+    if not any(offers.is_planned(call, given.offers) for call in left):
         return None
-    round_id = new_id()
-    notation = [_notation(call) for call in calls]
+    round_id = given.new_id()
+    notation = [_notation(call, given) for call in calls]
     try:
         names = [call.id for call in model.read(notation).calls]
     except Invalid:
@@ -59,28 +48,37 @@ def of_model(answer: Answer, calls: Sequence[ev.CallProposed], new_id: Callable[
     return round_id, tuple(renamed), notation
 
 
-def _whole(whole: ev.CallProposed, calls: Sequence[ev.CallProposed], new_id: Callable[[], str]) -> Form:
-    round_id = new_id()
-    ids = {id(call): round_id if call is whole else new_id() for call in calls}
+def _whole(whole: ev.CallProposed, calls: Sequence[ev.CallProposed], given: Given) -> Form:
+    round_id = given.new_id()
+    renamed = tuple(msgspec.structs.replace(call, id=round_id if call is whole else given.new_id()) for call in calls)
     notation = whole.arguments.get("calls")
-    renamed = tuple(msgspec.structs.replace(call, id=ids[id(call)]) for call in calls)
-    return round_id, renamed, notation if isinstance(notation, list) else [notation]  # type: ignore[list-item]
+    listed = notation if isinstance(notation, list) else [notation]
+    return round_id, renamed, [_parameters(each, given) for each in listed]
 
 
-def _notation(call: ev.CallProposed) -> dict[str, Any]:
-    written = {"_tool": call.tool, **call.arguments}
+def _notation(call: ev.CallProposed, given: Given) -> dict[str, Any]:
+    written = {"_tool": call.tool, **_parameters(call.arguments, given)}
     if call.output_path and "_outputPath" not in written:
         written["_outputPath"] = call.output_path
     return written
 
 
+def _parameters(call: Any, given: Given) -> Any:
+    """A call's notation in which text that begins with a dagger is text, where the agent offers no references. What is
+    no call stays as it is: the plan is refused for it.
+    """
+    if offers.REFERENCES in given.offers or not isinstance(call, dict):
+        return call
+    return {name: value if name.startswith("_") else references.escaped(value) for name, value in call.items()}
+
+
 def answered(state: SessionState, form: Form, by: str, given: Given) -> list[ev.AnyEvent]:
     """What becomes of a model's plan; `state` is that after its answer. A plan that is refused is told call by call."""
     round_id, calls, notation = form
-    of_plan = [call for call in calls if call.id == round_id or call.id.startswith(round_id + ".")]
+    of_plan = [call for call in calls if belongs(form, call)]
     try:
         _must_not_deviate(state)
-        plan = checked(state, notation, {}, given)
+        plan = checked(state, notation, {}, given, by_model=True)
     except Refused as error:
         reason = f"{error.title} {error.detail}"[:1000]
         return [ev.CallRefused(call.id, error.code, reason) for call in of_plan]
@@ -93,11 +91,9 @@ def _must_not_deviate(state: SessionState) -> None:
         raise FollowsPlan()
 
 
-def plain(form: Form | None, calls: Sequence[ev.CallProposed]) -> list[ev.CallProposed]:
-    """The calls of an answer that belong to no plan."""
-    if form is None:
-        return list(calls)
-    return [call for call in calls if call.id != form[0] and not call.id.startswith(form[0] + ".")]
+def belongs(form: Form, call: ev.CallProposed) -> bool:
+    """Whether a call of the answer is the plan, or one of its calls."""
+    return call.id == form[0] or call.id.startswith(form[0] + ".")
 
 
 def beside(state: SessionState, call: Call, by: str, given: Given) -> ev.AnyEvent:
@@ -109,7 +105,7 @@ def beside(state: SessionState, call: Call, by: str, given: Given) -> ev.AnyEven
     gated = gate(state, call, given)
     if not isinstance(gated, ev.CallAllowed) or not was_approved(state):
         return gated
-    written_as = model.Call(call.id, call.tool, call.arguments, call.output_path or "")
+    written_as = model.Call(call.tool, call.tool, call.arguments, call.output_path or "")
     found = deviation(state.plans.plan, written_as, views_of(state.plans, state.pad, ""))
     if not found:
         return gated

@@ -1,35 +1,28 @@
-"""A call of a plan: it begins when it is ready, under the plan's approval as far as that goes; its output is judged."""
+"""A call of a plan: it begins when it is ready, under the plan's approval as far as that goes."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Return
-from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.given import ToolFacts
 from agentstate.engine.decide.refusals import Outdated
-from agentstate.engine.decide.schema import misfit
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.plan import model, ready
-from agentstate.engine.plan.rounds import BadOutcome
-from agentstate.engine.references import Path
-from agentstate.engine.scratchpad import messages
+from agentstate.engine.plan import ready
 from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import (
     PLAN,
     Plans,
-    board_of,
-    boards,
-    data_instance,
     others_of,
-    pad_of,
     place_of,
     planned,
     round_of,
     views_of,
 )
 from agentstate.engine.state.value_authors import authors_of_inputs
-from agentstate.errors import Invalid, NotFound, Refused
+from agentstate.errors import NotFound
 
 EFFECTS = ("pure", "idempotent", "once")  # the laxest first
 SHAKEN = "{} was changed while the plan waited."
@@ -92,7 +85,9 @@ class Covering(msgspec.Struct, frozen=True):
 
 
 def covering(state: SessionState, call: Call, facts: ToolFacts, asked: ev.ApprovalRequested) -> Covering:
-    """Whether the plan's approval covers a call of it: as it stands, on what it reads, in this version of its tool."""
+    """Whether the plan's approval covers a call of it: its arguments, the values that it reads, and the version of its
+    tool.
+    """
     approval, place = state.plans.approved, place_of(state.plans, call.id)
     if approval is None or place is None:
         return Covering()
@@ -114,7 +109,7 @@ def _was_unknown(plans: Plans, name: str) -> bool:
 
 
 def shaken(state: SessionState, call: Call) -> Covering | None:
-    """Why a plan that was let through is asked about again: what it reads was changed while it waited."""
+    """Returns why a plan is asked about again: a value that it reads changed while it waited; None: none changed."""
     found = state.plans.shaken
     if call.id != state.plans.proposed or found is None:
         return None
@@ -131,45 +126,7 @@ def effect_of(plans: Plans, call: Call, facts: ToolFacts) -> str:
     return max(call.effect or facts.effect, facts.effect, key=EFFECTS.index)
 
 
-def output(command: Return, call: Call, state: SessionState, given: Given) -> ev.AnyEvent:
-    """The result of a call of a plan, or its failure when it fits nowhere: it ran all the same."""
-    found = planned(state.plans, call.id)
-    if found is None:  # the plan has moved on: the result is recorded, and written nowhere
-        return ev.ToolReturned(call.id, command.attempt, command.result, answered=command.answered)
-    try:
-        path = _fitting(state, call, found, command, given)
-    except (Invalid, Refused) as error:
-        reason = f"it ran, but its result was not taken: {error.detail}"
-        return ev.ToolFailed(call.id, command.attempt, reason, False, "", error.code, command.result)
-    return ev.ToolReturned(call.id, command.attempt, command.result, path, command.outcome, command.answered)
-
-
-def _fitting(state: SessionState, call: Call, found: model.Call, command: Return, given: Given) -> str | None:
-    """The output path as it stands in the plan. Raises Invalid when the outcome does not exist or the value breaks the
-    state's schema.
-    """
-    outcomes = found.alternatives
-    if not 0 <= command.outcome < max(1, len(outcomes)):
-        raise BadOutcome(f"got outcome {command.outcome}, there are {len(outcomes)}")
-    pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
-    here = msgspec.structs.replace(state, pad=pad)
-    for path in outcomes[command.outcome] if outcomes else ():
-        if path.kind != messages.STATE:
-            _must_fit_data(state, call, path, command)
-            continue
-        aimed = msgspec.structs.replace(call, output_path=str(path))
-        if broken := misfit(here, aimed, command.result, given):
-            raise Invalid(broken)
-    return found.output_path or None
-
-
-def _must_fit_data(state: SessionState, call: Call, path: Path, command: Return) -> None:
-    """Raises BreaksSchema, or TooMuchData."""
-    board = board_of(state.plans, data_instance(state.plans, call.id))
-    after = messages.written(board, path, command.result)
-    messages.must_have_room(boards(state.plans), board, path.kind, after)
-
-
-def readied(call: Call) -> ev.CallReadied:
-    """A call that does not go on by itself, with its resolved arguments."""
-    return ev.CallReadied(call.id, call.tool, call.arguments, call.instance, call.activity)
+def readied(call: Call, arguments: dict[str, Any] | None = None) -> ev.CallReadied:
+    """A call that does not go on by itself, with its resolved arguments, or with others in their place."""
+    shown = call.arguments if arguments is None else arguments
+    return ev.CallReadied(call.id, call.tool, shown, call.instance, call.activity)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine.decide.commands import InstanceGiven
 from agentstate.engine.decide.given import Given, ToolFacts
-from agentstate.engine.decide.schema import in_force
-from agentstate.engine.plan import check, model
+from agentstate.engine.decide.schema import in_force, place_named, write_rules
+from agentstate.engine.plan import check, model, when
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
-from agentstate.engine.references import path
-from agentstate.engine.scratchpad.messages import declared, private, values
-from agentstate.engine.state import SessionState
-from agentstate.engine.state.rounds import MAX_PLAN, board_of, views_of
+from agentstate.engine.scratchpad.messages import declared, shown
+from agentstate.engine.scratchpad.private import met_by, private_of, visible_views
+from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.rounds import MAX_PLAN, board_of, boards, data_instance, planned, views_of
 
 
 def written(plan: Plan) -> tuple[dict[str, Any], ...]:
     """The notation of a plan, with every call's name."""
-    named = (msgspec.structs.replace(call, named=True) for call in plan.calls)
+    named = (replace(call, named=True) for call in plan.calls)
     return tuple(model.written(call) for call in named)
 
 
@@ -31,24 +31,36 @@ def checked(
     inputs: dict[str, Any],
     given: Given,
     instances: Sequence[InstanceGiven] = (),
+    *,
+    by_model: bool = False,
 ) -> Plan:
     """The plan, read and checked against this session. Raises BadPlan or PlanRefused, naming call and rule."""
     plan = model.read(list(notation))
+    if by_model:
+        plan = Plan(tuple(_placed(call, given) for call in plan.calls))
     if not plan.calls:
         raise model.BadPlan("", "empty", "a plan has at least one call")
     if len(plan.calls) * max(1, len(instances)) > MAX_PLAN:
         raise model.BadPlan("", "max_calls", f"at most {MAX_PLAN} calls, those of all instances together")
-    accepted = check.accepted(plan, facts_for(state, plan, inputs, given, instances))
-    return Plan(tuple(msgspec.structs.replace(call, named=True) for call in accepted.calls))
+    facts = replace(facts_for(state, plan, inputs, given, instances), by_model=by_model)
+    accepted = check.accepted(plan, facts)
+    return Plan(tuple(replace(call, named=True) for call in accepted.calls))
+
+
+def _placed(call: model.Call, given: Given) -> model.Call:
+    """The call with the place of its tool's result, which a model neither chooses nor leaves out."""
+    if call.output_path or call.delegate or call.tool not in given.output_paths:
+        return call
+    return replace(call, output_path=place_named(call.tool, call.parameters, given))
 
 
 def facts_for(
     state: SessionState, plan: Plan, inputs: dict[str, Any], given: Given, instances: Sequence[InstanceGiven] = ()
 ) -> Facts:
     """What a plan of this session is checked against."""
-    views = {**views_of(state.plans, state.pad, ""), "input": inputs}
+    views = {**_shown(state, "", given), "input": inputs}
     if instances:
-        first = values(board_of(state.plans, instances[0].name))
+        first = shown(board_of(state.plans, instances[0].name))
         views = {**first, "state": {}, "input": {**inputs, **instances[0].inputs}}
     return Facts(
         tools={name: card_of(tool) for name, tool in given.tools.items()},
@@ -58,14 +70,34 @@ def facts_for(
         # An instance of another data subject cannot be named: nothing of one subject reaches another's entries. Nor can
         # one that a plan which waits for a person would open.
         instances={
-            name: views_of(state.plans, state.pad, name)
+            name: _shown(state, name, given)
             for name, part in state.plans.instances.items()
             if not part.kid and (part.round or part.data)
         },
         delegates=given.saved | {ANONYMOUS},
-        private=tuple(map(path, (*given.memory.private, *private(board_of(state.plans, ""))))),
+        private=private_of(given.memory.private, boards(state.plans)),
+        rules=write_rules(state, given),
         many=bool(instances),
     )
+
+
+def _shown(state: SessionState, instance: str, given: Given) -> dict[str, Any]:
+    """What references of that instance may read: a check that saw more would tell whether a private value is there."""
+    views = views_of(state.plans, state.pad, instance)
+    return visible_views(views, board_of(state.plans, instance), given.memory.private)
+
+
+def private_reading(state: SessionState, call: Call, given: Given) -> str:
+    """Why a call of the plan may not begin: it reads what has become private since the plan was checked. Empty: it does
+    not.
+    """
+    found = planned(state.plans, call.id)
+    board = board_of(state.plans, data_instance(state.plans, call.id)) if found is not None else {}
+    if found is None or not (given.memory.private or board):
+        return ""
+    hidden = private_of(given.memory.private, (board,))
+    reads = (*(path for _, reference in found.refers for path in reference.paths), *when.reads(found.when))
+    return next((f"it reads {met}, which is private" for path in reads if (met := met_by(path, hidden))), "")
 
 
 def card_of(tool: ToolFacts) -> ToolCard:

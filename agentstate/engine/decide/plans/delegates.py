@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -13,10 +13,12 @@ from agentstate.engine.state import SessionState
 DELEGATE = "_delegate"
 
 
-def delegates_in(command: Command, state: SessionState) -> frozenset[str]:
+def delegates_in(command: Command, state: SessionState, offers: Collection[str] = ()) -> frozenset[str]:
     """The references, `name` or `name@version`, of all that calls in the command may be handed over to. Nothing in it
-    was checked yet.
+    was checked yet. An answer of a model names none where its agent `offers` none.
     """
+    if isinstance(command, Answer) and DELEGATE not in offers:
+        return frozenset()
     return frozenset(_named(_calls_in(command, state))) - {"", ANONYMOUS}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from agentstate.errors import Invalid
 
 PROPOSED = ev.PlanProposed.__struct_config__.tag
 DEVIATES = "It deviates from the plan that was approved."
+MAX_NAMES = 40  # tools and delegates that a preview names
 TOLD = 10  # deviating calls that a request names
 LONGEST_WHY = 1_000  # characters
 SHOWN_MEMBERS = 50  # instances of the session's customer whose inputs a request shows; it binds those of all
@@ -144,16 +146,23 @@ def _edited(arguments: object, proposed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _preview(arguments: dict[str, Any], state: dict[str, Any]) -> str:
+    """What the plan calls, in its order: tools, and delegates by name. Never the labels, which its author chooses."""
     calls = arguments["calls"]
-    names = ", ".join(str(call.get("_id") or call.get("_tool")) for call in calls[:8])
-    more = f" and {len(calls) - 8} more" if len(calls) > 8 else ""
+    counts = Counter(_called(call) for call in calls)
+    names = [name if times == 1 else f"{name} ({times} times)" for name, times in counts.items()]
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     count = arguments.get("instances")
     each = f", for each of {count} instances" if count else ""
-    return f"Carry out a plan of {len(calls)} calls{each}: {names}{more}"
+    return f"Carry out a plan of {len(calls)} calls{each}: {', '.join(names[:MAX_NAMES])}{more}"
+
+
+def _called(call: dict[str, Any]) -> str:
+    delegate = call.get("_delegate")
+    return f"{call['_tool']} by the delegate {delegate}" if delegate else str(call["_tool"])
 
 
 def approved(state: SessionState, call: Call, tier: int) -> list[ev.AnyEvent]:
-    """A plan that a person let through is committed, as it stands in the approved call, and its instances opened."""
+    """Commits an approved plan with the arguments of the approved call, and opens its instances."""
     arguments, request = call.arguments, state.requests[call.request]
     calls = written(model.read(arguments["calls"]))
     proposal = msgspec.convert({**arguments, "round": call.id, "calls": calls, "kind": PROPOSED}, ev.PlanProposed)
@@ -167,8 +176,8 @@ def approved(state: SessionState, call: Call, tier: int) -> list[ev.AnyEvent]:
 
 
 def closed(state: SessionState, because: str = "another plan took its place") -> list[ev.AnyEvent]:
-    """The end of the round that is under way, with what waits for a person in it. A call that a person has approved is
-    not withdrawn: it goes on beside the plan that takes the round's place.
+    """Ends the round that is under way, and withdraws its requests. An approved call is not withdrawn: it runs beside
+    the plan that replaces the round.
     """
     plans = state.plans
     if not plans.is_open:

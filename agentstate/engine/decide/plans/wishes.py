@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide import families
 from agentstate.engine.decide.commands import (
     Delegated,
     EditPlan,
@@ -24,16 +25,17 @@ from agentstate.engine.decide.sealing import sealed_again
 from agentstate.engine.decide.withdrawals import calls_withdrawn, end_of, requests_withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
-from agentstate.engine.state.rounds import MAX_INSTANCES, PLAN, Plans
+from agentstate.engine.state.rounds import MAX_INSTANCES, PLAN, Plans, delegate_of
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
 
 ERASED = "its data subject was erased"
+PAUSED = "the session that asked for it is paused, or a person has it"
 
 
 def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """A plan from outside. It passes the same check and the same policy as one of the agent. Raises PlanUnderWay: the
-    calls of another caller end only when somebody says so.
+    """Proposes a plan from outside. It passes the same check and the same policy as a plan of the agent. Raises
+    PlanUnderWay: another caller's calls end only by an explicit replacement or withdrawal.
     """
     must_live(state)
     _must_be_instances(state, command.instances)
@@ -136,10 +138,13 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
     must_live(state)
     if state.plans.parent:
         raise Refused("this session has its task already")
-    taken = ev.TaskTaken(command.parent, command.call, command.remembered, command.authors, customers=command.customers)
+    taken = ev.TaskTaken(
+        command.parent, command.call, authors=command.authors, customers=command.customers, share=command.share
+    )
+    held = [ev.SessionPaused(PAUSED, command.paused_by, with_parent=True)] if command.paused_by else []
     if command.plan is None:
-        return [taken, ev.MessageAdded("note", command.words, command.by)]
-    return [taken, *proposed(command.plan, after(state, [taken], given), given)]
+        return [taken, ev.MessageAdded("note", command.words, command.by), *held]
+    return [taken, *proposed(command.plan, after(state, [taken], given), given), *held]
 
 
 def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> list[ev.AnyEvent]:
@@ -158,10 +163,15 @@ def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> 
 
 
 def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    """The session that does what a running call asks."""
+    """The session that does what a running call asks, with its share of the budget where this session is above all
+    others. Raises FamilyFull.
+    """
     call = state.calls.get(command.call)
     if call is None:
         raise NotFound(f"there is no call {command.call}")
     if call.status is not CallStatus.RUNNING or call.delegate:
         raise Outdated(f"call {call.id} is {call.status.value}")
-    return [ev.CallDelegated(call.id, command.session)]
+    delegated = ev.CallDelegated(call.id, command.session)
+    if given.family is not None or not delegate_of(state.plans, call.id):
+        return [delegated]
+    return [families.opening(command.session, state, given), delegated]

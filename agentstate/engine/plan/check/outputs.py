@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from itertools import islice
 
-from agentstate.engine import references
+from agentstate.engine import references, schemas, writers
 from agentstate.engine.plan.check import shapes
 from agentstate.engine.plan.check.findings import Finding
 from agentstate.engine.plan.facts import Facts
@@ -24,11 +24,12 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
     perhaps = conditional(plan, wiring)
     for place, calls in written.items():
         if len(calls) > 1:
-            yield _several(plan, place[1], calls, perhaps)
+            yield _several(plan, place[1], calls, perhaps, facts)
         yield from _overlapping(place, calls, written, wiring)
     yield from _scopes(plan, facts, wiring, written)
     read = {path.kind for places in wiring.reads.values() for _, path in places} | {"state"}
     for call in plan.calls:
+        yield from _writers(call, facts)
         yield from _in_the_form(call, facts)
         for kind in dict.fromkeys(path.kind for group in call.alternatives for path in group):
             if kind not in read and kind not in facts.of(call.instance):
@@ -61,10 +62,14 @@ def _always(call: Call, path: Path, perhaps: Mapping[str, bool]) -> bool:
     )
 
 
-def _several(plan: Plan, path: Path, calls: list[str], perhaps: Mapping[str, bool]) -> Finding:
+def _several(plan: Plan, path: Path, calls: list[str], perhaps: Mapping[str, bool], facts: Facts) -> Finding:
     always = [name for name in calls if _always(plan.by_id[name], path, perhaps)]
     if len(always) > 1:
         return Finding("two_writers", always[1], f"{path} is written by {always[0]} too, whatever happens")
+    second = plan.by_id[calls[1]]
+    if facts.by_model and second.tool in facts.rules.own and second.alternatives[0] == (path,):
+        # The first result of a round stays: a later answer of the same tool, a refusal perhaps, would go nowhere.
+        return Finding("two_writers", second.id, f"{path} is written by {calls[0]} too, and rules may read it")
     return Finding("several_writers", calls[1], f"{path} may be written by {calls[0]} too")
 
 
@@ -129,20 +134,36 @@ def _sources(call: str, wiring: Graph) -> Iterator[str]:
         yield from wiring.below[place]
 
 
+def _writers(call: Call, facts: Facts) -> Iterator[Finding]:
+    for problem in writers.problems(facts.output_of(call), facts.rules):
+        rule = "not_a_writer" if isinstance(problem, schemas.NotAWriter) else "fixed_property"
+        yield Finding(rule, call.id, problem.detail)
+
+
 def _in_the_form(call: Call, facts: Facts) -> Iterator[Finding]:
-    if call.instance:
-        return
     card = facts.card_of(call)
     for number, group in enumerate(call.alternatives):
         is_error = call.has_error_path and number == len(call.alternatives) - 1
         for path in group:
             form = facts.form if path.kind == "state" else facts.data.get(path.kind)
-            if form is None:
+            if form is None or (call.instance and path.kind != "state"):
                 continue
             word, wanted = shapes.at(form, path.names)
-            given = True if is_error or card is None or card.result is None else card.result
+            given = True if card is None or card.result is None else card.result
+            given = writers.ERROR if is_error else given
             why = "" if word == "impossible" else shapes.disagree(given, wanted)
             if word == "impossible":
                 yield Finding("not_in_form", call.id, f"the form of {path.kind} has no place for {path}")
-            elif why:
+            elif why := why or (_of_error(path, facts) if is_error else ""):
                 yield Finding("wrong_type", call.id, f"{path}: {why}")
+
+
+def _of_error(path: Path, facts: Facts) -> str:
+    """Why the state has no place for an error at a path; empty: it has one, or nothing is declared."""
+    if path.kind != "state" or facts.rules.declared is None:
+        return ""
+    try:
+        schemas.check_write(facts.rules.declared, schemas.SYSTEM, str(path), {"error": "it failed"}, {})
+    except schemas.BreaksSchema as broken:
+        return broken.detail
+    return ""

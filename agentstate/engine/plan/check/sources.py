@@ -14,6 +14,7 @@ from agentstate.engine.plan.order import Graph
 from agentstate.engine.references import Path, Reference
 from agentstate.engine.schemas import Schema
 from agentstate.engine.scratchpad import scopes
+from agentstate.engine.scratchpad.private import met_by
 
 FEW = 5  # writers of one path that are looked at
 
@@ -21,6 +22,9 @@ FEW = 5  # writers of one path that are looked at
 def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
     """What is wrong with the references of a plan that can be wired."""
     for call in plan.calls:
+        if hidden := list(_private(call, facts)):
+            yield from hidden  # and nothing else is told of it: whether the value is there is private too
+            continue
         allowed = None if call.scopes is None else [scopes.read(scope) for scope in call.scopes]
         for place, reference in call.refers:
             yield from _sources(call, place, reference, facts, wiring)
@@ -30,27 +34,22 @@ def findings(plan: Plan, facts: Facts, wiring: Graph) -> Iterator[Finding]:
                 if allowed is not None and not scopes.allows(allowed, path):
                     reason = f"{place}: {path} is not within {', '.join(call.scopes or ()) or 'no scope at all'}"
                     yield Finding("outside_scopes", call.id, reason)
-        yield from _private(call, facts)
         for path in when.needs(call.when):
             if path.names and not _has_source(call, path, facts, wiring) and not _in_form(path, facts):
                 yield Finding("guard_without_source", call.id, f"there is no {path}, and nothing writes it")
 
 
 def _private(call: Call, facts: Facts) -> Iterator[Finding]:
-    """What a call that the model answers would show it though it is private: the place itself, above it or below."""
-    if not facts.private or not facts.is_answered(call):
+    """What a call would read though it is private: no value of it becomes a parameter, and no guard says what it is."""
+    if not facts.private:
         return
     for place, reference in call.refers:
         for path in reference.paths:
-            hidden = next((each for each in facts.private if _meet(path, each)), None)
-            if hidden is not None:
-                yield Finding("private_parameter", call.id, f"{place}: {path} holds {hidden}, which no model may see")
-
-
-def _meet(one: Path, other: Path) -> bool:
-    """Whether one path leads to the other or through it; what is private in a list is private in each of its items."""
-    names = [name for name in one.names if not (name.isascii() and name.isdigit())]
-    return one.kind == other.kind and all(a == b for a, b in zip(names, other.names, strict=False))
+            if hidden := met_by(path, facts.private):
+                yield Finding("private_parameter", call.id, f"{place}: {path} holds {hidden}, which is private")
+    for path in when.reads(call.when):
+        if hidden := met_by(path, facts.private):
+            yield Finding("private_guard", call.id, f"{path} holds {hidden}, which is private")
 
 
 def _sources(call: Call, place: str, reference: Reference, facts: Facts, wiring: Graph) -> Iterator[Finding]:

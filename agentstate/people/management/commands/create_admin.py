@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from agentstate.people.management.commands import create_user
-from agentstate.people.permissions import Role
+from agentstate.people.roles import Role
 
 
 class Command(create_user.Command):

@@ -10,8 +10,8 @@ from django.db import transaction
 from agentstate.people import commands
 from agentstate.people.management.at_the_machine import PeopleCommand, read_password
 from agentstate.people.models import Team
-from agentstate.people.permissions import Role
 from agentstate.people.queries import team, the_tenant
+from agentstate.people.roles import Role
 
 
 class Command(PeopleCommand):

@@ -18,11 +18,11 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.clock import now
-from agentstate.people import commands, grants
+from agentstate.people import commands, deputies, grants
 from agentstate.people.management.at_the_machine import PeopleCommand, write_secret
 from agentstate.people.models import ApiToken, Team, Tenant, User
-from agentstate.people.permissions import GRANTABLE, Role
 from agentstate.people.queries import live_token, the_tenant
+from agentstate.people.roles import GRANTABLE, Role
 from agentstate.people.secret import new_password
 
 
@@ -31,11 +31,12 @@ class Account(NamedTuple):
     display_name: str
     roles: tuple[Role, ...]
     teams: tuple[str, ...]
+    deputy_of: str = ""
 
 
 AUDIT = timedelta(days=90)  # how long the demo's auditor may look
 TEAMS = {"retail": "Retail banking", "cards": "Card services"}
-PEOPLE = (  # who plays the caller has an account of their own: who speaks as the customer approves nothing there
+PEOPLE = (  # the caller has an account of its own: a person who speaks as the customer approves nothing there
     Account("supervisor", "Maya Okafor", (Role.SUPERVISOR,), ("retail",)),
     Account("customer", "Ines Duarte", (Role.CALLER,), ("retail",)),
     Account("second", "Priya Raman", (Role.SUPERVISOR,), ("retail",)),
@@ -43,6 +44,7 @@ PEOPLE = (  # who plays the caller has an account of their own: who speaks as th
     Account("admin", "Sofia Marques", (Role.ADMIN, Role.INCIDENT_MANAGER), ("retail", "cards")),
     Account("privacy", "Helen Osei", (Role.PRIVACY,), ("retail", "cards")),
     Account("viewer", "Tom Ashby", (Role.VIEWER,), ("retail",)),
+    Account("deputy", "Amara Nwosu", (Role.SUPERVISOR,), ("cards",), deputy_of="retail"),
 )
 CALLER = Account("caller", "Demo callers", (Role.CALLER,), ("retail",))
 
@@ -104,4 +106,7 @@ def make_account(who: Account, teams: dict[str, Team], password: str | None) -> 
         commands.grant_role(user, teams[slug], role, None)
         if role is Role.AUDITOR:
             grants.give(user, teams[slug], until=now() + AUDIT, reason="The demo's audit.", by=None, kinds=GRANTABLE)
+    if who.deputy_of:
+        commands.grant_role(user, teams[who.deputy_of], Role.VIEWER, None)
+        deputies.name(user.pk, teams[who.deputy_of].pk, None)
     return user

@@ -8,8 +8,8 @@ from django.core.management.base import CommandParser
 
 from agentstate.people.commands import grant_role, remove_role
 from agentstate.people.management.at_the_machine import PeopleCommand
-from agentstate.people.permissions import Role
 from agentstate.people.queries import person, team
+from agentstate.people.roles import Role
 
 
 class Command(PeopleCommand):
