@@ -75,6 +75,11 @@ class Endpoints:
         return self.state_dir / "valkey"
 
     @property
+    def data_dirs(self) -> tuple[Path, ...]:
+        """Folders that may lie on file systems of their own and must have space."""
+        return (self.state_dir, self.log_dir, *((self.postgres_dir, self.valkey_dir) if self.embedded else ()))
+
+    @property
     def valkey_socket(self) -> Path:
         """The unix socket of the embedded Valkey."""
         return self.socket_dir / "valkey.sock"

@@ -20,10 +20,11 @@ import psycopg
 from psycopg import sql
 
 from agentstate.files import write_once
-from agentstate.stack.children import Program, last_line
+from agentstate.stack.children import Program
 from agentstate.stack.endpoints import BANK, ROLES, Endpoints
 from agentstate.stack.errors import DidNotStart, NoServerProgram, OtherMajor, PasswordLost
 from agentstate.stack.identity import Identity
+from agentstate.stack.logs import last_line
 
 SETTINGS = {
     "listen_addresses": "",  # the socket only: fixed TCP ports clash

@@ -63,8 +63,8 @@ def authorization(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
 
 
 def callers(stack: Endpoints, env: dict[str, str]) -> Program:
-    """The demo's customers."""
-    return _python(stack, "callers", ("demo.callers",), "-m demo.callers", env)
+    """The demo's customers. Nobody's work ends when they do."""
+    return replace(_python(stack, "callers", ("demo.callers",), "-m demo.callers", env), essential=False)
 
 
 def _python(stack: Endpoints, name: str, module: tuple[str, ...], mark: str, env: dict[str, str]) -> Program:

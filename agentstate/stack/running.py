@@ -22,9 +22,10 @@ from django.db import connections
 
 from agentstate.files import write_once
 from agentstate.stack import ports, programs
-from agentstate.stack.children import Program, last_line
+from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart, KeysUnusable
+from agentstate.stack.logs import last_line
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted, Supervisor

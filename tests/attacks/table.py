@@ -294,6 +294,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "Every shipped agent has bounds, and a tool that is called again and again is stopped, whatever its arguments.",
         "The model calls `remember` with new words for ever, 16 calls an answer.",
     ),
+    "h3": (
+        "Log files may be moved or deleted: new ones are begun, and nothing ends.",
+        "All log files are renamed while everything runs; the whole folder is.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agentstate.stack import children
+from agentstate.stack import children, logs
 from agentstate.stack.children import Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
 from agentstate.stack.supervisor import Supervisor
@@ -28,19 +29,72 @@ def python(name: str, code: str, **more: object) -> Program:
 
 
 def test_a_chatty_program_keeps_a_bounded_log(supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(children, "LOG_LIMIT", 100_000)
-    monkeypatch.setattr("agentstate.stack.supervisor.TRIM_EVERY", 0.0)
+    monkeypatch.setattr(logs, "LIMIT", 100_000)
     chat = "[print('x' * 999, flush=True) or time.sleep(0.001) for _ in range(400)]"
-    code = f"import time; {chat}; print('end'); time.sleep(60)"
+    code = f"import time; {chat}; print('end', flush=True); time.sleep(60)"
     supervisor.start(python("chatty", code))
 
     def ended() -> bool:
         supervisor.tick(0)
-        return (tmp_path / "chatty.log.1").exists() and (tmp_path / "chatty.log").stat().st_size < 100_000
+        return (tmp_path / "chatty.log").exists() and "end\n" in (tmp_path / "chatty.log").read_text()
 
     eventually(ended)
+    assert (tmp_path / "chatty.log").stat().st_size < 200_000
     assert (tmp_path / "chatty.log.1").stat().st_size < 200_000
     assert b"\0" not in (tmp_path / "chatty.log").read_bytes()
+
+
+LINES = "import itertools, time; [print(n, flush=True) or time.sleep(0.01) for n in itertools.count()]"
+
+
+def test_a_moved_log_is_begun_anew_and_no_line_is_lost(supervisor: Supervisor, tmp_path: Path):
+    kept = supervisor.start(python("lines", LINES))
+    log, moved = tmp_path / "lines.log", tmp_path / "moved"
+    eventually(lambda: log.exists() and "5\n" in log.read_text())
+    log.rename(moved)
+    eventually(lambda: supervisor.tick(0) or (log.exists() and log.read_text().count("\n") > 5))
+    written = [int(line) for line in (moved.read_text() + log.read_text()).split("\n")[:-1]]
+    assert written == list(range(len(written)))
+    assert kept.child.ended() is None
+
+
+def test_a_log_folder_that_is_gone_for_a_while_ends_nothing_and_the_gap_is_said(tmp_path: Path):
+    held = Supervisor(tmp_path / "log", tmp_path)
+    (tmp_path / "log").mkdir()
+    try:
+        kept, log = held.start(python("lines", LINES)), tmp_path / "log" / "lines.log"
+        eventually(lambda: log.exists() and "5\n" in log.read_text())
+        (tmp_path / "log").rename(tmp_path / "away")
+        eventually(lambda: held.tick(0.01) or kept.child.log.lost > 0)
+        (tmp_path / "log").mkdir()
+        eventually(lambda: held.tick(0.01) or (log.exists() and "\n" in log.read_text()))
+        assert re.match(r"\[\d+ bytes of this log could not be written\]\n\d+\n", log.read_text())
+        assert kept.child.ended() is None
+    finally:
+        held.stop()
+
+
+def test_a_program_that_is_not_essential_may_die_for_ever(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("agentstate.stack.supervisor.BACKOFF", (0.0,) * 5)
+    weak = supervisor.start(python("weak", "raise SystemExit('no configuration')", essential=False))
+    seen = set()
+    eventually(lambda: supervisor.tick(0) or seen.add(weak.child.pid) or len(seen) > 6)
+
+
+def test_a_program_that_cannot_be_started_again_ends_nothing(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("agentstate.stack.supervisor.BACKOFF", (0.0,) * 5)
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexec sleep 60\n")
+    script.chmod(0o700)
+    kept = supervisor.start(Program("script", (str(script),), mark="script"))
+    first = kept.child
+    script.rename(tmp_path / "away")
+    first.process.kill()
+    eventually(lambda: supervisor.tick(0.01) or "script could not be started" in capfd.readouterr().err)
+    (tmp_path / "away").rename(script)
+    eventually(lambda: supervisor.tick(0.01) or kept.child is not first)
 
 
 def test_a_program_that_will_not_stop_is_killed_when_its_patience_is_over(supervisor: Supervisor, tmp_path: Path):
