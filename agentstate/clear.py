@@ -35,7 +35,6 @@ CLEAR: dict[str, dict[str, str]] = {
     "agent_sessions_agentsession": {
         "agent": NAMED,
         "channel": WORDS,
-        "alias": "the id under which an integration finds its session; never to be a person's",
         "status": WORDS,
         "waiting_for": WORDS,
         "taken_by": ID,

@@ -35,7 +35,7 @@ class AgentSession(models.Model):
     kid = models.UUIDField()  # key of the data subject
     agent = models.CharField(max_length=60)
     channel = models.CharField(max_length=20)
-    alias = models.CharField(max_length=200, blank=True)  # `thread_id` of others
+    alias_token = models.BinaryField(null=True)  # keyed token of the alias, which is in the card; null: none
     status = models.CharField(max_length=20, choices=[(status.value, status.value) for status in SessionStatus])
     waiting_for = models.CharField(max_length=10, blank=True)
     seq = models.BigIntegerField()  # entries folded into this row

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
-from django.db.models import Case, CharField, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, CharField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
@@ -18,6 +18,7 @@ from agentstate.people.models import Team, User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keys
+from audit.models import SubjectKey
 from sessions import access, projections, states
 from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
@@ -42,7 +43,6 @@ class SessionLine(msgspec.Struct, frozen=True):
     id: UUID
     agent: str
     channel: str
-    alias: str
     status: str
     waiting_for: str
     seq: int
@@ -57,6 +57,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     customer: UUID | None = None  # the id of the data subject's key; None for those who may not read
     name: str = ""
     topic: str = ""
+    alias: str = ""
     last_role: str = ""
     last_words: str = ""
     open_preview: str = ""
@@ -100,6 +101,7 @@ def needs_person() -> Q:
 
 
 _PENDING = ApprovalRequest.objects.filter(session=OuterRef("pk"), state="pending")
+_OPEN_KEY = Exists(SubjectKey.objects.filter(pk=OuterRef("kid"), closing_at=None, destroyed_at=None))
 _NEAREST = Subquery(_PENDING.order_by("expires_at").values("expires_at")[:1])
 
 
@@ -172,10 +174,13 @@ def sessions(
 
 
 def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
-    """Those whose id ends so or whose alias it is; and those of the customer of that reference, found by its blind
-    index, for people who may read what they say.
+    """Those whose id ends so. For people who may read what they say also those with this alias, found by its token while
+    their customer's key is open, and those of the customer of that reference, found by its blind index.
     """
-    fits = Q(alias=reference)
+    fits = Q()
+    if isinstance(user, User):
+        token = projections.alias_token(user.tenant_id, reference)
+        fits = Q(_OPEN_KEY, access.within(user, Permission.READ), alias_token=token)
     tail = reference.lower().replace("-", "")
     if _HEX.fullmatch(tail):
         hexes = Func(Cast("pk", CharField()), Value("-"), Value(""), function="replace")
@@ -210,7 +215,7 @@ def opening(committed: Committed, reader: Person | None = None) -> SessionLine:
         team=place.team,
         agent=state.opened.agent,
         channel=state.opened.channel,
-        alias=state.opened.alias,
+        alias=said.alias,
         name=said.name or said.customer,
         topic=said.topic,
         **row,
@@ -241,7 +246,6 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         id=row.pk,
         agent=row.agent,
         channel=row.channel,
-        alias=row.alias,
         status=row.status,
         waiting_for=row.waiting_for,
         seq=row.seq,
@@ -274,6 +278,7 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         customer=row.kid,
         name=card.name or card.customer,
         topic=card.topic,
+        alias=card.alias,
         last_role=card.last_role,
         last_words=card.last_words,
         open_preview=card.open_preview,
