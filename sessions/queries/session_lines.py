@@ -174,8 +174,8 @@ def sessions(
 
 
 def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
-    """Those whose id ends so. For people who may read what they say also those with this alias, found by its token while
-    their customer's key is open, and those of the customer of that reference, found by its blind index.
+    """Returns those whose id ends so. People who may read the sessions also find those with this alias, by its token
+    while their customer's key is open, and those of the customer of that reference, by its blind index.
     """
     fits = Q()
     if isinstance(user, User):

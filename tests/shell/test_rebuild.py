@@ -108,13 +108,14 @@ def test_dropped_rows_are_written_anew_from_the_ledger(bank):
     session = opened(alias="case 7")
     say(session, "Move $900.00 from savings to checking.")
     say(session, "Yes.")
-    before = AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias_token", "status").get()
+    columns = ("team", "tenant", "kid", "alias_token", "status")
+    before = AgentSession.objects.filter(pk=session).values(*columns).get()
     tampered("DELETE FROM agent_sessions_approvalrequest; DELETE FROM agent_sessions_agentsession")
     with pytest.raises(CommandError, match="differences"):
         call_command("rebuild", "--check")
     call_command("rebuild")
     assert differences(session) == []
-    assert AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias_token", "status").get() == before
+    assert AgentSession.objects.filter(pk=session).values(*columns).get() == before
     (request,) = queries.requests(cast.alice())
     assert commands.decide(cast.alice(), request.id, "approve").seq
 

@@ -1,4 +1,4 @@
-"""The alias of a session: sealed with the card, found by a keyed token, shown to readers only, gone with the customer."""
+"""A session's alias: sealed with the card, found by a keyed token, shown to readers only, gone with the customer."""
 
 from __future__ import annotations
 
@@ -134,5 +134,5 @@ def _without_alias(row: AgentSession) -> tuple[str, bytes]:
 def _in_file(owner: psycopg.Connection) -> bool:
     """Whether the table's file holds the alias, in living rows or dead ones."""
     owner.execute("CHECKPOINT")
-    path, = owner.execute("SELECT pg_relation_filepath('agent_sessions_agentsession')").fetchone()
+    (path,) = owner.execute("SELECT pg_relation_filepath('agent_sessions_agentsession')").fetchone()
     return ALIAS.encode() in (settings.STACK.postgres_dir / path).read_bytes()
