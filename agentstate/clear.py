@@ -23,6 +23,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "people_delegation": {"permissions": WORDS, "reason": STAFF},
     "people_apitoken": {"name": STAFF, "digest": DIGEST},
     "people_signinlink": {"digest": DIGEST},
+    "people_signindelay": {"key": DIGEST},
     "audit_subjectkey": {"kek_ref": "the name of a key-encryption key"},
     "audit_blindkey": {"kek_ref": "the name of a key-encryption key"},
     "audit_cosignature": {"name": NAMED, "line": "a witness's signature"},

@@ -229,3 +229,18 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class SignInDelay(models.Model):
+    """How many wrong passwords an account, an address or a browser has against it, and whose turn to try comes when."""
+
+    key = models.CharField(max_length=64, primary_key=True)  # a keyed digest, see `attempts`
+    level = models.FloatField(db_default=0.0)  # wrong passwords that are not forgotten, as of `at`
+    at = models.DateTimeField(db_default=Now())
+    opens = models.DateTimeField(null=True)  # from when on the next attempt is read
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["at"], name="people_signindelay_at")]
+
+    def __str__(self) -> str:
+        return f"{self.level:.1f} at {self.at:%H:%M:%S}"

@@ -21,7 +21,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from agentstate.files import write_once
-from agentstate.stack import ports, programs
+from agentstate.stack import ports, programs, reach
 from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart, KeysUnusable
@@ -37,6 +37,7 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
     """Run everything until a signal. Raises a subclass of Unstartable when something cannot be."""
     if demo and not stack.bank_dsn:
         raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
+    reach.check(stack)
     prepare(stack)
     held = claim(stack, "`manage.py up`")
     try:

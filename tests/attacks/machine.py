@@ -28,6 +28,14 @@ def person(name: str, *memberships: str) -> dict[str, str]:
     return {"id": str(user.pk), "token": commands.issue_token(user, "attacks", None), "teams": teams}
 
 
+def password(name: str, text: str) -> None:
+    """Gives a person a password."""
+    from agentstate.people import commands
+    from agentstate.people.queries import person as found
+
+    commands.set_password(found(name), text, None)
+
+
 def link(name: str, base: str) -> str:
     """A link that signs a person in once."""
     from django.urls import reverse

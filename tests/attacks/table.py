@@ -298,6 +298,23 @@ PROMISES: dict[str, tuple[str, str]] = {
         "Log files may be moved or deleted: new ones are begun, and nothing ends.",
         "All log files are renamed while everything runs; the whole folder is.",
     ),
+    "a1": (
+        "Behind a named proxy limits and the staff log see the caller's own address, which no caller can choose.",
+        "A stranger behind the proxy tries a colleague's name with wrong passwords; the colleague signs in elsewhere.",
+    ),
+    "m2": (
+        "Wrong passwords make attempts wait, at most 30 s, and lock nobody out. Made-up names slow nobody.",
+        "A stranger tries made-up names, and then a colleague signs in at the same address.",
+    ),
+    "a2": (
+        "A process that serves or signs has a secret key of its own, or refuses to start.",
+        "The operator starts a web process on a second host that has the ledger's key only.",
+    ),
+    "a8": (
+        "A setting that cannot work is refused at the start, in one line that names it, without its password.",
+        "The operator mistypes a number, a password and an address.",
+    ),
+    "a9": ("A setting that is neither yes nor no is refused.", "The operator writes BEHIND_TLS=maybe."),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",
