@@ -2,8 +2,9 @@
 
     README.txt                     how to verify it, and what that proves
     manifest.json  manifest.note   SHA-256 of every other file; the log key's signature over that
-    report.html  .pdf  .json       what a person reads; the same for programs
-    entries.csv    entries.jsonl   the same entries, one a row: for spreadsheets, and for programs
+    report.html  .pdf              what a person reads: signed, and proved by nothing
+    entries.csv    entries.jsonl   the entries, one a row: for spreadsheets, and for programs
+    report.json                    the same rows with the head that they stand under
     policy                         log key, witnesses and quorum (C2SP tlog-policy), to compare with one's own
     log/checkpoint                 the global log's signed head, with what witnesses cosigned
     log/head.tlog-proof            that the session's head is a leaf of that log (C2SP tlog-proof)
@@ -36,7 +37,7 @@ from uuid import UUID
 
 from agentstate.errors import AgentStateError, Broken
 from audit import verify
-from audit.export import report
+from audit.export import report, tables
 from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
 from audit.export.readme import README
@@ -136,7 +137,9 @@ def write(
             tuple(summary.warnings),
             masked=shows is not None,
         )
-        _write_report(packer, render(about, _report_entries(packer, entries)))
+        told = list(_report_entries(packer, entries))
+        _write_report(packer, render(about, told))
+        _write_tables(packer, about, told)
         _write_manifest(packer, signer, head.origin, entries)
         packer.write(out)
     return summary
@@ -249,7 +252,7 @@ class _Session:
 def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Shows) -> dict[str, Any]:
     """The fields that may be seen. All of an entry of version 1 stays sealed: its fields cannot be shown one by one."""
     if "pc" not in envelope:
-        return {"state": "withheld"}
+        return {"state": "indivisible"}
     payload = verify.open_payload(envelope, ciphertext, okm)
     leaves = fields.leaves(okm, payload, lambda pointer, value: shows(envelope["kind"], pointer, value))
     return {"leaves": leaves} if any(isinstance(leaf, str) for leaf in leaves) else {"okm": okm.hex()}
@@ -258,10 +261,20 @@ def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Show
 def _write_report(packer: Packer, rendered: report.Report) -> None:
     packer.add("report.html", rendered.html)
     packer.add("report.pdf", rendered.pdf)
-    packer.add("report.json", rendered.json)
-    packer.add("entries.csv", rendered.csv)
-    packer.add("entries.jsonl", rendered.jsonl)
     packer.add("README.txt", README.encode("ascii"))
+
+
+def _write_tables(packer: Packer, about: report.ReportHead, told: list[report.ReportEntry]) -> None:
+    """What the verifier holds against the entries, value by value."""
+    rows = [verify.table_row(_placed(entry), entry.state, entry.event) for entry in told]
+    head = {"log": about.log, "origin": about.origin, "size": about.size, "root": about.root, "key": about.vkey}
+    packer.add("entries.csv", tables.csv_table(verify.COLUMNS, rows))
+    packer.add("entries.jsonl", tables.json_lines(rows))
+    packer.add("report.json", tables.document(rows, {"head": head, "warnings": list(about.warnings)}))
+
+
+def _placed(entry: report.ReportEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in ("seq", "at", "actor", "kind", "ref")}
 
 
 def _report_entries(packer: Packer, entries: int) -> Iterator[report.ReportEntry]:

@@ -319,6 +319,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",
     ),
+    "v1": (
+        "What people read in a bundle is compared with what was recorded, or named as not proved.",
+        "Whoever holds the log key replaces the PDF, the page, the CSV or the JSON in a bundle and signs it again.",
+    ),
 }
 
 

@@ -10,6 +10,7 @@ import * as notes from "./notes.js";
 import { readPolicy } from "./policy.js";
 import { quoted } from "./spelling.js";
 import { Story } from "./story.js";
+import { tableRow, Tables } from "./tables.js";
 import { readTimestamp } from "./timestamp.js";
 import { checkConsistency, rootOfProof, TiledTree } from "./tree.js";
 
@@ -33,7 +34,6 @@ export class Verifier {
     this.latest = ""; // the latest time of a sound entry; text order is time order
     this.erased = new Map(); // kid -> entries said to be erased
     this.erasures = new Set(); // kids for which an entry records the erasure
-    this.provesErasures = true; // whether the bundle is of the form that does
     this.pruned = []; // entries said to be pruned
     this.prunings = []; // the ranges that entries name; [0, seq] where one is not disclosed
     this.sealed = false;
@@ -48,8 +48,10 @@ export class Verifier {
     await this.checkHead(demand.session ?? "");
     await this.checked("tail", () => this.checkTail());
     await this.checked("timestamp", () => this.checkTimestamp());
+    this.tables = new Tables(this.archive, count, this.verdict);
     for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
     this.story.end();
+    this.tables.end(this.head, this.key);
     this.checkTree();
     await this.checked("receipt", () => this.checkAcknowledged());
     await this.checkErasures();
@@ -238,7 +240,6 @@ export class Verifier {
     }
     const manifest = canonical(data);
     const count = manifestCount(manifest);
-    this.provesErasures = manifest.get("format") === format.FORMAT;
     this.checkFiles(manifest.get("files"), count);
     return count;
   }
@@ -375,7 +376,7 @@ export class Verifier {
     if (chunkFault) verdict.fail("chunk", chunkFault, seq - (seq % format.CHUNK));
     verdict.counts.entries++;
     const failures = verdict.counts.failures;
-    let event = null;
+    let event = null, row = null;
     if (data !== null) {
       this.tree.add(data);
       this.compareAcknowledged(data);
@@ -385,15 +386,16 @@ export class Verifier {
     if (envelope) {
       try {
         event = await this.disclosed(entry);
+        row = tableRow(envelope, entry.disclosure[0], event);
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         verdict.fail("payload", error.message, seq, envelope.get("kind"));
       }
-      if (verdict.counts.failures === failures && envelope.get("at") > this.latest) {
-        // Later entries are measured against sound ones only, so that an altered time names one entry.
-        this.latest = envelope.get("at");
-      }
+      if (verdict.counts.failures !== failures) row = null;
+      // Later entries are measured against sound ones only, so that an altered time names one entry.
+      else if (envelope.get("at") > this.latest) this.latest = envelope.get("at");
     }
+    this.tables.compare(row);
     this.story.add(seq, envelope, event);
     if (envelope) this.listen.entry?.(seq, envelope, event, entry.disclosure?.[0] ?? "");
   }
@@ -437,7 +439,13 @@ export class Verifier {
     if (state === "pruned") this.pruned.push(seq);
     if (state === "erased" || state === "pruned") return null;
     if (!ciphertext?.length) throw new Fault("the payload is missing");
-    if (state === "withheld") return null;
+    if (ciphertext.length < format.MIN_PAYLOAD) {
+      throw new Fault(`the payload has ${ciphertext.length} bytes, want ${format.MIN_PAYLOAD}: no key could open it`);
+    }
+    if (state === "indivisible" && envelope.has("pc")) {
+      throw new Fault("said to be indivisible, and commits to its fields, each of which could be shown alone");
+    }
+    if (!DISCLOSED.includes(state)) return null;
     if (fault) throw fault;
     if (kind === format.PRUNED_BY) {
       const hidden = event instanceof Shown && !event.has("ranges");
@@ -491,8 +499,7 @@ export class Verifier {
         for (const seq of seqs) this.verdict.fail("payload", "said to be erased, and no entry records the erasure", seq);
       }
       if (proofs.has(kid)) continue;
-      if (!this.provesErasures) this.verdict.counts.unproved += seqs.length;
-      else for (const seq of seqs) this.verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq);
+      for (const seq of seqs) this.verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq);
     }
     for (const [kid, name] of proofs) {
       try {
@@ -549,9 +556,8 @@ export class Verifier {
 
 function manifestCount(manifest) {
   const good = manifest instanceof Map && manifest.size === 3 && ["entries", "files", "format"].every((name) => manifest.has(name));
-  const known = good && [format.FORMAT, format.OLDER_FORMAT].includes(manifest.get("format"));
-  if (!known || !(manifest.get("files") instanceof Map)) {
-    throw new Fault(`manifest.json is not that of ${format.FORMAT} or ${format.OLDER_FORMAT}`);
+  if (!good || manifest.get("format") !== format.FORMAT || !(manifest.get("files") instanceof Map)) {
+    throw new Fault(`manifest.json is not that of ${format.FORMAT}`);
   }
   const count = manifest.get("entries");
   if (!entries.isInteger(count) || count < 0 || count > format.MAX_ENTRIES) {
