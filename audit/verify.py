@@ -1871,11 +1871,11 @@ class Verifier:
         for index, width in tiles(count):
             self._check_chunk(index, width)
         self._story.end()
-        self._tables.end(self._head, self._key)
         self._check_tree()
         self._checked("receipt", lambda: self._check_held(demand.receipt))
         self._check_erasures()
         self._check_prunings()
+        self._tables.end(self._head, self._key)
         self._verdict.finished = True
 
     def _checked(self, what: str, check: Callable[[], None]) -> None:

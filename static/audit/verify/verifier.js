@@ -51,11 +51,11 @@ export class Verifier {
     this.tables = new Tables(this.archive, count, this.verdict);
     for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
     this.story.end();
-    this.tables.end(this.head, this.key);
     this.checkTree();
     await this.checked("receipt", () => this.checkAcknowledged());
     await this.checkErasures();
     this.checkPrunings();
+    this.tables.end(this.head, this.key);
     this.verdict.finished = true;
   }
 
