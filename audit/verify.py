@@ -2227,7 +2227,7 @@ class Verifier:
             raise Fault(f"the payload has {len(ciphertext)} bytes, want {MIN_PAYLOAD}: no key could open it")
         if state == "indivisible" and "pc" in envelope:
             raise Fault("said to be indivisible, and commits to its fields, each of which could be shown alone")
-        if not opens:
+        if state in CLOSED:
             return state, None
         event: dict[str, Any]
         if isinstance(opens, bytes):

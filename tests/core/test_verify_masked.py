@@ -143,6 +143,7 @@ def test_a_line_of_leaves_with_one_thing_wrong_names_its_entry(wrong, tmp_path):
     told[1]["leaves"] = mangled(told[1]["leaves"])[wrong]
     verdict = check(with_lines(files, told), tmp_path)
     assert named(verdict) == {1}, said(verdict)
+    assert {failure.check for failure in verdict.failures} == {"payload"}
 
 
 def opened(payload: dict | str, leaves: list | None = None, shown=lambda _pointer, _value: True) -> verify.Shown:
