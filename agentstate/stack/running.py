@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import secrets
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -31,6 +33,7 @@ from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted, Supervisor
 
 READY_SECONDS = 60.0
+MAX_DESCRIPTORS = 65_536
 
 
 def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], None]) -> None:
@@ -40,6 +43,7 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
     reach.check(stack)
     prepare(stack)
     held = claim(stack, "`manage.py up`")
+    _raise_descriptor_limit()
     try:
         chosen = ports.choose(port)
         if port is None and chosen != ports.DEFAULT:
@@ -88,6 +92,18 @@ def _run(
         supervisor.stop()
         if stack.embedded:
             remove_sockets(stack)
+
+
+def _raise_descriptor_limit() -> None:
+    """Let every child open as many files and sockets as it may: the usual soft limit is 1,024.
+
+    At most MAX_DESCRIPTORS: some programs walk over all numbers that are allowed, and macOS refuses its own "no limit".
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def healthy(url: str) -> bool:

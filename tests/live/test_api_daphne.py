@@ -36,7 +36,9 @@ class Daphne:
             "agentstate.asgi:application",
         )
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "daphne", *arguments], cwd=ROOT, env={**os.environ, "LOG_LEVEL": "CRITICAL"}
+            [sys.executable, "-m", "agentstate.serving", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "LOG_LEVEL": "CRITICAL"},
         )
 
     def answers(self) -> bool:
@@ -90,7 +92,7 @@ def test_what_only_a_socket_can_send_is_a_problem_document_too(daphne: Daphne) -
     with nothing_written():
         assert daphne.ask(post, large, bearer)["code"] == "too_large"
         assert daphne.ask(post, chunked, bearer, b"Transfer-Encoding: chunked")["code"] == "length_required"
-        assert daphne.ask(post, large)["status"] == 401
+        assert daphne.ask(post, large)["code"] == "too_large"
         assert daphne.ask(post, b'{"text": "\\ud800"}', bearer)["field"] == "text"
         assert daphne.ask(post, b'{"text": NaN}', bearer)["code"] == "bad_json"
         assert daphne.ask(post, b"\xff\xfe", bearer)["code"] == "bad_json"
