@@ -250,8 +250,11 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+HSTS_SECONDS = 365 * 24 * 3600  # browsers refuse plain HTTP for so long
 BEHIND_TLS = env.flag("BEHIND_TLS", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
+CSRF_COOKIE_AGE = SESSION_COOKIE_AGE  # each page with a form sends it anew
+SECURE_HSTS_SECONDS = HSTS_SECONDS if BEHIND_TLS else 0
 TRUSTED_PROXIES = env.read("TRUSTED_PROXIES", lambda _: proxies(env.words("TRUSTED_PROXIES")), proxies(()))
 if BEHIND_TLS and not TRUSTED_PROXIES:
     raise BadSetting("BEHIND_TLS", env.text("BEHIND_TLS"), "name the proxy in TRUSTED_PROXIES, for example 127.0.0.1")
@@ -276,7 +279,8 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"brief": {"()": "agentstate.outages.Brief"}},
+    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]}},
     "root": {"handlers": ["out"], "level": env.choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")},
     "loggers": {
         "httpx": {"level": "WARNING"},

@@ -315,6 +315,28 @@ PROMISES: dict[str, tuple[str, str]] = {
         "The operator mistypes a number, a password and an address.",
     ),
     "a9": ("A setting that is neither yes nor no is refused.", "The operator writes BEHIND_TLS=maybe."),
+    "h5": (
+        "A client that opens many connections and completes no request takes the console from nobody.",
+        "1,100 connections send half a request head, or one byte of a body.",
+    ),
+    "m6": (
+        "What is too large is refused before it is read.",
+        "A stranger announces a body of 150 MB, and sends it; another sends a head of 50 KB.",
+    ),
+    "l1": ("No address makes the API answer 500.", "NUL stands in an address."),
+    "l3": (
+        "Only the console's own pages open a socket.",
+        "A page of another port, scheme or name of this host opens one with a signed-in person's cookie.",
+    ),
+    "l4": ("A socket sends a bounded number of frames.", "A viewer's socket sends 116,000 messages, or pings."),
+    "l5": (
+        "Behind TLS browsers are told to stay there, and the token of forms lives for a shift.",
+        "The sign-in page is asked for behind a proxy with TLS, and without one.",
+    ),
+    "l8": (
+        "An outage is told in few lines.",
+        "PostgreSQL, or Valkey, is away for some seconds while sessions are worked on.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",

@@ -105,7 +105,8 @@ def test_addresses_that_are_none_are_problem_documents_through_daphne(daphne: Da
         b"/api": "unknown_address",
         b"/api/v1/sessions/": "unknown_address",
         b"/api/v1/sessions/%FF%FE": "unknown_session",
-        b"/api/v1/sessions/%00": "unknown_session",
+        b"/api/v1/sessions/%00": "unknown_address",
+        b"/api/v1/plans/%00": "unknown_address",
         b"/api/v1/requests/x": "unknown_request",
         b"/api/v1/sessions?limit=%FF": "invalid",
     }

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -145,19 +145,22 @@ def test_a_websocket_outlives_the_time_for_heads(port: int) -> None:
         assert line.recv(20) == "still here"
 
 
+def flood(send: Callable[[], object]) -> None:
+    for _ in range(100_000):
+        send()
+
+
 def test_a_websocket_that_floods_is_closed_and_others_are_served(port: int) -> None:
     with connect(f"ws://127.0.0.1:{port}/") as line, connect(f"ws://127.0.0.1:{port}/") as other:
         with pytest.raises(ConnectionClosed):
-            for _ in range(100_000):
-                line.send("x")
+            flood(lambda: line.send("x"))
         other.send("hello")
         assert other.recv(20) == "hello"
 
 
 def test_a_websocket_that_floods_with_pings_is_closed(port: int) -> None:
     with connect(f"ws://127.0.0.1:{port}/") as line, pytest.raises(ConnectionClosed):
-        for _ in range(100_000):
-            line.ping()
+        flood(line.ping)
 
 
 @pytest.mark.parametrize(
