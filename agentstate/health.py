@@ -1,5 +1,5 @@
-"""`GET /healthz`: 200 only when database, Valkey and a worker answer. `GET /healthz/ledger`: 200 only when what is
-written is also sequenced and signed.
+"""`GET /healthz`: 200 only when database, Valkey and a worker answer and no disk is full. `GET /healthz/ledger`:
+200 only when what is written is also sequenced and signed.
 
 Two addresses, because a load balancer must not take away what still serves: without sequencer and signer sessions go
 on. What is told is no more than the public log tells.
@@ -17,15 +17,19 @@ from django.http import HttpRequest, JsonResponse
 from agentstate.celery import app
 from agentstate.people.queries import the_tenant
 from audit import condition
+from sessions import disk_space
 
 WORKER_TIMEOUT = 1.0  # seconds
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """What answers and what does not, by name; 503 when anything does not."""
+    """What answers and what does not, by name, and the disks of which less than 5 % is free; 503 when anything does not
+    answer, or a disk is full.
+    """
     parts = {name: _answers(check) for name, check in _CHECKS.items()}
     well = all(parts.values())
-    return JsonResponse({"ok": well, **parts}, status=200 if well else 503)
+    low = [str(each) for each in disk_space.low_disks()]
+    return JsonResponse({"ok": well, **parts, "disks_low": low}, status=200 if well else 503)
 
 
 def ledger(request: HttpRequest) -> JsonResponse:
@@ -81,4 +85,8 @@ def _worker() -> bool:
     return bool(app.control.ping(timeout=WORKER_TIMEOUT, limit=1))
 
 
-_CHECKS: dict[str, Callable[[], bool]] = {"database": _database, "valkey": _valkey, "worker": _worker}
+def _disk() -> bool:
+    return not any(each.is_full for each in disk_space.low_disks())
+
+
+_CHECKS: dict[str, Callable[[], bool]] = {"database": _database, "valkey": _valkey, "worker": _worker, "disk": _disk}

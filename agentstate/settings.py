@@ -123,6 +123,7 @@ CELERY_BEAT_SCHEDULE = {
     "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 3600}},
     "fire_triggers": {"task": "sessions.tasks.fire_triggers", "schedule": 1.0, "options": {"expires": 3600}},
     "look_for_alerts": {"task": "sessions.tasks.look_for_alerts", "schedule": 1.0, "options": {"expires": 3600}},
+    "look_at_disks": {"task": "sessions.tasks.look_at_disks", "schedule": 10.0, "options": {"expires": 3600}},
     "forget_firings": {"task": "sessions.tasks.forget_firings", "schedule": 600.0, "options": {"expires": 3600}},
     "notify": {"task": "sessions.tasks.notify", "schedule": 1.0, "options": {"expires": 3600}},
     "forget_notices": {"task": "sessions.tasks.forget_notices", "schedule": 600.0, "options": {"expires": 3600}},

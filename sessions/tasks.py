@@ -13,7 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
-from sessions import access, erasure, live, pruning
+from sessions import access, disk_space, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
 from sessions.levels import keeping as levels
@@ -88,6 +88,12 @@ def look_for_alerts() -> None:
     """Every second: judge what was committed, and what has become due, by the rules of the teams."""
     if _alerts.has_room():
         watching.look_at_due()
+
+
+@shared_task(ignore_result=True)
+def look_at_disks() -> None:
+    """Every ten seconds: raise an alert where a disk is nearly full."""
+    disk_space.look()
 
 
 @shared_task(ignore_result=True)

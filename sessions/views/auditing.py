@@ -25,7 +25,7 @@ from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
 from agentstate.people.roles import GRANTABLE, Permission, Role
 from audit import condition
-from sessions import words
+from sessions import disk_space, words
 from sessions.access import Kind
 from sessions.queries import auditing as queries
 from sessions.views.frame import as_id, console
@@ -175,6 +175,7 @@ def gaps(request: HttpRequest) -> HttpResponse:
         "now": present,
         "most": condition.MOST,
         "witnesses": witnesses,
+        "disks": disk_space.all_disks(),
         "lines": [(line, PARTS.get(line.part, words.plain(line.part))) for line in lines[:PAGE]],
         "older": lines[PAGE - 1].index if len(lines) > PAGE else None,
     }

@@ -20,7 +20,7 @@ from agentstate.people.permissions import holds_any, teams_with
 from agentstate.people.roles import Permission
 from audit import condition
 from audit.keys import Erased
-from sessions import queries
+from sessions import disk_space, queries
 from sessions import stops as stopping
 from sessions.queries import alerts as alerting
 from sessions.queries import notifications as notified
@@ -116,6 +116,13 @@ class Shell:
         if self.person is None or not teams_with(self.person, Permission.CONFIGURE):
             return None
         return condition.read(self.person.tenant_id).told
+
+    @cached_property
+    def disk(self) -> condition.Trouble | None:
+        """Which disk is full or nearly so, for admins."""
+        if self.person is None or not teams_with(self.person, Permission.CONFIGURE):
+            return None
+        return disk_space.trouble()
 
     @cached_property
     def may_play_caller(self) -> bool:

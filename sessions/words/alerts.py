@@ -22,6 +22,7 @@ CAUSES = {
     "stopped_here": "this team has stopped the same",
     "stop_lifted": "the stop was lifted",
     "answered": "the team has answered",
+    "space_again": "the disk has space again",
 }
 
 
@@ -59,6 +60,7 @@ WHY = {
     "sla_missed": "a service level was missed",
     "stopped_elsewhere": "another team has stopped this; it still runs in this team",
     "stopped_everywhere": "this was stopped in every team",
+    "disk_low": "less than 5 % of a disk is free; when it is full, nothing new can be saved",
     "proposal_made": "a proposal waits for this team's answer",
 }
 

@@ -59,7 +59,11 @@ class Stack:
         """`up`, ready: at the same address each time."""
         more = {"DEMO_CALLERS": "0", "AGENTSTATE_WORKERS": "1", "ATTACKS_RELEASE": str(self.release), **self.settings}
         self.up = Running.up(self.state, "--demo", "--port", self.port, **more)
-        self.url = self.up.ready(120)
+        try:
+            self.url = self.up.ready(240)
+        except BaseException:
+            self.up.stop(seconds=60)  # or it would outlive the tests
+            raise
 
     def deploy(self) -> None:
         """The installation's next release, after a power cut: what ran is lost."""

@@ -315,6 +315,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "The operator mistypes a number, a password and an address.",
     ),
     "a9": ("A setting that is neither yes nor no is refused.", "The operator writes BEHIND_TLS=maybe."),
+    "h4": (
+        "A full disk is named, warned of, and survived without a hand: nothing is lost or doubled.",
+        "The disk of an installation is filled to 96 %, and to the last byte while transfers are approved.",
+    ),
     "h5": (
         "A client that opens many connections and completes no request takes the console from nobody.",
         "1,100 connections send half a request head, or one byte of a body.",

@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from websockets.typing import Origin
 
 from agentstate.stack.ports import any_free
 from tests.attacks.client import eventually
+from tests.attacks.rude import HALF, MANY, connections
 from tests.attacks.stack import Stack
 from tests.processes import ROOT, environment, is_alive
 
@@ -60,27 +61,9 @@ def test_h3_a_moved_log_folder_ends_nothing_and_a_child_without_a_log_comes_back
 
 # --- half-open connections and huge requests ----------------------------------------------------------------------
 
-HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: "
-MANY = 1_100  # more than the usual limit of 1,024 descriptors
-
 
 def _reach(stack: Stack, path: str = "sign-in/") -> int:
     return httpx.get(stack.url + path, timeout=20, trust_env=False).status_code
-
-
-@contextmanager
-def _connections(stack: Stack, number: int, sent: bytes) -> Iterator[list[socket.socket]]:
-    """So many connections that each send this and then nothing."""
-    opened = []
-    try:
-        for _ in range(number):
-            opened.append(socket.create_connection(("127.0.0.1", int(stack.port)), 20))
-            with suppress(OSError):  # it may have been closed for a later one
-                opened[-1].sendall(sent)
-        yield opened
-    finally:
-        for each in opened:
-            each.close()
 
 
 def _descriptors(stack: Stack) -> int:
@@ -90,7 +73,7 @@ def _descriptors(stack: Stack) -> int:
 @pytest.mark.alone
 def test_h5_half_open_heads_of_one_client_leave_the_console_reachable(stack: Stack) -> None:
     before = _descriptors(stack)
-    with _connections(stack, MANY, HALF) as opened:
+    with connections(stack.port, MANY, HALF) as opened:
         assert _reach(stack) == 200
         eventually(lambda: _descriptors(stack) < before + 150, "all but a hundred are closed, long before their time")
         with suppress(OSError):
@@ -102,7 +85,7 @@ def test_h5_half_open_heads_of_one_client_leave_the_console_reachable(stack: Sta
 @pytest.mark.alone
 def test_h5_half_sent_bodies_of_one_client_leave_the_console_reachable(stack: Stack) -> None:
     half = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\nname="
-    with _connections(stack, MANY, half) as opened:
+    with connections(stack.port, MANY, half) as opened:
         assert _reach(stack) == 200
         assert opened[0].recv(20).startswith(b"HTTP/1.1 408")  # after ten seconds
     assert _reach(stack, "healthz") == 200
@@ -110,16 +93,16 @@ def test_h5_half_sent_bodies_of_one_client_leave_the_console_reachable(stack: St
 
 def test_m6_a_huge_body_is_refused_before_it_is_read(stack: Stack) -> None:
     head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {150 * 2**20}\r\n\r\n"
-    with _connections(stack, 1, head.encode()) as (connection,):
+    with connections(stack.port, 1, head.encode()) as (connection,):
         assert b" 413 " in connection.recv(30)
 
 
 def test_m6_who_pours_a_huge_body_in_fills_no_memory_and_reads_the_refusal(stack: Stack) -> None:
     status = Path(f"/proc/{stack.up.pid('web')}/status")
     body = b"a" * 2**20
-    with _connections(stack, 1, b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 157286400\r\n\r\n") as (
-        connection,
-    ):
+    with connections(
+        stack.port, 1, b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 157286400\r\n\r\n"
+    ) as (connection,):
         before, sent = _resident(status), 0
         with suppress(OSError):  # we are cut off somewhere on the way
             for sent in range(150):
@@ -135,7 +118,7 @@ def _resident(status: Path) -> int:
 
 
 def test_m6_a_huge_head_is_refused_before_it_is_read(stack: Stack) -> None:
-    with _connections(stack, 1, HALF + b"a" * 50_000) as (connection,):
+    with connections(stack.port, 1, HALF + b"a" * 50_000) as (connection,):
         assert b" 431 " in connection.recv(30)
 
 
@@ -231,6 +214,7 @@ def _listens(port: str) -> bool:
 def _outage(stack: Stack, part: str) -> str:
     """What the worker logs while a server is away for some seconds."""
     log = stack.state / "log" / "worker.log"
+    log.touch()  # another attack may have moved it
     before = len(log.read_text())
     os.kill(stack.up.process.pid, signal.SIGSTOP)  # or it would start it again at once
     try:
