@@ -16,10 +16,12 @@ class BoundedServer(Server):
 
     def _bound(self) -> None:
         """Called when the factories are made and nobody is served yet."""
+        from django.conf import settings
+
         from agentstate.serving import channel, sockets  # they need Django's settings, which the application loads
 
         heads: channel.Heads[channel.Channel] = channel.Heads(channel.HEADS_PER_ADDRESS)
-        self.http_factory.protocol = channel.bounded(heads, lambda peer: False)
+        self.http_factory.protocol = channel.bounded(heads, settings.TRUSTED_PROXIES)
         self.ws_factory.protocol = sockets.Socket
 
 

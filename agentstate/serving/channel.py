@@ -9,8 +9,6 @@ WebSockets leave this class with their handshake, and a request that is being an
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Callable
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import Any
@@ -19,6 +17,7 @@ from django.conf import settings
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
+from agentstate.proxies import Proxies, address, network_of
 from agentstate.serving.heads import Heads
 from agentstate.serving.rates import Body
 from sessions.api.problems import MEDIA_TYPE, PREFIX, document
@@ -45,20 +44,20 @@ class Phase(Enum):
 class Channel(http.HTTPChannel):
     """Twisted's HTTP connection within these bounds.
 
-    `heads` is shared by all connections; those of a peer that `is_proxy` are not counted in it.
+    `heads` is shared by all connections; those of a named proxy are not counted in it.
     """
 
     transport: Any
     heads: Heads[Channel]
-    is_proxy: Callable[[str], bool]
+    proxies: Proxies
 
     MAX_LENGTH = totalHeadersSize = HEAD_BYTES
     maxHeaders = MAX_HEADERS
 
     def connectionMade(self) -> None:
         super().connectionMade()
-        self._peer = getattr(self.transport.getPeer(), "host", "")
-        self._address = network_of(self._peer)
+        host = getattr(self.transport.getPeer(), "host", "")  # a Unix socket has none
+        self._address, self._is_proxy = network_of(host), self.proxies.include(address(host))
         self._timer: Any = None
         self._some = False  # whether a byte of this head has come
         self._head_begins()
@@ -134,7 +133,7 @@ class Channel(http.HTTPChannel):
     def _head_begins(self) -> None:
         self._phase, self._some = Phase.HEAD, False
         self._wait_for(HEAD_SECONDS)
-        if not self.is_proxy(self._peer):
+        if not self._is_proxy:
             oldest = self.heads.begin(self._address, self)
             if oldest is not None:
                 oldest.transport.abortConnection()
@@ -185,17 +184,6 @@ def _answer(status: int, code: str, detail: str, *, is_api: bool) -> bytes:
     return f"{head}Cache-Control: no-store\r\nConnection: close\r\n\r\n".encode() + body
 
 
-def bounded(heads: Heads[Channel], is_proxy: Callable[[str], bool]) -> type[Channel]:
+def bounded(heads: Heads[Channel], proxies: Proxies) -> type[Channel]:
     """The class of connections that are counted in `heads`."""
-    return type("BoundedChannel", (Channel,), {"heads": heads, "is_proxy": staticmethod(is_proxy)})
-
-
-def network_of(host: str) -> str:
-    """What counts as one address: an IPv4 address, and of IPv6 the /64 that one host has at will."""
-    try:
-        found = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host
-    if isinstance(found, ipaddress.IPv4Address):
-        return host
-    return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    return type("BoundedChannel", (Channel,), {"heads": heads, "proxies": proxies})

@@ -111,6 +111,19 @@ def full(floor: Floor, folder: Path) -> dict[str, Any]:
     return seen
 
 
+@contextmanager
+def told_on_failure(floor: Floor) -> Iterator[None]:
+    """Stops the installation in the end. After a failure the last lines of its logs are printed: its disk goes with us."""
+    try:
+        yield
+    except BaseException:
+        for log in sorted((floor.state / "log").glob("*.log")):
+            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-12:], sep="\n")
+        raise
+    finally:
+        floor.stop()
+
+
 DECISION = {"decision": "approve", "reason": "", "idempotency_key": "f2a3c8c6-5d0e-4a57-9a0e-3f4a6e3d1c55"}
 
 
@@ -118,11 +131,9 @@ def main() -> None:
     """Does both, one after the other."""
     folder = Path(sys.argv[1])
     floor = Floor(folder / "state", DEMO_CALLERS="1")
-    try:
+    with told_on_failure(floor):
         admin = Line(floor.url, floor.manage("token", "admin").strip())
         seen = {"nearly_full": nearly_full(floor, folder, admin), "full": full(floor, folder)}
-    finally:
-        floor.stop()
     print(f"\nSEEN {json.dumps(seen)}")
 
 

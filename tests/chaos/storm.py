@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.attacks.filled import filled
+from tests.attacks.filled import filled, told_on_failure
 from tests.attacks.rude import HALF, MANY, connections
 from tests.live.floor import REST, Call, Floor
 from tests.processes import eventually, health
@@ -165,10 +165,8 @@ def main() -> None:
     seconds, seed = float(sys.argv[2]), int(os.environ.get("CHAOS_SEED") or random.SystemRandom().randrange(10**6))
     print(f"CHAOS_SEED={seed}", flush=True)
     storm = Storm(Path(sys.argv[1]), seconds, seed)
-    try:
+    with told_on_failure(storm.floor):
         seen = storm.run()
-    finally:
-        storm.floor.stop()
     print(f"\n{table(seen, seconds)}\n\nSEEN {json.dumps(seen)}")
 
 

@@ -56,12 +56,12 @@ class Client:
 
 
 @contextmanager
-def served(bounds: dict[str, float]) -> Iterator[int]:
+def served(bounds: dict[str, float], **env: str) -> Iterator[int]:
     """The server, on this port."""
     chosen = any_free()
     command = [sys.executable, "-m", "agentstate.serving", "-p", str(chosen), "--access-log", os.devnull]
     process = subprocess.Popen(
-        [*command, "tests.live.bounded:application"], cwd=ROOT, env=environment(BOUNDS=json.dumps(bounds))
+        [*command, "tests.live.bounded:application"], cwd=ROOT, env=environment(BOUNDS=json.dumps(bounds), **env)
     )
 
     def answers() -> bool:
@@ -209,5 +209,14 @@ def test_many_half_heads_of_one_address_push_out_each_other_and_nobody_else() ->
         assert [client.status() for client in many[:3]] == [0] * 3
         assert b"200" in Client(port, HEAD + b"\r\n", address="127.0.0.2").answer()
         for client in (elsewhere, *many[4:]):  # the newest of them had to make room for the request above
+            client.send(b"\r\n")
+            assert b"200" in client.answer()
+
+
+def test_incomplete_heads_of_a_named_proxy_are_not_counted() -> None:
+    with served({"HEAD_SECONDS": 600, "HEADS_PER_ADDRESS": 5}, TRUSTED_PROXIES="127.0.0.2") as port:
+        clients = [Client(port, HEAD, address="127.0.0.2") for _ in range(20)]
+        assert b"200" in Client(port, HEAD + b"\r\n").answer()
+        for client in clients:
             client.send(b"\r\n")
             assert b"200" in client.answer()
