@@ -27,6 +27,7 @@ TICK = 0.1  # seconds between two looks at the children
 DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many
 BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0)  # seconds before the first, second, … new start within the window
 DISKS_EVERY = 1.0
+SETTLING = 300.0  # seconds after a full disk: PostgreSQL recovers first, and until then others die for want of it
 
 
 class Interrupted(Exception):
@@ -45,7 +46,7 @@ class Kept:
     def look(self, now: float, full: str) -> str:
         """Start it again when that is due; return one line when it has just died. Raises KeepsDying.
 
-        `full` names the file systems that are full, or were within the last minute.
+        `full` names the file systems that are full, or were a short while ago.
         """
         if self.due is not None:
             if now >= self.due and self.program.cleared():
@@ -64,7 +65,8 @@ class Kept:
         if recent.count(True) >= DEATHS:
             raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log.path})")
         self.due = now + BACKOFF[min(len(recent), len(BACKOFF)) - 1]
-        return f"{how}{f' on a full disk: {full}' if full else ''}, starting it again"
+        counted = f"; not counted, as a disk is full or was lately: {full}" if full else ""
+        return f"{how}, starting it again{counted}"
 
 
 class Disks:
@@ -72,7 +74,7 @@ class Disks:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = paths
-        self.full = ""  # those that are, or were within the last minute
+        self.full = ""  # those that are, or were a short while ago
         self._due = self._forget = 0.0
         self._told = ""
 
@@ -83,7 +85,7 @@ class Disks:
         self._due = now + DISKS_EVERY
         found = disks.file_systems(self.paths)
         if full := [each for each in found if each.is_full]:
-            self.full, self._forget = ", ".join(map(str, full)), now + WINDOW
+            self.full, self._forget = ", ".join(map(str, full)), now + SETTLING
         elif now >= self._forget:
             self.full = ""
         told = ", ".join(f"{'full' if each.is_full else 'nearly full'}: {each.mount}" for each in found if each.is_low)

@@ -113,7 +113,7 @@ def full(floor: Floor, folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def told_on_failure(floor: Floor) -> Iterator[None]:
-    """Stops the installation in the end. After a failure the last lines of its logs are printed: its disk goes with us."""
+    """Stops the installation in the end. After a failure its logs are printed in part: its disk goes with us."""
     try:
         yield
     except BaseException:
