@@ -46,12 +46,12 @@ def ledger(request: HttpRequest) -> JsonResponse:
 
 def _ledger() -> tuple[dict[str, Any], dict[str, float | None]]:
     tenant = the_tenant().pk
-    now, signs = condition.read(tenant), condition.signer_answers()
+    now, signer = condition.read(tenant), condition.signer_seen()
     found = {
-        "ok": now.well and signs,
+        "ok": now.well and not signer.trouble,
         "sequencer": now.sequencing,
-        "signer": signs,
-        "trouble": now.told.code if now.told else "",
+        "signer": signer.answers,
+        "trouble": now.told.code if now.told else signer.trouble,
         "signed_age": now.signed_age,
         "waiting": now.waiting,
         "lag": now.lag,

@@ -183,13 +183,16 @@ class Timestamp(models.Model):
 
 
 class Place(models.Model):
-    """Where a log's newest head stands in the global log. `at`: when that head was read (PostgreSQL's clock)."""
+    """Where a log's newest head stands in the global log. `at`: when that head was read (PostgreSQL's clock).
+    `frontier`: of its tree at that head, from which the next round shows that the log grew.
+    """
 
     log = models.UUIDField(primary_key=True)
     tenant = models.UUIDField()
     index = models.BigIntegerField()
     size = models.BigIntegerField()
     at = models.DateTimeField()
+    frontier = models.BinaryField(default=b"", db_default=models.Value(b""))
 
 
 class Gap(models.Model):

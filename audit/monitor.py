@@ -8,9 +8,10 @@ reading of the formats in audit/tlog, not a user of it.
 
 Each look: fetch the newest signed head; download every leaf since the last one; recompute the tree from all leaves ever
 seen and compare its root with the signed one (so it is one log that only grew); check the form of each leaf, that no
-log of a session ever shrinks, every head map by recomputing it, and the chain of the log's keys; check who cosigned and
-how fresh that is; compare with the head that others hold, and ask witnesses whether they saw the same. What it saw is
-kept in DIR (SQLite), with the newest signed head in DIR/head for other auditors to compare with theirs.
+log of a session ever shrinks, that each of its heads names the one before it, every head map by recomputing it, and the
+chain of the log's keys; check who cosigned and how fresh that is; compare with the head that others hold, and ask
+witnesses whether they saw the same. What it saw is kept in DIR (SQLite), with the newest signed head in DIR/head for
+other auditors to compare with theirs.
 
 What does not hold ends it with status 1, with words, and with a file of evidence: the signed heads, and proofs. A log
 under another key or origin ends it with status 4, and the file names the keys. A log that cannot be reached, or says
@@ -218,6 +219,18 @@ def read_head(text: str) -> Head:
     if len(lines) != 4 or lines[3] or not lines[0] or not _NUMBER.fullmatch(lines[1]):
         raise Fault("the head is not three lines of origin, size and root")
     return Head(lines[0], int(lines[1]), _hash(lines[2]))
+
+
+def read_head_leaf(text: str) -> tuple[Head, tuple[int, bytes] | None]:
+    """Parse a leaf that says the head of a log: the head, and index and leaf hash of the log's leaf before this one."""
+    lines = text.split("\n")
+    head = read_head("\n".join([*lines[:3], ""]))
+    if lines[3:] == [""]:
+        return head, None
+    words = lines[3].split(" ") if len(lines) == 5 and not lines[4] else []
+    if len(words) != 3 or words[0] != "after" or not _NUMBER.fullmatch(words[1]):
+        raise Fault("the leaf of a head is malformed after its third line")
+    return head, (int(words[1]), _hash(words[2]))
 
 
 # --- policy ---------------------------------------------------------------------------------------
@@ -586,7 +599,7 @@ def read_bundle(data: bytes, width: int) -> list[bytes]:
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS logs (key BLOB PRIMARY KEY, origin TEXT NOT NULL, place INTEGER NOT NULL,
-  size INTEGER NOT NULL, root BLOB NOT NULL) WITHOUT ROWID;
+  size INTEGER NOT NULL, root BLOB NOT NULL, leaf BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cells (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL, hash BLOB NOT NULL);
 """
 
@@ -677,21 +690,28 @@ class Leaves:
         self.findings += self._strange
 
     def _add_head(self, index: int, text: str) -> None:
-        head = read_head(text)
+        head, before = read_head_leaf(text)
         prefix, _, log = head.origin.rpartition("/s/")
         if prefix != self._origin or not _SESSION.fullmatch(log):
             raise Fault(f"it is of no form that this log may hold: {head.origin[:120]!r}")
         self.counts.heads += 1
         key = hashlib.sha256(head.origin.encode()).digest()
-        row = self._db.execute("SELECT place, size, root FROM logs WHERE key = ?", (key,)).fetchone()
+        row = self._db.execute("SELECT place, size, root, leaf FROM logs WHERE key = ?", (key,)).fetchone()
         if row is None:
             self._logs += 1
         elif head.size < row[1] or (head.size == row[1] and head.root != row[2]):
             words = f"leaf {index} says that log {log} has {head.size} entries, and leaf {row[0]} said {row[1]}"
             self._found(f"{words}: it was cut off or rewritten", row[0], index)
             return
+        if before != (row and (row[0], row[3])):
+            told, known = (f"leaf {each[0]}" if each else "no leaf" for each in (before, row))
+            words = f"leaf {index} says that {told} said the head of log {log} before, and {known} did"
+            self._found(f"{words}: a head was taken back", *([row[0]] if row else []), index)
+            return
+        leaf = leaf_hash(text.encode())
         self._db.execute(
-            "INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?)", (key, head.origin, index, head.size, head.root)
+            "INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?, ?)",
+            (key, head.origin, index, head.size, head.root, leaf),
         )
         self._map.touch(key)
 

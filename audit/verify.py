@@ -69,6 +69,7 @@ UNPROVED_FILES = ("README.txt", "report.html", "report.pdf")  #: signed, and not
 UNPROVED_LISTS = ("sessions.csv", "sessions.jsonl")  #: but for the names of the sessions and their numbers of entries
 MAP_TITLE = "agentstate headmap/1"
 KEY_TITLE = "agentstate key/1"
+AFTER = "after"  #: begins the line of a head's leaf that names the leaf of the session's head before
 RESTAMP_TITLE = "agentstate restamp/1"
 RESTAMPS_FORMAT = "agentstate-restamps/1"
 MAX_RESTAMPS = 100  #: time stamps one over the other
@@ -79,6 +80,7 @@ MAX_PAYLOAD = 2**25  #: bytes of one ciphertext, and of one event when unpacked
 MIN_PAYLOAD = 17  #: bytes of one ciphertext: one that says how it is packed, and the tag of AES-GCM
 MAX_TEXT = 2**25  #: bytes of a manifest or of one file of disclosures
 MAX_NOTE = 1_000_000
+MAX_HEADS = 2**25  #: bytes of the leaves that said a session's earlier heads
 MAX_POLICY = 100_000
 MAX_FAILURES = 1_000  #: kept in full; further ones are counted
 CLOCK_TOLERANCE = timedelta(minutes=2)  #: writers on several machines may disagree by this much
@@ -365,9 +367,10 @@ def layout(entries: int) -> Iterator[str]:
         level, count = level + 1, count // CHUNK
 
 
-#: files that a bundle may hold or not: rotations of the log key, a timestamp, proofs of erasures and from older heads
+#: files that a bundle may hold or not: the session's earlier heads, rotations of the log key, a timestamp, proofs of
+#: erasures and from older heads
 OPTIONAL = re.compile(
-    r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|erasures/[0-9a-f-]{36}\.json|consistency/(?:0|[1-9][0-9]{0,15}))",
+    r"log/(?:heads|checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|erasures/[0-9a-f-]{36}\.json|consistency/(?:0|[1-9][0-9]{0,15}))",
     re.ASCII,
 )
 
@@ -600,6 +603,58 @@ def _read_body(text: str) -> tuple[str, Head]:
     if len(lines) != 4 or lines[3] or not _NUMBER.fullmatch(lines[1]):
         raise Fault("the head is not three lines of origin, size and root")
     return lines[0], Head("", int(lines[1]), _hash(lines[2]))
+
+
+@dataclass(frozen=True)
+class HeadLeaf:
+    """A leaf of the global log that says the head of a session, and which leaf said its head before: index and hash."""
+
+    body: bytes
+    head: Head
+    before: tuple[int, bytes] | None
+
+
+def read_head_leaf(body: bytes, name: str) -> HeadLeaf:
+    """Parse a leaf: the body of a checkpoint of a session of the log called `name`, then a line `after` if it is not
+    the session's first.
+    """
+    try:
+        lines = body.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise Fault("the leaf of the head is not UTF-8") from None
+    head = read_session_head("\n".join([*lines[:3], ""]), name)
+    if lines[3:] == [""]:
+        return HeadLeaf(body, head, None)
+    words = lines[3].split(" ") if len(lines) == 5 and not lines[4] else []
+    if len(words) != 3 or words[0] != AFTER or not _NUMBER.fullmatch(words[1]):
+        raise Fault("the leaf of the head is malformed after its third line")
+    return HeadLeaf(body, head, (int(words[1]), _hash(words[2])))
+
+
+def read_heads(data: bytes, last: HeadLeaf, index: int, name: str) -> list[HeadLeaf]:
+    """The leaves that said a session's heads before leaf `index`, `last`, did: oldest first, one behind the other.
+    Fault unless each is the one that the next names.
+    """
+    leaves: list[list[bytes]] = []
+    lines = data.split(b"\n")
+    if lines.pop():
+        raise Fault("log/heads ends inside a line")
+    for line in lines:
+        if not leaves or (len(leaves[-1]) >= 3 and not line.startswith(AFTER.encode() + b" ")):
+            leaves.append([])
+        leaves[-1].append(line + b"\n")
+    found: list[HeadLeaf] = []
+    for each in reversed(leaves):
+        leaf = read_head_leaf(b"".join(each), name)
+        if last.before is None or last.before[1] != _leaf(leaf.body) or last.before[0] >= index:
+            raise Fault("log/heads holds a leaf that the one after it does not name")
+        if leaf.head.log != last.head.log or leaf.head.size > last.head.size:
+            raise Fault(f"the log said {leaf.head.size} entries, and then {last.head.size}: the session was cut off")
+        index, last = last.before[0], leaf
+        found.append(leaf)
+    if last.before is not None:
+        raise Fault(f"log/heads does not hold leaf {last.before[0]}, which said the session's head before")
+    return found[::-1]
 
 
 def _hash(text: str) -> bytes:
@@ -1817,7 +1872,7 @@ class Demand:
     """What the auditor asks for beyond a sound bundle; nothing by default."""
 
     session: str = ""  #: the bundle has to be of this session
-    held: bytes = b""  #: an older signed head of the global log, from the auditor's own records
+    held: bytes = b""  #: an older signed head, of the global log or of the session, from the auditor's own records
     held_proof: list[bytes] | None = None  #: that the log continues it; else taken from the bundle
     min_size: int = 0  #: the global log must have as many entries at least
     max_age: timedelta | None = None  #: of the newest cosignature
@@ -1850,6 +1905,7 @@ class Verifier:
         self._pruned: list[int] = []  # entries said to be pruned
         self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
         self._sealed = False
+        self._earlier: dict[int, list[tuple[bytes, str]]] = {}  # number of entries -> roots of earlier heads, and whose
         self._held: Receipt | None = None
         self._kept = False  # whether the first entries are those of the receipt
 
@@ -1863,6 +1919,7 @@ class Verifier:
         self._checked("log", lambda: self._check_log(demand))
         count = self._check_manifest()
         self._check_head(demand.session)
+        self._checked("held", lambda: self._hold_head(demand.held))
         self._checked("tail", self._check_tail)
         self._checked("timestamp", lambda: self._check_timestamp(demand.restamps))
         self._tables = Tables(self._archive, count, self._verdict)
@@ -1904,9 +1961,22 @@ class Verifier:
         if not self._policy.met(set(cosigned)):
             self._verdict.fail("log", f"cosigned by {sorted(cosigned)}: the policy asks for {self._policy.quorum}")
         self._check_fresh(demand, max(cosigned.values(), default=0))
-        if demand.held:
+        if demand.held and _is_of_log(demand.held):
             self._check_continues(demand)
         self._check_own_policy()
+
+    def _hold_head(self, held: bytes) -> None:
+        """Take an older head of this session: its entries must begin with those of that head."""
+        if not held or _is_of_log(held) or self._head is None:
+            return
+        old = read_session_head(split_note(held)[0], self._key.name)
+        if old.log != self._head.log:
+            raise Fault(f"the head that you hold is of session {old.log}")
+        if old.size > self._head.size:
+            raise Fault(f"you hold a head of {old.size} entries, and there are {self._head.size}: its end was cut off")
+        self._earlier.setdefault(old.size, []).append((old.root, "you hold"))
+        assert self._verdict.head is not None
+        self._verdict.head["continues"] = old.size
 
     def _check_own_policy(self) -> None:
         """The policy in the bundle, which nobody is asked to trust, names the key that signed it."""
@@ -1982,8 +2052,10 @@ class Verifier:
         if self._log is None or self._head is None:
             return
         proof = self._proved("log/head.tlog-proof", self._log)
-        if proof.body != self._head_text.encode():
+        leaf = read_head_leaf(proof.body, self._key.name)
+        if leaf.head != self._head:
             raise Fault("the head that is proved to stand in the log is not the one of this session")
+        self._checked("heads", lambda: self._check_heads(leaf, proof.index))
         self._checked("receipt", lambda: self._check_receipt(proof))
         said = self._proved("log/headmap.tlog-proof", self._log)
         lines = said.body.split(b"\n")
@@ -2002,6 +2074,15 @@ class Verifier:
             )
         assert self._verdict.head is not None
         self._verdict.head |= {"leaf": proof.index, "latest_as_of": said.index}
+
+    def _check_heads(self, leaf: HeadLeaf, index: int) -> None:
+        """The earlier heads of this session, from leaf to leaf; its entries must begin with those of each."""
+        data = self._archive.read("log/heads", MAX_HEADS) if "log/heads" in self._archive.members else b""
+        heads = read_heads(data, leaf, index, self._key.name)
+        for each in heads:
+            self._earlier.setdefault(each.head.size, []).append((each.head.root, "the log said"))
+        assert self._verdict.head is not None
+        self._verdict.head["earlier"] = len(heads)
 
     def _check_receipt(self, proof: LogProof) -> None:
         assert self._log is not None
@@ -2146,6 +2227,8 @@ class Verifier:
         envelope = event = row = None
         if data is not None:
             self._tree.add(data)
+            if self._tree.size in self._earlier:
+                self._check_earlier(seq)
             if self._held is not None and self._tree.size == self._held.size:
                 self._kept = (self._tree.root(), _leaf(data)) == (self._held.root, self._held.leaf)
             try:
@@ -2254,6 +2337,17 @@ class Verifier:
                 "the signed root is not that of these entries: one was altered, left out, added or moved",
             )
 
+    def _check_earlier(self, seq: int) -> None:
+        """The entries so far are those of every earlier head of so many."""
+        root = self._tree.root()
+        for other, whose in self._earlier[self._tree.size]:
+            if other != root:
+                self._verdict.fail(
+                    "held" if whose == "you hold" else "heads",
+                    f"{whose} another head of {self._tree.size} entries: some were taken back or rewritten",
+                    seq,
+                )
+
     def _check_held(self, held: Receipt | None) -> None:
         """The session holds what somebody was told when they gave a command."""
         if held is None:
@@ -2295,7 +2389,7 @@ class Verifier:
             raise Fault("the proof is malformed")
         try:
             data, tenant = said["entry"].encode(), UUID(str(said["tenant"]))
-            head = read_session_head(self._leaf(said["head"], "the head of staff").body.decode(), self._key.name)
+            head = read_head_leaf(self._leaf(said["head"], "the head of staff").body, self._key.name).head
         except ValueError:
             raise Fault("the proof is malformed") from None
         envelope = read_envelope(data)
@@ -2338,7 +2432,7 @@ class ManyVerifier:
         self._key = policy.logs[0]  # until a bundle says which key it became
 
     def run(self, demand: Demand) -> None:
-        if demand.session or demand.receipt:
+        if demand.session or demand.receipt or (demand.held and not _is_of_log(demand.held)):
             raise Fault("this is an export of many sessions: take the bundle of the one out of its folder `sessions`")
         checkpoint = self._archive.read("log/checkpoint", MAX_NOTE)
         name = checkpoint.split(b"\n", 1)[0].decode("utf-8", "replace")
@@ -2627,7 +2721,7 @@ class ProofVerifier(Verifier):
     def _read_head(self) -> Head:
         """The session's head."""
         leaf = self._leaf(self._document["head"], "the session's head")
-        head = read_session_head(leaf.body.decode(), self._key.name)
+        head = read_head_leaf(leaf.body, self._key.name).head
         self._head = head
         self._verdict.head = {"log": head.log, "size": head.size, "root": head.root.hex(), "leaf": leaf.index}
         return head
@@ -2954,6 +3048,8 @@ def verify_proof(
 def _check_proof(data: bytes, policy: Policy, verdict: Verdict, now: datetime, demand: Demand) -> None:
     if len(data) > MAX_PROOF:
         raise Fault(f"the proof has more than {MAX_PROOF} bytes")
+    if demand.held and not _is_of_log(demand.held):
+        raise Fault("the head of a session is compared with an export of it, not with a proof")
     if demand.restamps:
         raise Fault("a proof holds no time stamp that newer ones could be over")
     if data.startswith(PROOF_TITLE.encode()):
@@ -3002,6 +3098,20 @@ def _small_file(path: str) -> bytes:
         raise Fault(f"{path} cannot be read") from None
 
 
+def _is_of_log(held: bytes) -> bool:
+    """Whether a signed head is one of the global log: the origin of a session's has /s/ before its id."""
+    return b"/s/" not in held.partition(b"\n")[0]
+
+
+def read_held(path: str) -> tuple[bytes, Receipt | None]:
+    """What an auditor kept: a signed head (of the log, of the session, or the one of an older bundle), or a receipt."""
+    data = _small_file(path)
+    if data.startswith(b"PK"):
+        with _open_regular(path) as file:
+            return Archive(file, Verdict()).read("session/checkpoint", MAX_NOTE), None
+    return (b"", read_receipt(data)) if data.startswith(b"{") else (data, None)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict; 0 only if everything holds, 1 if not, 2 for wrong usage."""
     options = _parser().parse_args(arguments)
@@ -3038,7 +3148,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
     parser.add_argument("--policy", metavar="FILE", help="keys, witnesses and quorum, in place of --key")
     parser.add_argument("--log", metavar="SESSION", default="", help="the session that the bundle has to be of")
-    parser.add_argument("--held", metavar="FILE", help="an older head of the log: this one must continue it")
+    parser.add_argument(
+        "--held", metavar="FILE", help="an older bundle, signed head or receipt: this one must continue it"
+    )
     parser.add_argument("--consistency", metavar="FILE", help="the proof that it does, if the bundle holds none")
     parser.add_argument("--min-size", metavar="N", type=int, default=0, help="entries that the log must have at least")
     parser.add_argument("--max-age", metavar="HOURS", type=float, help="since the newest cosignature of a witness")
@@ -3050,13 +3162,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _demand(options: argparse.Namespace) -> Demand:
+    held, receipt = read_held(options.held) if options.held else (b"", None)
     return Demand(
         session=options.log,
-        held=_small_file(options.held) if options.held else b"",
+        held=held,
         held_proof=read_hashes(_small_file(options.consistency)) if options.consistency else None,
         min_size=options.min_size,
         max_age=timedelta(hours=options.max_age) if options.max_age is not None else None,
-        receipt=read_receipt(_small_file(options.receipt)) if options.receipt else None,
+        receipt=read_receipt(_small_file(options.receipt)) if options.receipt else receipt,
         restamps=_small_file(options.restamps) if options.restamps else b"",
     )
 
@@ -3122,6 +3235,10 @@ def in_words(verdict: Verdict) -> Iterator[str]:
                 else ""
             )
             yield f"         leaf {verdict.head['leaf']} of the log{latest}"
+        if verdict.head.get("earlier"):
+            yield f"         after {verdict.head['earlier']} earlier heads, each the beginning of these entries"
+        if "continues" in verdict.head:
+            yield f"         it continues the head of {verdict.head['continues']} entries that you hold"
     if verdict.proof:
         yield from _proof_in_words(verdict.proof)
     if verdict.sessions is not None:

@@ -10,6 +10,8 @@
     log/head.tlog-proof            that the session's head is a leaf of that log (C2SP tlog-proof)
     log/headmap.tlog-proof  .json  that a head map is one too, and that it calls this head the session's latest
     receipts/head.cbor             the same as log/head.tlog-proof, as a COSE receipt (RFC 9942)
+    log/heads                      the leaves that said this session's heads before, oldest first; each names the one
+                                   before it by index and hash, and so does the newest, in log/head.tlog-proof
     log/keys/...                   rotations of the log key, if any; log/checkpoint.tsr an RFC 3161 timestamp
     log/consistency/N              that the log continues its head of N entries, which somebody holds
     log/erasures/KEY.json          that staff erased a data subject of whom something is gone here: their entry, of
@@ -41,7 +43,7 @@ from audit.export import report, tables
 from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
 from audit.export.readme import README
-from audit.tlog import canonical, checkpoint, fields, tree
+from audit.tlog import canonical, fields, headleaf, tree
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
@@ -115,7 +117,7 @@ def write(
 
     Raises TooLarge, or the signer's HeadRefused when the head cannot be signed.
     """
-    head = checkpoint.parse(evidence.head.body.decode("utf-8"))
+    head, _ = headleaf.parse(evidence.head.body)
     if head.size > verify.MAX_ENTRIES:
         raise TooLarge(f"Got {head.size} entries, want at most {verify.MAX_ENTRIES}.")
     with Packer() as packer:

@@ -14,11 +14,12 @@ from uuid import UUID
 
 from agentstate.errors import Broken, Refused
 from audit import globallog, keys, ledger, sequencer, signer
+from audit import growth as logs
 from audit.export.evidence import Leaf
 from audit.proofs import document, sessiontree
 from audit.proofs.document import Last, Opened, Tail, TooMany, Trust
 from audit.proofs.sessiontree import LogTiles
-from audit.tlog import checkpoint, fields, note, subtree, tiles, tree
+from audit.tlog import checkpoint, fields, headleaf, note, subtree, tiles, tree
 from audit.tlog import receipt as cose
 from audit.tlog.proof import Proof
 
@@ -215,7 +216,7 @@ def tlog_files(log: UUID, seq: int) -> Tlog:
     at = _anchored(log)
     row = _rows(at, seq, seq + 1)[0]
     path = _path(at, row)
-    signed = signer.sign_head(log, at.size, at.root, at.head.index, at.head.path, at.trust.checkpoint)
+    signed = logs.signed_head(at.head.body, at.head.index, at.head.path, at.trust.checkpoint)
     vkey, signature = signer.sign_receipt(at.trust.checkpoint)
     size = checkpoint.parse(note.parse(at.trust.checkpoint).text).size
     return Tlog(
@@ -239,7 +240,7 @@ def _anchored(log: UUID, *, with_map: bool = False) -> _Anchored:
     else:
         raise sequencer.Unsettled(str(log))
     leaf = _global_leaf(tenant, place.index, anchor.size)
-    body = checkpoint.parse(leaf.body.decode())
+    body, _ = headleaf.parse(leaf.body)
     tail = None if said is None else Tail(_global_leaf(tenant, said.index, anchor.size), said.proof.siblings)
     return _Anchored(log, _trust(tenant, anchor), leaf, body.size, body.root, tail)
 

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit import ledger, monitor, rotation, sequencer, signer
-from audit.tlog import note, tiles
+from audit.tlog import headleaf, note, tiles
 from audit.tlog import proof as tlog_proof
 from audit.tlog import tree as own_tree
 from audit.tlog.checkpoint import Checkpoint
@@ -323,12 +323,27 @@ def test_a_log_under_another_origin_is_not_the_log_i_follow(site, tmp_path):
 def test_a_signature_under_our_keys_name_that_is_not_its_own_is_refused(site, tmp_path):
     text, _, _ = site.log.checkpoint().decode().partition("\n\n")
     forged = note.sign(f"{text}\n", SIGNER.origin, STRANGER.key).decode()
-    name, key_id, _ = SIGNER.vkey().split("+", 2)
+    _, key_id, _ = SIGNER.vkey().split("+", 2)
     mark, raw = forged.rsplit(" ", 1)
     signature = base64.b64encode(bytes.fromhex(key_id) + base64.b64decode(raw)[4:]).decode()
     site.files["checkpoint"] = f"{mark} {signature}\n".encode()
     assert watch(site, tmp_path) == 1
     assert evidence(tmp_path)["kind"] == "unsigned"
+
+
+@pytest.mark.parametrize("named", ["none", "another leaf", "another hash"])
+def test_a_head_that_does_not_name_the_one_before_it_is_reported(named, site, tmp_path):
+    """As when a head was taken back: the log that grew past it hides the leaf between, or names an older one."""
+    grow(site.log, 5, maps=0)
+    index = site.log.latest[str(LOG)][0]
+    before = {
+        "none": None,
+        "another leaf": headleaf.Before(0, own_tree.leaf_hash(site.log.leaves[0])),
+        "another hash": headleaf.Before(index, bytes(32)),
+    }[named]
+    head = Checkpoint(SIGNER.origin_of(LOG), 50, bytes(32))
+    at = site.log.add(headleaf.body(head, before))
+    assert set(lie(site, tmp_path)["proofs"]) == {str(index), str(at)}
 
 
 @given(steps=st.lists(st.sampled_from([LOG, OTHER_LOG, THIRD_LOG, "map", "look"]), max_size=14))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -18,23 +19,28 @@ from audit import signer as client
 from audit import verify
 from audit.signing import messages
 from audit.signing.errors import AlreadySigning, BadLogKey, BadMemory, HeadRefused, NotSigned, SignerDown
+from audit.signing.messages import Growth, Unproved
 from audit.signing.rules import Behind, Signer
 from audit.signing.server import Diary, held
-from audit.tlog import checkpoint, cosignature, note, receipt, tree
+from audit.tlog import checkpoint, cosignature, growth, headleaf, note, receipt, tree
+from audit.tlog.checkpoint import Checkpoint
 from tests.processes import ROOT, eventually
 
 LOG = UUID("018f0000-0000-7000-8000-000000000001")
 OTHER = UUID("018f0000-0000-7000-8000-000000000002")
 ORIGIN = "log.example"
-LEAVES = [tree.leaf_hash(bytes([number])) for number in range(40)]
+BODIES = [bytes([number]) for number in range(40)]
+LEAVES = [tree.leaf_hash(body) for body in BODIES]
+ENTRIES = [tree.leaf_hash(b"entry %d" % number) for number in range(600)]
 
 
 def root(size: int) -> bytes:
     return tree.root_of(LEAVES[:size])
 
 
-def proof(old: int, size: int) -> list[bytes]:
-    return tree.consistency_proof(old, LEAVES[:size]) if old else []
+def asked(old: int, size: int) -> tuple[int, bytes, int, bytes, list[bytes]]:
+    """The question for the head of `size` leaves after the one of `old`."""
+    return size, root(size), old, tree.append(b"", 0, LEAVES[:old]), BODIES[old:size]
 
 
 def signer(state_dir: Path, **more: object) -> Signer:
@@ -42,32 +48,60 @@ def signer(state_dir: Path, **more: object) -> Signer:
 
 
 def sign(state_dir: Path, size: int, old: int) -> bytes:
-    signed = signer(state_dir).sign_global(size, root(size), old, proof(old, size))
+    signed = signer(state_dir).sign_global(*asked(old, size))
     assert isinstance(signed, bytes)
     return signed
 
 
 class World:
-    """A global log in memory, in which heads of sessions stand, and its signer."""
+    """A global log in memory, in which heads of sessions stand, and its signer. The session of LOG has ENTRIES."""
 
     def __init__(self, state_dir: Path) -> None:
-        self.state_dir, self.bodies = state_dir, []
+        self.state_dir, self.bodies, self.own = state_dir, [], signer(state_dir)
 
-    def sign_head(self, size: int, root: bytes = b"r" * 32, log: UUID = LOG) -> bytes:
+    def leaf(self, size: int, root: bytes = b"", log: UUID = LOG) -> bytes:
+        return headleaf.body(Checkpoint(f"{ORIGIN}/s/{log}", size, root or tree.root_of(ENTRIES[:size])), None)
+
+    def shown(self, old: int, size: int, entries: list[bytes] = ENTRIES, via: tuple[int, ...] = ()) -> Growth:
+        """That the session grew from `old` to `size` entries."""
+        nodes = growth.nodes(old, b"".join(entries[old:size]), via)
+        return Growth(
+            self.leaf(size, tree.root_of(entries[:size])), old, tree.append(b"", 0, entries[:old]), nodes, via
+        )
+
+    def admit(self, heads: list[Growth]) -> list[Unproved]:
+        leaves = [tree.leaf_hash(body) for body in self.bodies]
+        return self.own.admit(len(leaves), tree.root_of(leaves), heads)
+
+    def stand(self, *bodies: bytes) -> bytes | Behind | list[Unproved]:
+        """These become leaves of the global log, and it is signed; if it is not, they go again."""
         old = [tree.leaf_hash(body) for body in self.bodies]
-        self.bodies.append(checkpoint.Checkpoint(f"{ORIGIN}/s/{log}", size, root).body().encode())
-        leaves = [*old, tree.leaf_hash(self.bodies[-1])]
-        proof = tree.consistency_proof(len(old), leaves) if old else []
-        own = signer(self.state_dir)
-        head = own.sign_global(len(leaves), tree.root_of(leaves), len(old), proof)
-        return own.sign_head(log, size, root, len(old), tree.inclusion_proof(len(old), leaves), head)
+        leaves = [*old, *map(tree.leaf_hash, bodies)]
+        signed = self.own.sign_global(
+            len(leaves), tree.root_of(leaves), len(old), tree.append(b"", 0, old), list(bodies)
+        )
+        if isinstance(signed, bytes):
+            self.bodies += bodies
+        return signed
+
+    def grow(self, old: int, size: int) -> bytes:
+        shown = self.shown(old, size)
+        assert self.admit([shown]) == []
+        signed = self.stand(shown.body)
+        assert isinstance(signed, bytes)
+        return signed
+
+    def sign_head(self, index: int, head: bytes, grown: tuple[bytes, ...] = ()) -> bytes | Behind:
+        leaves = [tree.leaf_hash(body) for body in self.bodies]
+        return self.own.sign_head(self.bodies[index], index, tree.inclusion_proof(index, leaves), head, grown)
 
 
 def test_a_signed_head_opens_under_the_printed_key(tmp_path):
-    signed = World(tmp_path).sign_head(3)
+    world = World(tmp_path)
+    signed = world.sign_head(0, world.grow(0, 3))
     own = signer(tmp_path)
     text = note.open_note(signed, [note.parse_vkey(own.vkey())])
-    assert checkpoint.parse(text) == checkpoint.Checkpoint(f"{ORIGIN}/s/{LOG}", 3, b"r" * 32)
+    assert checkpoint.parse(text) == Checkpoint(f"{ORIGIN}/s/{LOG}", 3, tree.root_of(ENTRIES[:3]))
     assert verify.read_session_head(text, verify.read_vkey(own.vkey()).name).log == str(LOG)
 
 
@@ -108,7 +142,7 @@ def test_a_lost_key_is_not_replaced_in_silence(tmp_path):
 
 def test_a_lost_memory_is_not_begun_anew_in_silence(tmp_path):
     sign(tmp_path, 3, 0)
-    (tmp_path / "signer" / "global.heads").unlink()
+    (tmp_path / "signer" / "heads").unlink()
     with pytest.raises(BadMemory, match="is gone"):
         signer(tmp_path)
 
@@ -124,7 +158,7 @@ def test_the_same_head_is_signed_again_with_the_same_bytes(tmp_path):
 
 def test_a_proof_from_elsewhere_is_answered_with_where_the_signer_is(tmp_path):
     sign(tmp_path, 5, 0)
-    assert signer(tmp_path).sign_global(9, root(9), 3, proof(3, 9)) == Behind(5)
+    assert signer(tmp_path).sign_global(*asked(3, 9)) == Behind(5)
 
 
 def test_a_global_log_that_became_shorter_is_refused_in_so_many_words(tmp_path):
@@ -132,48 +166,220 @@ def test_a_global_log_that_became_shorter_is_refused_in_so_many_words(tmp_path):
     with pytest.raises(
         HeadRefused, match=r"cut off, altered or restored from a backup\. Got 4 leaves .* signed 5 before"
     ):
-        signer(tmp_path).sign_global(4, root(4), 4, [])
+        signer(tmp_path).sign_global(*asked(4, 4))
 
 
 @pytest.mark.parametrize("size", [5, 6, 30])
 def test_every_other_history_is_refused(size, tmp_path):
     sign(tmp_path, 5, 0)
     others = [tree.leaf_hash(b"other"), *LEAVES[1:]]
-    forged = tree.consistency_proof(5, others[:size])
+    forged = tree.append(b"", 0, others[:5])
     with pytest.raises(HeadRefused, match="does not continue"):
-        signer(tmp_path).sign_global(size, tree.root_of(others[:size]), 5, forged)
+        signer(tmp_path).sign_global(size, tree.root_of(others[:size]), 5, forged, BODIES[5:size])
     sign(tmp_path, 7, 5)
+
+
+def refusals(world: World, shown: Growth) -> str:
+    """Why the signer does not admit it; and in the global log it gets no signature either."""
+    (unproved,) = world.admit([shown])
+    assert world.stand(shown.body) == [Unproved(LOG, unproved.sizes, "It was not admitted.")]
+    return unproved.why
+
+
+@pytest.mark.parametrize("old", [1, 5, 8, 300])
+def test_a_session_that_grew_is_admitted_whatever_it_grew_by(old, tmp_path):
+    world = World(tmp_path)
+    world.grow(0, old)
+    for size in (old + 1, old + 9, 600):
+        world.grow(old, size)
+        old = size
 
 
 def test_a_session_that_became_shorter_is_refused(tmp_path):
     world = World(tmp_path)
-    world.sign_head(5)
-    with pytest.raises(HeadRefused, match="Got 4 entries; signed 5 before"):
-        world.sign_head(4)
+    world.grow(0, 5)
+    assert refusals(world, world.shown(3, 4)) == "Got 4 entries; signed 5 before."
 
 
 def test_another_root_of_a_session_at_the_same_size_is_refused(tmp_path):
     world = World(tmp_path)
-    world.sign_head(5)
-    with pytest.raises(HeadRefused, match="Got root"):
-        world.sign_head(5, b"x" * 32)
-    world.sign_head(6, b"x" * 32)
-    world.sign_head(1, log=OTHER)
+    world.grow(0, 5)
+    assert "another root at 5 entries" in refusals(world, Growth(world.leaf(5, b"x" * 32)))
+    assert world.admit([Growth(world.leaf(5)), Growth(world.leaf(1, log=OTHER))]) == []
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 7])
+@pytest.mark.parametrize("size", [9, 40, 500])
+def test_a_session_cut_back_and_grown_past_its_signed_size_is_refused(cut, size, tmp_path):
+    """Whatever is handed over as its growth: from what was signed, from where it was cut, or nothing."""
+    world = World(tmp_path)
+    world.grow(0, 8)
+    others = [*ENTRIES[:cut], *(tree.leaf_hash(b"forged %d" % number) for number in range(600))]
+    honest, forged = world.shown(8, size), world.shown(8, size, others)
+    forgeries = [
+        forged,
+        Growth(forged.body, 8, honest.frontier, forged.nodes),
+        Growth(forged.body, 8, honest.frontier, honest.nodes),
+        world.shown(cut, size, others),
+        world.shown(0, size, others),
+        Growth(forged.body),
+        Growth(forged.body, 8, honest.frontier, b""),
+        Growth(forged.body, 8, honest.frontier[:-1], forged.nodes),
+    ]
+    for each in forgeries:
+        assert refusals(world, each)
+    world.grow(8, size)
+
+
+def test_a_head_that_was_not_admitted_gets_no_signature_and_says_from_where_to_prove_it(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    shown = world.shown(5, 9)
+    assert world.stand(shown.body) == [Unproved(LOG, (5,), "It was not admitted.")]
+    world.admit([shown])
+    assert isinstance(world.stand(shown.body), bytes)
+
+
+def test_an_admission_is_worth_nothing_once_another_head_was_signed(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    late = world.shown(5, 7)
+    world.admit([late])
+    world.grow(5, 9)
+    assert world.stand(late.body) == [Unproved(LOG, (9,), "It was not admitted.")]
+
+
+def test_two_heads_of_a_log_are_not_signed_at_once_unless_one_continues_the_other(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    first, second = world.shown(5, 7), world.shown(5, 9)
+    world.admit([first, second])
+    assert world.stand(first.body, second.body) == [Unproved(LOG, (7,), "It was not admitted.")]
+
+
+def test_what_the_signer_remembers_outlives_it(tmp_path):
+    World(tmp_path).grow(0, 5)
+    world = World(tmp_path)
+    world.bodies = [world.leaf(5)]
+    assert refusals(world, world.shown(3, 4))
+    world.grow(5, 9)
+
+
+def test_heads_are_remembered_in_one_file_of_64_bytes_a_log(tmp_path):
+    world = World(tmp_path)
+    for old, size in ((0, 1), (1, 2), (2, 30)):
+        world.grow(old, size)
+    for number in range(50):
+        log = UUID(int=number)
+        world.admit([Growth(world.leaf(1, log=log))])
+        world.stand(world.leaf(1, log=log))
+    assert (tmp_path / "signer" / "heads").stat().st_size == 64 * 52
+
+
+def test_after_an_older_global_log_or_another_one_no_head_is_admitted(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    shown = world.shown(5, 9)
+    for size, root in ((0, tree.EMPTY_ROOT), (1, b"x" * 32)):
+        with pytest.raises(HeadRefused, match=r"Got 0 leaves .* signed 1 before|does not continue the one of 1"):
+            world.own.admit(size, root, [shown])
+    assert world.admit([shown]) == []
+
+
+@pytest.mark.parametrize("leaf", [b"x", b"log.example/s/x\n1\n", b"\xff", b""])
+def test_a_leaf_that_is_no_head_is_not_admitted(leaf, tmp_path):
+    with pytest.raises(NotSigned, match="no head of a log"):
+        signer(tmp_path).admit(0, tree.EMPTY_ROOT, [Growth(leaf)])
+
+
+def test_a_head_of_another_origin_is_not_admitted(tmp_path):
+    with pytest.raises(NotSigned, match="another origin"):
+        signer(tmp_path).admit(
+            0, tree.EMPTY_ROOT, [Growth(Checkpoint(f"other.example/s/{LOG}", 1, bytes(32)).body().encode())]
+        )
+
+
+def test_an_older_head_of_a_session_is_signed_where_the_newest_is_proved_to_continue_it(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    head = world.grow(5, 9)
+    assert world.sign_head(0, head) == Behind(9)
+    with pytest.raises(HeadRefused, match="signed 9 before"):
+        world.sign_head(0, head, (b"x" * 32,))
+    assert isinstance(world.sign_head(0, head, tuple(tree.consistency_proof(5, ENTRIES[:9]))), bytes)
+
+
+# --- heads that were reported past the database
+
+
+def reported(world: World, *sizes: int, entries: list[bytes] = ENTRIES) -> None:
+    for size in sizes:
+        world.own.report(LOG, size, tree.root_of(entries[:size]))
+
+
+def waiting(world: World) -> list[int]:
+    return [each.size for each in world.own.reports.waiting()]
+
+
+def test_a_reported_head_waits_until_it_or_what_continues_it_is_signed(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    reported(world, 5, 7, 9)
+    assert waiting(world) == [7, 9]
+    world.grow(5, 7)
+    assert waiting(world) == [9]
+    world.grow(7, 20)
+    assert waiting(world) == []
+
+
+@pytest.mark.parametrize("size", [9, 500])
+def test_a_head_that_does_not_continue_a_reported_one_is_refused(size, tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    reported(world, 7)
+    others = [*ENTRIES[:6], *(tree.leaf_hash(b"forged %d" % number) for number in range(600))]
+    assert "7 entries with a decision" in refusals(world, world.shown(5, size, others, via=(7,)))
+    assert waiting(world) == [7]
+    if size > 300:  # too many to be handed over one by one: it says from where to prove them
+        assert world.admit([world.shown(5, size)])[0].sizes == (5, 7)
+    assert world.admit([world.shown(5, size, via=(7,))]) == []
+
+
+def test_a_head_reported_after_a_later_one_was_signed_waits_for_the_proof_that_this_continues_it(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 9)
+    reported(world, 6)
+    frontier, nodes = tree.append(b"", 0, ENTRIES[:6]), b"".join(ENTRIES[6:9])
+    for wrong in ((frontier, nodes[:-32]), (frontier[:32], nodes), (frontier, nodes[32:] + nodes[:32])):
+        with pytest.raises(HeadRefused, match="does not continue the 6"):
+            world.own.confirm(LOG, 6, *wrong)
+    assert waiting(world) == [6]
+    world.own.confirm(LOG, 6, frontier, nodes)
+    assert waiting(world) == []
+
+
+def test_a_report_that_comes_between_admission_and_signature_waits_on(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    shown = world.shown(5, 9)
+    world.admit([shown])
+    reported(world, 7)
+    world.stand(shown.body)
+    assert waiting(world) == [7]
 
 
 def test_a_sessions_head_is_signed_only_where_the_global_log_has_it(tmp_path):
-    own = signer(tmp_path)
-    head = own.sign_global(3, root(3), 0, [])
+    world = World(tmp_path)
+    head = world.grow(0, 3)
     with pytest.raises(HeadRefused, match="not in the global log"):
-        own.sign_head(LOG, 5, b"r" * 32, 1, tree.inclusion_proof(1, LEAVES[:3]), head)
+        world.own.sign_head(world.leaf(5), 0, [], head)
 
 
 def test_a_global_head_of_another_signer_proves_nothing(tmp_path):
-    stranger = signer(tmp_path / "stranger")
-    body = checkpoint.Checkpoint(f"{ORIGIN}/s/{LOG}", 5, b"r" * 32).body().encode()
-    head = stranger.sign_global(1, tree.leaf_hash(body), 0, [])
+    world, stranger = World(tmp_path / "own"), World(tmp_path / "stranger")
+    world.grow(0, 5)
     with pytest.raises(NotSigned, match="no head of the global log that we signed"):
-        signer(tmp_path / "own").sign_head(LOG, 5, b"r" * 32, 0, [], head)
+        world.sign_head(0, stranger.grow(0, 5))
 
 
 def test_receipts_are_signed_only_under_a_head_that_was_signed(tmp_path):
@@ -188,34 +394,55 @@ def test_receipts_are_signed_only_under_a_head_that_was_signed(tmp_path):
             signer(tmp_path).sign_receipt(unsigned)
 
 
-def test_a_line_torn_by_a_crash_is_forgotten_for_its_head_was_never_given_out(tmp_path):
-    sign(tmp_path, 5, 0)
-    memory = tmp_path / "signer" / "global.heads"
+def test_a_place_torn_by_a_crash_is_forgotten_for_its_head_was_never_given_out(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    memory = tmp_path / "signer" / "heads"
     whole = memory.read_bytes()
-    line = f"7 {root(6).hex()}\n".encode()
-    for end in range(1, len(line)):
-        memory.write_bytes(whole + line[:end])
-        sign(tmp_path, 7, 5)
-        assert memory.read_bytes() == whole + f"7 {root(7).hex()}\n".encode()
+    for end in range(1, 64):
+        memory.write_bytes(whole + b"x" * end)
+        assert signer(tmp_path).last_of(LOG) == (5, tree.root_of(ENTRIES[:5]))
+        assert memory.read_bytes() == whole
 
 
-@pytest.mark.parametrize("line", ["nonsense\n", "5\n", "5 00\n", f"-5 {'00' * 32}\n", "\n", "\x00\n"])
-def test_a_memory_that_cannot_be_read_signs_nothing(line, tmp_path):
-    sign(tmp_path, 5, 0)
-    with (tmp_path / "signer" / "global.heads").open("a") as memory:
-        memory.write(line)
+@pytest.mark.parametrize("at", [0, 3, 16, 17, 23, 24, 55, 56, 63, 64, 127])
+def test_a_memory_that_cannot_be_read_signs_nothing(at, tmp_path):
+    World(tmp_path).grow(0, 5)
+    memory = tmp_path / "signer" / "heads"
+    whole = memory.read_bytes()
+    memory.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     with pytest.raises(BadMemory) as refused:
         sign(tmp_path, 6, 5)
     assert refused.value.code == "bad_signer_memory"
 
 
-def test_a_long_memory_is_rewritten_with_its_last_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("audit.signing.memory.LONG", 300)
-    for size in range(1, 40):
-        sign(tmp_path, size, size - 1)
-    assert (tmp_path / "signer" / "global.heads").stat().st_size < 400
-    with pytest.raises(HeadRefused):
-        sign(tmp_path, 38, 38)
+@pytest.mark.parametrize("room", [0, 1, 63, 65])
+def test_a_memory_that_takes_only_a_part_is_as_it_was_and_nothing_is_signed(room, tmp_path, monkeypatch):
+    """As on a disk that fills up: it takes what it has room for, says so by the number, and refuses the next write."""
+    world = World(tmp_path)
+    world.grow(0, 5)
+    memory, write = tmp_path / "signer" / "heads", os.pwrite
+    whole, free = memory.read_bytes(), room
+
+    def full(descriptor: int, data: bytes, at: int) -> int:
+        nonlocal free
+        if at < len(whole):
+            return write(descriptor, data, at)
+        if not free:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken = write(descriptor, data[:free], at)
+        free -= taken
+        return taken
+
+    logs = [UUID(int=number) for number in range(2)]
+    world.admit([Growth(world.leaf(1, log=log)) for log in logs])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(OSError, match="No space"):
+            world.stand(*(world.leaf(1, log=log) for log in logs))
+    assert memory.read_bytes() == whole
+    assert [world.own.last_of(log)[0] for log in logs] == [0, 0]
+    assert isinstance(world.stand(*(world.leaf(1, log=log) for log in logs)), bytes)
 
 
 @pytest.mark.parametrize("text", [f"{ORIGIN}\n1\n", f"agentstate key/1\n{ORIGIN}\nx\n", "two words\rx\n", "two words"])
@@ -237,8 +464,8 @@ def test_a_key_that_signed_under_another_origin_is_refused(tmp_path):
 
 
 def test_the_memory_is_readable_by_its_owner_only(tmp_path):
-    World(tmp_path).sign_head(1)
-    for path in (tmp_path / "signer", tmp_path / "signer" / "global.heads", tmp_path / "signer" / f"{LOG}.heads"):
+    World(tmp_path).grow(0, 1)
+    for path in (tmp_path / "signer", tmp_path / "signer" / "heads"):
         assert path.stat().st_mode & 0o077 == 0
         assert path.stat().st_uid == os.getuid()
 
@@ -257,7 +484,7 @@ def test_a_new_key_signs_only_once_its_introduction_stands_in_a_signed_head(tmp_
     own = signer(tmp_path / "another")
     introduction = own.keys.announce()
     leaves = [tree.leaf_hash(introduction)]
-    head = own.sign_global(1, tree.root_of(leaves), 0, [])
+    head = own.sign_global(1, tree.root_of(leaves), 0, b"", [introduction])
     own.activate(0, [], head)
     assert own.vkey() == note.parse(introduction).text.splitlines()[2]
 
@@ -266,7 +493,7 @@ def rotated(state_dir: Path, now: datetime) -> tuple[str, str]:
     """The old and the new public key."""
     own = signer(state_dir, now=lambda: now)
     old, introduction = own.vkey(), own.keys.announce()
-    own.activate(0, [], own.sign_global(1, tree.leaf_hash(introduction), 0, []))
+    own.activate(0, [], own.sign_global(1, tree.leaf_hash(introduction), 0, b"", [introduction]))
     return old, own.vkey()
 
 
@@ -296,12 +523,13 @@ def test_heads_signed_by_a_retired_key_are_still_known_as_our_own(tmp_path):
     start = datetime(2026, 1, 1, tzinfo=UTC)
     own = signer(tmp_path, now=lambda: start)
     introduction = own.keys.announce()
-    body = checkpoint.Checkpoint(f"{ORIGIN}/s/{LOG}", 5, b"r" * 32).body().encode()
+    body = Checkpoint(f"{ORIGIN}/s/{LOG}", 5, b"r" * 32).body().encode()
     leaves = [tree.leaf_hash(introduction), tree.leaf_hash(body)]
-    head = own.sign_global(2, tree.root_of(leaves), 0, [])
+    own.admit(0, tree.EMPTY_ROOT, [Growth(body)])
+    head = own.sign_global(2, tree.root_of(leaves), 0, b"", [introduction, body])
     own.activate(0, tree.inclusion_proof(0, leaves), head)
     later = signer(tmp_path, now=lambda: start + timedelta(days=40))
-    assert later.sign_head(LOG, 5, b"r" * 32, 1, tree.inclusion_proof(1, leaves), head)
+    assert later.sign_head(body, 1, tree.inclusion_proof(1, leaves), head)
 
 
 # --- the process
@@ -364,14 +592,15 @@ def test_killed_at_any_moment_it_signs_on_and_never_two_histories(process, tmp_p
         process.kill()
         process.begin()
     with pytest.raises(HeadRefused):
-        client.ask(messages.SignGlobal(size, b"x" * 32, size, []), tmp_path / "s.sock")
+        client.ask(messages.SignGlobal(size, b"x" * 32, size, b"", []), tmp_path / "s.sock")
     _sign_over(tmp_path, size)
 
 
 def _sign_over(state_dir: Path, size: int) -> None:
     old = 0
-    while isinstance(answer := client.ask(messages.SignGlobal(size, root(size), old, proof(old, size)),
-                                          state_dir / "s.sock"), messages.Behind):  # fmt: skip
+    while isinstance(
+        answer := client.ask(messages.SignGlobal(*asked(old, size)), state_dir / "s.sock"), messages.Behind
+    ):
         old = answer.size
 
 
@@ -386,7 +615,7 @@ def test_nonsense_is_refused_and_the_next_question_answered(line, process, tmp_p
 
 def test_a_size_of_no_sense_is_refused(process, tmp_path):
     with pytest.raises(NotSigned):
-        client.ask(messages.SignGlobal(-1, b"x" * 32, 0, []), tmp_path / "s.sock")
+        client.ask(messages.SignGlobal(-1, b"x" * 32, 0, b"", []), tmp_path / "s.sock")
 
 
 def test_a_downtime_is_found_at_the_next_start(tmp_path):
@@ -405,7 +634,7 @@ def test_the_signer_needs_neither_django_nor_the_database():
 
 def test_a_second_signature_stands_beside_the_first_where_it_is_asked_for(tmp_path):
     own = signer(tmp_path, second=True)
-    signed = own.sign_global(1, root(1), 0, [])
+    signed = own.sign_global(*asked(0, 1))
     second = note.parse_vkey(own.keys.second(), [note.ML_DSA_44])
     assert cosignature.cosigned(signed, [second]) == {second: 0}
     assert checkpoint.open_signed(signed, [note.parse_vkey(own.vkey())]).size == 1

@@ -19,6 +19,7 @@ export const COLUMNS = ["seq", "at", "actor", "kind", "answers", "state", "event
 export const FORMULA = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"];
 export const MAP_TITLE = "agentstate headmap/1";
 export const KEY_TITLE = "agentstate key/1";
+export const AFTER = "after"; // begins the line of a head's leaf that names the leaf of the session's head before
 export const PROOF_TITLE = "c2sp.org/tlog-proof@v1";
 export const MAX_BUNDLE = 4294967295; // bytes; the archive has no zip64 form
 export const MAX_ENTRIES = 4194304;
@@ -26,6 +27,7 @@ export const MAX_PAYLOAD = 33554432; // bytes of one ciphertext, and of one even
 export const MIN_PAYLOAD = 17; // bytes of one ciphertext: one that says how it is packed, and the tag of AES-GCM
 export const MAX_TEXT = 33554432; // bytes of a manifest or of one file of disclosures
 export const MAX_NOTE = 1000000;
+export const MAX_HEADS = 33554432; // bytes of the leaves that said a session's earlier heads
 export const MAX_POLICY = 100000;
 export const MAX_FAILURES = 1000; // kept in full; further ones are counted
 export const ERASED_BY = "subject.erased"; // the kind of the entry that must stand behind every erased payload
@@ -38,8 +40,9 @@ export const STAFF_LOGS = "3b0c8a52-6d0b-5a0e-8a3d-5f5c6f1d2e90"; // namespace (
 export const CLOCK_TOLERANCE = 120; // seconds by which writers on several machines may disagree
 export const FUTURE_TOLERANCE = 86400; // seconds by which the auditor's own clock may be wrong
 
-// files that a bundle may hold or not: rotations of the log key, a timestamp, proofs of erasures and from older heads
-export const OPTIONAL = /^log\/(?:checkpoint\.tsr|keys\/[0-9]{3}\.tlog-proof|erasures\/[0-9a-f-]{36}\.json|consistency\/(?:0|[1-9][0-9]{0,15}))$/;
+// files that a bundle may hold or not: the session's earlier heads, rotations of the log key, a timestamp, proofs of
+// erasures and from older heads
+export const OPTIONAL = /^log\/(?:heads|checkpoint\.tsr|keys\/[0-9]{3}\.tlog-proof|erasures\/[0-9a-f-]{36}\.json|consistency\/(?:0|[1-9][0-9]{0,15}))$/;
 
 /** A tile's path, as C2SP tlog-tiles has it: 1234067 is x001/x234/067; a partial one ends in .p/width. */
 export function tilePath(index, width) {

@@ -1,0 +1,59 @@
+"""A leaf of the global log that says the head of one log, and which leaf said its head before.
+
+    <origin>
+    <size>
+    <base64 root>
+    after <index> <base64 leaf hash>      (absent in a log's first leaf)
+
+The first three lines are the body of a C2SP tlog-checkpoint. The fourth names the log's leaf before this one by its
+index and its RFC 6962 leaf hash, so the newest leaf of a log authenticates all leaves before it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from audit.tlog import checkpoint
+from audit.tlog.checkpoint import BadCheckpoint, Checkpoint
+from audit.tlog.tree import HASH_SIZE
+
+WORD = "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The leaf that said a log's head before: its index in the global log, and its leaf hash."""
+
+    index: int
+    leaf: bytes
+
+
+def body(head: Checkpoint, before: Before | None) -> bytes:
+    """The leaf's bytes."""
+    text = head.body()
+    if before is not None:
+        text += f"{WORD} {before.index} {base64.b64encode(before.leaf).decode('ascii')}\n"
+    return text.encode()
+
+
+def parse(data: bytes) -> tuple[Checkpoint, Before | None]:
+    """The head that a leaf says, and the leaf before it. Raises BadCheckpoint for what `body` would not write."""
+    try:
+        lines = data.decode().splitlines(keepends=True)
+    except UnicodeDecodeError:
+        raise BadCheckpoint("the leaf is not UTF-8") from None
+    head, before = checkpoint.parse("".join(lines[:3])), None
+    if len(lines) > 3:
+        word, _, rest = "".join(lines[3:]).partition(" ")
+        index, _, encoded = rest.partition(" ")
+        try:
+            before = Before(int(index), base64.b64decode(encoded.encode("ascii")))
+        except (binascii.Error, ValueError):
+            raise BadCheckpoint("the line of the leaf before is malformed") from None
+        if word != WORD or before.index < 0 or len(before.leaf) != HASH_SIZE:
+            raise BadCheckpoint("the line of the leaf before is malformed")
+    if body(head, before) != data:
+        raise BadCheckpoint("not in its canonical spelling")
+    return head, before
