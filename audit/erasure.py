@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -175,6 +175,21 @@ def due() -> list[UUID]:
 
 
 @contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """A statement of the block that waits longer than this for a lock fails, in both roles."""
+    with ExitStack() as until:
+        for each in (connections["default"], connections["erase"]):
+            _set(each, f"{seconds * 1000:.0f}ms")
+            until.callback(_set, each, "0")
+        yield
+
+
+def _set(connection: Any, lock_timeout: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [lock_timeout])
+
+
+@contextmanager
 def alone(request: UUID) -> Iterator[bool]:
     """Whether nobody else carries this request out; held until the block, or this process, ends."""
     lock = {"name": str(request)}
@@ -235,10 +250,16 @@ def must_live(kid: UUID) -> None:
 
 
 def must_be_settled(kid: UUID) -> None:
-    """Raises StillWritten while a statement that began before the key was closed may still append under it."""
+    """Raises StillWritten while a statement that began before the key was closed may still append under it.
+
+    PostgreSQL hides from this role when transactions of other roles began, and shows everybody's locks. A statement that
+    appends has the lock of a writer on the entries before it takes the snapshot by which it sees the key. So this waits
+    for whoever holds that lock, unless they are known to have begun later.
+    """
     rows = ledger.run(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND xact_start < (SELECT closing_at FROM audit_subjectkey WHERE kid = %(kid)s) LIMIT 1",
+        "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid), audit_subjectkey k WHERE k.kid = %(kid)s"
+        " AND l.pid <> pg_backend_pid() AND a.datname = current_database() AND l.relation = 'audit_entry'::regclass"
+        " AND l.mode = 'RowExclusiveLock' AND coalesce(a.xact_start < k.closing_at, true) LIMIT 1",
         {"kid": kid},
     )
     if rows:

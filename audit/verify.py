@@ -2870,7 +2870,8 @@ class ProofVerifier(Verifier):
                 raise Fault("the payload is not the one that the entry commits to")
             return {"event": read_event(payload, envelope["kind"])}
         if set(shown) == {"fields"} and isinstance(shown["fields"], list) and shown["fields"]:
-            return {"fields": read_fields(shown["fields"], str(envelope.get("pc")))}
+            fields = read_fields(shown["fields"], str(envelope.get("pc")))
+            return {"fields": fields, "withheld": shown["fields"][0]["count"] - len(fields)}
         raise Fault("an entry is malformed")
 
 
@@ -3183,7 +3184,7 @@ def _proof_in_words(said: dict[str, Any]) -> Iterator[str]:
         yield f"         it continues the head of {said['old']['size']} entries, root {said['old']['root']}"
     for each in said.get("entries", ()):
         yield f"Entry    {each['seq']} {each['kind']} at {each['at']} by {ascii(each['actor'])[1:-1]}"
-        shown = {name: each[name] for name in ("event", "fields", "closed") if name in each}
+        shown = {name: each[name] for name in ("event", "fields", "withheld", "closed") if name in each}
         yield f"         {json.dumps(shown, sort_keys=True)}"
     if "value" in said:
         yield "Value    {path} after {state} entries: ".format(**said["value"]) + json.dumps(said["value"]["value"])

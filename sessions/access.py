@@ -77,6 +77,7 @@ READS: Mapping[str, Kind] = {  # every way in which personal text is handed out
     "dry run": Kind.READ,
     "sample": Kind.PROVED,
     "proof": Kind.PROVED,
+    "proof unmasked": Kind.UNMASKED,
     "disclosure": Kind.PROVED,
     "private": Kind.UNMASKED,
     "profile": Kind.PROFILE_READ,

@@ -17,19 +17,18 @@ from django.db.models import Q
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
-from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.models import User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keyed, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
-from sessions import access, reach
+from sessions import access, reach, visibility
 from sessions import erasure as erasing
 from sessions.commands.erasure import subject
 from sessions.commands.person import Person
 from sessions.models import AgentSession, CustomerProfile
 from sessions.proposals import subjects
-from sessions.queries import guidance, privacy
+from sessions.queries import privacy
 from sessions.triggers import intake
 from sessions.triggers.tables import Trigger, TriggerFiring
 
@@ -123,12 +122,13 @@ def _what(log: UUID, kid: UUID) -> str:
 
 
 def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
+    seen = visibility.of_subject(log)
     for row in ledger.read_rows(log):
         envelope = ledger.parse_envelope(row.envelope)
         if envelope.kid != str(kid):
             continue
         try:
-            data = _told(msgspec.json.decode(ledger.open_row(row)[1]))
+            data = masked(seen.entry(envelope.kind, msgspec.json.decode(ledger.open_row(row)[1])))
         except ledger.Pruned:
             data = None
         yield {
@@ -138,24 +138,6 @@ def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
             "by": masked(envelope.actor),
             "data": data,
         }
-
-
-def _told(data: dict[str, Any]) -> Any:
-    """What an entry says to its subject: what colleagues told the agent alone is not for them, wherever it stands."""
-    for name in guidance.KINDS.get(data.get("kind", ""), ()):
-        data[name] = guidance.WITHHELD
-    return masked(_unguided(data))
-
-
-def _unguided(value: Any) -> Any:
-    """A state that an entry carries, without the agent's guidance among its items."""
-    if isinstance(value, list):
-        return [_unguided(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("role") == "note" and str(value.get("text", "")).startswith((GUIDANCE, BACK)):
-        return {**value, "text": guidance.WITHHELD}
-    return {name: _unguided(each) for name, each in value.items()}
 
 
 def masked(value: Any) -> Any:

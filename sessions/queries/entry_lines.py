@@ -14,11 +14,11 @@ from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import keys, ledger
 from audit.tlog import tree
-from sessions import access, states
+from sessions import access, states, visibility
 from sessions.access import Seen
 from sessions.models import AgentSession
-from sessions.queries import guidance
 from sessions.queries.session_lines import PAGE, Person
+from sessions.visibility import Visibility
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
 TAIL = 200  # entries
@@ -39,9 +39,11 @@ class EntryLine(msgspec.Struct, frozen=True):
 
 
 def state_of(user: Person, session: UUID, what: str = "state") -> SessionState:
-    """The folded state. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
-    must_read(user, session, what)
-    return states.load(session).state
+    """The folded state as this person may see it: for reading, not for deciding. Raises UnknownSession, or
+    PermissionDenied to those who may see but not read.
+    """
+    team = must_read(user, session, what)
+    return visibility.shown_state(user, session, team, states.load(session).state)
 
 
 def must_read(user: Person, session: UUID, what: str = "state") -> UUID:
@@ -72,9 +74,7 @@ def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
     team, start = may_read(user, session, "entries"), after + 1
-    lines = _without_guidance(user, team, list(opened(ledger.read_rows(session, start, start + limit))))
-    _note(user, "entries", session, team, lines)
-    return lines
+    return _visible(user, session, team, list(opened(ledger.read_rows(session, start, start + limit))))
 
 
 def conversation(user: Person, session: UUID) -> list[EntryLine]:
@@ -83,28 +83,22 @@ def conversation(user: Person, session: UUID) -> list[EntryLine]:
     """
     team = may_read(user, session, "entries")
     rows = (row for row in ledger.read_rows(session) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
-    lines = list(opened(rows))
-    _note(user, "entries", session, team, lines)
-    return lines
+    return _visible(user, session, team, list(opened(rows)))
 
 
-def _without_guidance(user: Person, team: UUID, lines: list[EntryLine]) -> list[EntryLine]:
-    """The lines; without what colleagues told the agent where the reader is on the customer's side."""
-    if not any(line.kind in guidance.KINDS for line in lines) or not guidance.withheld_from(user, team):
-        return lines
-    return [_withheld(line) for line in lines]
-
-
-def _withheld(line: EntryLine) -> EntryLine:
-    if line.kind not in guidance.KINDS or line.data is None:
-        return line
-    hidden = dict.fromkeys(guidance.KINDS[line.kind], guidance.WITHHELD)
-    return msgspec.structs.replace(line, data={**line.data, **hidden})
-
-
-def _note(user: Person, what: str, session: UUID, team: UUID, lines: list[EntryLine]) -> None:
+def _visible(user: Person, session: UUID, team: UUID, lines: list[EntryLine]) -> list[EntryLine]:
+    """The lines as this person may see them; that they read them is noted."""
     if lines:
-        access.note(user, what, [Seen(session, team, lines[0].seq, lines[-1].seq)])
+        access.note(user, "entries", [Seen(session, team, lines[0].seq, lines[-1].seq)])
+    seen = visibility.of_reader(user, session, team)
+    shown = [seen_by(seen, line) for line in lines]
+    visibility.note(user, session, team, seen)
+    return shown
+
+
+def seen_by(seen: Visibility, line: EntryLine) -> EntryLine:
+    """A line as the reader may see it."""
+    return line if line.data is None else msgspec.structs.replace(line, data=seen.entry(line.kind, line.data))
 
 
 def opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
@@ -138,8 +132,7 @@ def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[Led
     team = may_read(user, session, "entries")
     rows = list(ledger.read_rows(session, max(0, start), stop))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
-    lines = _without_guidance(user, team, list(opened(iter(rows))))
-    _note(user, "entries", session, team, lines)
+    lines = _visible(user, session, team, list(opened(iter(rows))))
     return [LedgerLine(entry, leaf) for entry, leaf in zip(lines, leaves, strict=True)]
 
 

@@ -24,6 +24,7 @@ from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
 from sessions.models import URGENT, AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
+from sessions.visibility.account_numbers import shortened
 
 if TYPE_CHECKING:
     from sessions.commit import Committed
@@ -277,9 +278,9 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         plain,
         customer=row.kid,
         name=card.name or card.customer,
-        topic=card.topic,
+        topic=shortened(card.topic),
         alias=card.alias,
         last_role=card.last_role,
-        last_words=card.last_words,
-        open_preview=card.open_preview,
+        last_words=shortened(card.last_words),
+        open_preview=shortened(card.open_preview),
     )

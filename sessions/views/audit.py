@@ -16,6 +16,7 @@ from agentstate.people.roles import Permission
 from sessions import access, export, queries, transcript, words
 from sessions.queries.privacy import held
 from sessions.views.frame import console
+from sessions.visibility.account_numbers import shortened
 
 PAGE = 50  # entries
 LOOK_BACK = 50  # entries before a page that may name the tools of its calls
@@ -58,6 +59,7 @@ def _rows(lines: list[queries.LedgerLine], start: int) -> list[dict[str, Any]]:
         if line.entry.seq >= start:
             tool = tools.get((line.entry.data or {}).get("call", ""), "")
             sentence = words.entry(line.entry.kind, line.entry.data, tool)
+            sentence = sentence._replace(about=shortened(sentence.about))
             rows.append({"entry": line.entry, "leaf": line.leaf, "sentence": sentence})
     return rows
 
