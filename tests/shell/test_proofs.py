@@ -235,7 +235,7 @@ def test_a_kept_tile_that_was_altered_costs_time_and_no_truth():
 
 def test_a_check_says_what_a_proof_proves_and_what_it_does_not():
     session, alice = talked(), Api(cast.alice())
-    data = alice.get(f"/sessions/{session}/proofs/entries/1").content
+    data = alice.get(f"/sessions/{session}/proofs/entries/1", content="full").content
     good = alice.post("/proofs/check", {"proof": json.loads(data), "session": str(session)}).json()
     assert good["ok"]
     assert good["session"] == str(session)
