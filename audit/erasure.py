@@ -252,9 +252,9 @@ def must_live(kid: UUID) -> None:
 def must_be_settled(kid: UUID) -> None:
     """Raises StillWritten while a statement that began before the key was closed may still append under it.
 
-    PostgreSQL hides from this role when transactions of other roles began, and shows all locks. A statement that appends
-    has a writer's lock on the entries before it takes the snapshot by which it sees the key. So this waits for whoever
-    holds that lock, unless they are known to have begun later.
+    PostgreSQL hides from this role when transactions of other roles began, and shows all locks. A statement that
+    appends has a writer's lock on the entries before it takes the snapshot by which it sees the key. So this waits for
+    whoever holds that lock, unless they are known to have begun later.
     """
     rows = ledger.run(
         "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid), audit_subjectkey k WHERE k.kid = %(kid)s"
