@@ -1631,8 +1631,8 @@ class Table:
             pass
 
     def differs(self, row: dict[str, Any], event: str) -> list[str]:
-        """The columns whose values are not those of the row; `event` is the JSON text of its event. Fault where that row
-        is not what comes next.
+        """The columns whose values are not those of the row, whose event has the JSON text `event`. Fault where that
+        row is not what comes next.
         """
         self._left -= 1
         wanted = self._line(row, event)
