@@ -15,6 +15,7 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 
 from agentstate.celery import app
+from agentstate.database_roles import database_roles
 from agentstate.people.queries import the_tenant
 from audit import condition
 from sessions import disk_space
@@ -34,13 +35,14 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def ledger(request: HttpRequest) -> JsonResponse:
     """Sequencer, signer, the age of the newest signed head, the heads that wait, and each witness's newest cosignature;
-    ages in seconds. 503 when heads are not signed as they should be, or that cannot be found out. A silent witness
-    alone is no 503: it holds up nothing.
+    ages in seconds. `warnings` say in plain words what the database roles do not refuse here. 503 when heads are not
+    signed as they should be, or that cannot be found out. A silent witness alone is no 503: it holds up nothing.
     """
     try:
         found, seen = _ledger()
     except Exception:
         found, seen = {"ok": False}, {}
+    found["warnings"] = database_roles().warnings
     return JsonResponse({**found, "witnesses": seen}, status=200 if found["ok"] else 503)
 
 

@@ -1,4 +1,4 @@
-"""Django's secret key: the environment's, else the one that `up` made in the state directory.
+"""Django's secret key: the environment's, else the one that `up` made in the state directory with its own servers.
 
 It signs sessions, forms, known browsers and what a reviewer's page showed. Without one the setting is empty, and Django
 refuses to sign. Every host of one installation needs the same key.
@@ -22,7 +22,7 @@ class NoSecretKey(Refused):
     @classmethod
     def at(cls, state_dir: Path) -> NoSecretKey:
         """The refusal of a process whose state directory holds no key."""
-        remedy = "Set SECRET_KEY, the same on every host, or start `manage.py up` once."
+        remedy = "Set SECRET_KEY, the same on every host; where `manage.py up` runs the servers, it makes one."
         return cls(f"SECRET_KEY is not set and {_file(state_dir)} does not exist. {remedy}")
 
 

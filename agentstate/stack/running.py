@@ -22,6 +22,8 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
+from agentstate import starting
+from agentstate.database_roles import database_roles
 from agentstate.files import write_once
 from agentstate.stack import ports, programs, reach
 from agentstate.stack.children import Program
@@ -42,6 +44,8 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
         raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
     reach.check(stack)
     prepare(stack)
+    if no_key := starting.missing_key():
+        raise no_key
     held = claim(stack, "`manage.py up`")
     _raise_descriptor_limit()
     try:
@@ -72,6 +76,8 @@ def _run(
             supervisor.start_all(programs_of_ours)
         _migrate(stack)
         _check_keys(say)
+        for warning in database_roles().warnings:
+            say(f"warning: {warning}")
         _check_policies()
         held.open()
         if not first:

@@ -18,6 +18,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agentstate.clock import now
+from agentstate.database_roles import database_roles
 from agentstate.errors import Invalid, Refused
 from agentstate.people import grants
 from agentstate.people.models import Membership, Team, User
@@ -173,6 +174,7 @@ def gaps(request: HttpRequest) -> HttpResponse:
         "here": "audit",
         "part": "gaps",
         "now": present,
+        "warnings": database_roles().warnings,
         "most": condition.MOST,
         "witnesses": witnesses,
         "disks": disk_space.all_disks(),

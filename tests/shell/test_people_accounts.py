@@ -32,6 +32,7 @@ from tests.cast import (
     vera,
     with_password,
 )
+from tests.shell.sign_in_time import stand_still
 
 pytestmark = pytest.mark.django_db
 
@@ -241,7 +242,8 @@ def test_what_was_typed_as_an_unknown_name_is_not_kept(on_trail) -> None:
     assert "my-secret-password" not in repr(on_trail)
 
 
-def test_a_name_that_waits_leaves_one_entry_of_it_however_often_it_is_tried(on_trail) -> None:
+def test_a_name_that_waits_leaves_one_entry_of_it_however_often_it_is_tried(on_trail, monkeypatch) -> None:
+    stand_still(monkeypatch)
     client = browser()
     for _ in range(ACCOUNT.most + 4):
         client.post("/sign-in/", {"username": "nobody", "password": "wrong"})

@@ -1,4 +1,4 @@
-"""Wrong passwords slow an account and an address, and lock nobody out. Time passes by moving the rows."""
+"""Wrong passwords slow an account and an address, and lock nobody out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from agentstate.people.known_browsers import COOKIE
 from agentstate.people.models import SignInDelay
 from agentstate.people.roles import Role
 from tests.cast import PASSWORD, address, alice, bob, browser, person, retail, with_password
+from tests.shell.sign_in_time import later, stand_still
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def _quick_passwords(settings) -> None:
+def _quick_passwords_and_no_clock(settings, monkeypatch) -> None:
+    stand_still(monkeypatch)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -37,16 +39,6 @@ def wrong(client: Client, times: int, username: str = "alice") -> list[int]:
         later(LONGEST)
         statuses.append(enter(client, username, "wrong").status_code)
     return statuses
-
-
-def later(seconds: float) -> None:
-    """So many seconds pass."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE people_signindelay SET at = at - make_interval(secs => %(s)s),"
-            " opens = opens - make_interval(secs => %(s)s)",
-            {"s": seconds},
-        )
 
 
 def known() -> Client:
