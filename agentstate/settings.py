@@ -319,12 +319,12 @@ WITNESSES = env.text("WITNESSES").split()  # vkey and URL in turn; docs/settings
 WITNESS_EVERY = env.number("WITNESS_EVERY", default=10.0, least=0.001)
 TIMESTAMP_URL = env.url("TIMESTAMP_URL")  # a time-stamp authority (RFC 3161)
 TIMESTAMP_ROOT = env.path("TIMESTAMP_ROOT")  # file with its root certificate (PEM)
+if bool(TIMESTAMP_URL) != bool(TIMESTAMP_ROOT):
+    raise BadSetting("TIMESTAMP_URL", TIMESTAMP_URL, "goes with TIMESTAMP_ROOT, the authority's root certificate")
 TIMESTAMP_EVERY = env.number("TIMESTAMP_EVERY", default=3600.0, least=0.001)
 RESTAMP_DAYS = env.number("RESTAMP_DAYS", default=90.0, unit="days")
 LOG_READS_PER_MINUTE = env.whole("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
 # Seconds between two looks for heads to sequence, at rest
-if bool(TIMESTAMP_URL) != bool(TIMESTAMP_ROOT):
-    raise BadSetting("TIMESTAMP_URL", TIMESTAMP_URL, "goes with TIMESTAMP_ROOT, the authority's root certificate")
 SEQUENCE_EVERY = env.number("SEQUENCE_EVERY", default=0.25, least=0.001)
 SEQUENCE_BUSY = env.number("SEQUENCE_BUSY", default=0.025, least=0.001)  # and while heads change
 HEADMAP_EVERY = env.number("HEADMAP_EVERY", default=60.0, least=0.001)

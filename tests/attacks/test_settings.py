@@ -14,7 +14,7 @@ from agentstate.stack.ports import any_free
 from tests.attacks.stack import Stack
 from tests.processes import ROOT, environment
 
-WEB = ("daphne", "-b", "127.0.0.1", "agentstate.asgi:application")
+WEB = ("agentstate.serving", "-b", "127.0.0.1", "agentstate.asgi:application")
 WORKER = ("celery", "-q", "-A", "agentstate.celery", "worker", "--pool", "threads", "--concurrency", "1")
 
 

@@ -1,4 +1,4 @@
-"""Whose address the staff log and the limits see behind a proxy: Daphne over real sockets, the proxy played or real."""
+"""Whose address the staff log and the limits see behind a proxy: our server on real sockets, the proxy played or real."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ from tests.processes import ROOT, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+UPGRADE = {
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+}  # fmt: skip
 CONF = """
 daemon off; master_process off; pid {folder}/pid; error_log {folder}/error.log;
 events {{}}
@@ -46,16 +50,16 @@ http {{
 
 
 class Web:
-    """Daphne on a port and on a Unix socket. `local` is the address that a connection to it comes from."""
+    """The web server on a port and on a Unix socket. `local` is the address that a connection to it comes from."""
 
     def __init__(self, folder: Path, trusted: str) -> None:
         self.port, self.path = any_free(), folder / "web.sock"
         arguments = ("-b", "127.0.0.1", "-p", str(self.port), "-u", str(self.path), "--access-log", "/dev/null")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "daphne", *arguments, "agentstate.asgi:application"],
+            [sys.executable, "-m", "agentstate.serving", *arguments, "agentstate.asgi:application"],
             cwd=ROOT, env={**os.environ, "LOG_LEVEL": "CRITICAL", "TRUSTED_PROXIES": trusted},
         )  # fmt: skip
-        eventually(lambda: listens(("127.0.0.1", self.port)) and self.path.exists(), 40, "Daphne")
+        eventually(lambda: listens(("127.0.0.1", self.port)) and self.path.exists(), 40, "the web server")
 
     def tcp(self, local: str = "127.0.0.1", port: int = 0) -> socket.socket:
         return socket.create_connection(("127.0.0.1", port or self.port), 20, source_address=(local, 0))
@@ -153,6 +157,14 @@ def test_only_a_proxys_word_makes_a_request_secure(web):
     assert signs_in(web.tcp("127.0.0.2"), "wrong", X_Forwarded_Proto="https") == 422
 
 
+def test_a_socket_is_secure_by_a_proxys_word_only(web):
+    """A socket opens for pages of its own scheme: a secure page for one that came by TLS."""
+    secure = {**UPGRADE, "X_Forwarded_Proto": "https", "Origin": "https://localhost"}
+    assert sent(web.tcp(), "GET /live/", **secure)[0] == 101
+    assert sent(web.unix(), "GET /live/", **secure)[0] == 101
+    assert sent(web.tcp("127.0.0.2"), "GET /live/", **secure)[0] == 403
+
+
 def test_through_a_real_nginx_the_caller_is_named_and_a_forged_header_is_not_believed(web, tmp_path):
     if NGINX is None:
         pytest.skip("NGINX IS NOT INSTALLED: the same is tried above over sockets alone")
@@ -166,10 +178,7 @@ def test_through_a_real_nginx_the_caller_is_named_and_a_forged_header_is_not_bel
         assert signs_in(web.tcp("127.0.0.5", port), "wrong", X_Forwarded_For="198.51.100.7") == 422
         assert signs_in(web.tcp("127.0.0.6", port), cast.PASSWORD) == 302
         assert addresses() == ["127.0.0.5", "127.0.0.6"]
-        upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
-        upgrade |= {"Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "http://localhost"}
-        status, _ = sent(web.tcp(port=port), "GET /live/", **upgrade)
-        assert status == 101
+        assert sent(web.tcp(port=port), "GET /live/", **UPGRADE, Origin="http://localhost")[0] == 101
     finally:
         nginx.terminate()
         nginx.wait(10)
