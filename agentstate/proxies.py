@@ -36,6 +36,11 @@ class Proxies:
         """Whether `address` is a proxy's; None is a peer on a Unix socket."""
         return self.unix if address is None else any(address in network for network in self.networks)
 
+    def trust(self, host: str) -> bool:
+        """Whether the peer at `host` is a proxy. "" is one on a Unix socket; one with a zone, `fe80::1%e0`, is none."""
+        found = address(host)
+        return (found is not None or not host) and self.include(found)
+
 
 def proxies(words: Iterable[str]) -> Proxies:
     """The proxies that a setting names: addresses, networks, and `unix`. Raises ValueError with the wrong word."""
@@ -94,7 +99,7 @@ def _seen(scope: Scope, trusted: Proxies) -> dict[str, Any]:
     client, headers = scope.get("client"), scope["headers"]
     peer = address(client[0]) if client else None
     seen: dict[str, Any] = {"headers": [header for header in headers if header[0].lower() not in (FOR, PROTO)]}
-    if (client and peer is None) or not trusted.include(peer):
+    if not trusted.trust(client[0] if client else ""):
         return seen
     found = caller(peer, _joined(headers, FOR), trusted)
     if found is not None:

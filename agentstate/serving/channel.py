@@ -17,7 +17,7 @@ from django.conf import settings
 from twisted.internet.protocol import connectionDone
 from twisted.web import http
 
-from agentstate.proxies import Proxies, address, network_of
+from agentstate.proxies import Proxies, network_of
 from agentstate.serving.heads import Heads
 from agentstate.serving.rates import Body
 from sessions.api.problems import MEDIA_TYPE, PREFIX, document
@@ -57,7 +57,7 @@ class Channel(http.HTTPChannel):
     def connectionMade(self) -> None:
         super().connectionMade()
         host = getattr(self.transport.getPeer(), "host", "")  # a Unix socket has none
-        self._address, self._is_proxy = network_of(host), self.proxies.include(address(host))
+        self._address, self._is_proxy = network_of(host), self.proxies.trust(host)
         self._timer: Any = None
         self._some = False  # whether a byte of this head has come
         self._head_begins()

@@ -89,6 +89,12 @@ def test_from_any_other_peer_the_headers_are_dropped(client):
     assert (there["client"], there["scheme"], there["headers"]) == (client, "http", [(b"host", b"here")])
 
 
+def test_a_peer_with_a_zone_is_no_peer_on_a_unix_socket():
+    assert TRUSTED.trust("")
+    assert TRUSTED.trust("10.0.0.1")
+    assert not TRUSTED.trust("fe80::1%eth0")
+
+
 def test_the_nearest_proxys_scheme_counts():
     headers = [(b"x-forwarded-proto", b"https, http")]
     assert "scheme" not in seen({"type": "http", "client": ["10.0.0.1", 5], "headers": headers}, TRUSTED)

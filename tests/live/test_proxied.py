@@ -1,4 +1,4 @@
-"""Whose address the staff log and the limits see behind a proxy: our server on real sockets, the proxy played or real."""
+"""Whose address the staff log and the limits see behind a proxy: real sockets, the proxy played and real."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Web:
             [sys.executable, "-m", "agentstate.serving", *arguments, "agentstate.asgi:application"],
             cwd=ROOT, env={**os.environ, "LOG_LEVEL": "CRITICAL", "TRUSTED_PROXIES": trusted},
         )  # fmt: skip
-        eventually(lambda: listens(("127.0.0.1", self.port)) and self.path.exists(), 40, "the web server")
+        eventually(lambda: listens(("127.0.0.1", self.port)) and self.path.exists(), 120, "the web server")
 
     def tcp(self, local: str = "127.0.0.1", port: int = 0) -> socket.socket:
         return socket.create_connection(("127.0.0.1", port or self.port), 20, source_address=(local, 0))
