@@ -12,6 +12,7 @@ from audit.keys.errors import BadKeyFile, Erased, Unreadable
 from audit.keys.sealing import ENTRY_LABEL, SALT, decrypt, derive, encrypt, entry_okm, seal, token, unseal
 from audit.keys.subjects import (
     CACHE_SECONDS,
+    closed,
     destroyed,
     forget_all,
     forget_stale,
@@ -32,6 +33,7 @@ __all__ = [
     "Erased",
     "Unreadable",
     "blind_token",
+    "closed",
     "decrypt",
     "derive",
     "destroyed",

@@ -143,6 +143,17 @@ def _is_gone(kid: UUID) -> bool:
     return False
 
 
+def closed(kids: Iterable[UUID]) -> frozenset[UUID]:
+    """Returns those of `kids` whose erasure has begun, as the database has it: nothing new begins under them."""
+    with connection.cursor() as cursor:
+        begun = (
+            "SELECT kid FROM audit_subjectkey"
+            " WHERE kid = ANY(%s) AND coalesce(closing_at, destroyed_at) IS NOT NULL"
+        )
+        cursor.execute(begun, [list(kids)])
+        return frozenset(kid for (kid,) in cursor.fetchall())
+
+
 def destroyed(kids: Iterable[UUID]) -> dict[UUID, datetime]:
     """When each of those that were destroyed was."""
     with connection.cursor() as cursor:
