@@ -73,7 +73,7 @@ def search_token(name: str, term: str, days: int) -> str:
     from sessions import access
 
     then = access.now() + timedelta(days=days)
-    with mock.patch.object(access, "now", lambda: then):
+    with mock.patch.object(access, "now", return_value=then):
         return access.searched(known(name), term)
 
 

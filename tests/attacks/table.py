@@ -364,6 +364,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "The reason of an erasure or hold is unreadable once the erasure has begun, however long the sweep takes.",
         "A superuser holds the lock of the session's row, so that the erasure cannot go on.",
     ),
+    "e10": (
+        "A saved plan names no customer of its team.",
+        "A supervisor saves a plan whose call has a customer's reference as its argument.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",

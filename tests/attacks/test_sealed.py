@@ -252,3 +252,27 @@ def test_e8_the_reason_of_a_legal_hold_is_gone_while_the_row_that_has_it_cannot_
         with superuser(stack) as other:
             (sealed,) = other.execute("SELECT reason FROM audit_legalhold WHERE id = %s", [row]).fetchone() or (b"",)
         assert sealed
+
+
+# --- E10: saved plans ---------------------------------------------------------------------------------------------
+
+INPUT = {"type": "object", "properties": {"subject": {"type": "string"}}, "required": ["subject"]}
+
+
+def test_e10_a_plan_with_the_reference_of_a_customer_is_not_saved(stack: Stack) -> None:
+    sue, talk = stack.supervisor(), stack.talk()
+    call = {"_tool": "check", "subject": talk.customer["id"]}
+    assert sue.post("/plans", name="named", calls=[call]).code == "names_customer"
+    assert talk.customer["id"] not in sue.get("/plans").text
+
+
+def test_e10_neither_the_description_nor_a_default_of_a_saved_plan_names_a_customer(stack: Stack) -> None:
+    sue, talk = stack.supervisor(), stack.talk()
+    customer, call = talk.customer["id"], {"_tool": "check", "subject": "†input.subject"}
+    for more in (
+        {"inputs": INPUT, "about": f"As for {customer}: check first."},
+        {"inputs": {**INPUT, "properties": {"subject": {"type": "string", "default": customer}}}},
+        {"inputs": INPUT, "conditions": [f"input.subject != '{customer}'"]},
+    ):
+        assert sue.post("/plans", name="hidden", calls=[call], **more).code == "names_customer", more
+    assert sue.post("/plans", name="hidden", calls=[call], inputs=INPUT).must()["version"] == 1
