@@ -26,6 +26,7 @@ from agentstate.engine.state.involvement import MAX_PEOPLE, people
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from audit import keys
+from audit.keys import teams
 from audit.models import KeyedLog
 from sessions import states
 from sessions.agents.registry import given_for
@@ -57,7 +58,7 @@ class SavedMeanwhile(Refused):
 def keep(tenant: UUID, team: UUID, by: str, name: str, plan: Plan, more: dict[str, Any]) -> Saved:
     """The next version of a saved plan. Raises BadPlan, BadSchema, BadGuard, BadReference, NamesCustomer."""
     inputs = more.pop("inputs", None) or dict(library.NO_INPUTS)
-    kid = keys.subject_kid(tenant, f"team:{team}")
+    kid = teams.kids_of(tenant, [team])[team]
     for _ in range(TRIES):
         before = _newest(team, name)
         made = library.saved(name, plan, inputs, before, **more)

@@ -68,7 +68,7 @@ def stop(
     named = _named(person, scope, value)
     _must_say("reason", reason)
     wanted = _teams_reached(person, scope, named, teams, everywhere)
-    sealed = {team: team_keys.seal(person.tenant_id, team, reason.strip()) for team in wanted}
+    sealed = team_keys.seal_each(person.tenant_id, wanted, reason.strip())
     with transaction.atomic(durable=True):
         _after_what_is_under_way()
         held = Stop.objects.filter(team__in=wanted, scope=scope, value=named, lifted_at=None)

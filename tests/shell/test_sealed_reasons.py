@@ -68,7 +68,7 @@ def test_no_reason_of_staff_stands_in_clear_and_the_team_reads_each():
 def test_every_reason_is_gone_with_the_teams_key(test_database):
     all_four()
     team = cast.retail()
-    kid = teams.kid_of(team.tenant_id, team.pk)
+    kid = teams.kids_of(team.tenant_id, [team.pk])[team.pk]
     with test_database.administrator(test_database.name) as owner:
         owner.execute("UPDATE audit_subjectkey SET wrapped = NULL, destroyed_at = now() WHERE kid = %s", [kid])
     keys.forget_all()
