@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     atomic = False  # VACUUM runs in no transaction
     dependencies = [
         ("agent_sessions", "0032_sealed_stops"),
-        ("people", "0010_sealed_reasons"),
+        ("people", "0011_sealed_reasons"),
     ]
 
     operations = [

@@ -111,7 +111,7 @@ def test_a_list_of_stops_costs_as_many_queries_for_many_as_for_one():
 def test_the_migrations_seal_every_reason_of_staff(test_database):
     team, people = cast.retail(), [cast.alice().pk, cast.bob().pk]
     executor = MigrationExecutor(connections["owner"])
-    executor.migrate([("agent_sessions", "0031_sealed_alias"), ("people", "0009_deputies")])
+    executor.migrate([("agent_sessions", "0031_sealed_alias"), ("people", "0010_sign_in_delays")])
     place = {"id": new_id(), "tenant": team.tenant_id, "team": team.pk, "alice": people[0], "bob": people[1]}
     texts = {"lent": LENT, "given": GIVEN, "stopped": STOPPED, "lifted": LIFTED}
     with test_database.administrator(test_database.name) as owner:

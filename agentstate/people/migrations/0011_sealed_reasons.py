@@ -23,7 +23,7 @@ def seal_reasons(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("people", "0009_deputies"),
+        ("people", "0010_sign_in_delays"),
         ("audit", "0015_stamps_end"),
     ]
 
