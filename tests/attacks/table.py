@@ -340,6 +340,7 @@ PROMISES: dict[str, tuple[str, str]] = {
     "l8": (
         "An outage is told in few lines.",
         "PostgreSQL, or Valkey, is away for some seconds while sessions are worked on.",
+    ),
     "e3": (
         "An alias stands nowhere in clear: in no table, dump or statistics.",
         "Twelve sessions share three aliases; a superuser analyses the tables and reads every column of `pg_stats`.",

@@ -4,6 +4,7 @@ is erased or held: unreadable from the instant at which the erasure begins, what
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import psycopg
@@ -18,7 +19,7 @@ from agentstate.people import commands as people
 from agentstate.people import delegations, grants
 from agentstate.people.models import AccessGrant, Delegation
 from agentstate.people.roles import Role
-from audit import erasure, keys
+from audit import erasure, keys, ledger, staff
 from audit.erasure import State
 from audit.keys import teams
 from audit.models import ErasureRequest
@@ -63,6 +64,30 @@ def test_no_reason_of_staff_stands_in_clear_and_the_team_reads_each():
     entries = auditing.staff_entries(cast.anna(), now().date())
     assert {(line.facts or {}).get("reason") for line in entries} >= set(REASONS)
     assert "sealed" not in str([line.facts for line in entries])
+    rows = ledger.read_rows(staff.log_of(cast.tenant().pk, now()))
+    assert [payload for _, payload in ledger.open_rows(rows) if traces(payload.decode(), *REASONS)] == []
+
+
+@pytest.mark.parametrize(
+    ("who", "address", "field"),
+    [
+        ("alice", "/stops/", "reason"),
+        ("alice", "/stops/", "why"),
+        ("bob", "/decisions/lent/", "reason"),
+        ("adam", "/audit/grants/", "reason"),
+        ("petra", "/privacy/", "reason"),
+    ],
+)
+def test_each_form_says_beside_the_field_who_reads_the_reason_and_asks_for_no_customers_name(who, address, field):
+    commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
+    cast.anna()
+    page = cast.browser(getattr(cast, who)()).get(address).content.decode()
+    labels = re.findall(r"<label[^>]*>(?:(?!</label>).)*</label>", page, re.DOTALL)
+    fields = [each for each in labels if f'name="{field}"' in each]
+    assert fields
+    for each in fields:
+        assert "read this" in each
+        assert "Write no customer's name." in each
 
 
 def test_every_reason_is_gone_with_the_teams_key(test_database):
