@@ -45,7 +45,7 @@ def parse(data: bytes) -> tuple[Checkpoint, Before | None]:
             _, index, leaf = more[0].split(" ")
             before = Before(int(index), base64.b64decode(leaf))
         good = body(head, before) == data and (before is None or (before.index >= 0 and len(before.leaf) == HASH_SIZE))
-    except ValueError:  # of the text, a number, base64, or the head
+    except (ValueError, IndexError):  # of the text, a number, base64, a line that is not there, or the head
         good = False
     if not good:
         raise BadCheckpoint("it is no leaf that says the head of a log")
