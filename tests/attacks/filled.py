@@ -48,11 +48,12 @@ def free(folder: Path) -> int:
     return told.f_bavail * told.f_frsize
 
 
-def disks_low(floor: Floor) -> list[str]:
-    """What /healthz says of disks; nothing when nobody answers."""
+def healthz(floor: Floor) -> tuple[int, list[str]]:
+    """The status of /healthz and the disks that it names; (0, []) when nobody answers. It waits for the database."""
     with suppress(httpx.HTTPError, ValueError, KeyError):
-        return list(httpx.get(f"{floor.url}healthz", timeout=5, trust_env=False).json()["disks_low"])
-    return []
+        answer = httpx.get(f"{floor.url}healthz", timeout=30, trust_env=False)
+        return answer.status_code, list(answer.json()["disks_low"])
+    return 0, []
 
 
 def alerts(admin: Line) -> list[dict[str, Any]]:
@@ -73,7 +74,7 @@ def nearly_full(floor: Floor, folder: Path, admin: Line) -> dict[str, Any]:
     with filled(folder, SIZE * 4 // 100):
         eventually(lambda: alerts(admin), 60, "an alert")
         seen["alert"] = alerts(admin)[0]
-        seen["health"], seen["low"] = health(floor.url), disks_low(floor)
+        seen["health"], seen["low"] = healthz(floor)
         seen["page"] = "Nearly full" in page(floor)
         seen["said"] = f"nearly full: {folder}" in floor.up.said
     eventually(lambda: not alerts(admin), 60, "the alert is closed")
@@ -89,8 +90,12 @@ def full(floor: Floor, folder: Path) -> dict[str, Any]:
         with suppress(httpx.HTTPError):
             answer = floor.staff.once("POST", f"/requests/{calls[0].request['id']}/decisions", DECISION)
             seen["first"] = answer.status_code
-        eventually(lambda: disks_low(floor), 60, "health names the disk")
-        seen["low"], seen["health"] = disks_low(floor), health(floor.url)
+
+        def named() -> bool:
+            seen["health"], seen["low"] = healthz(floor)
+            return bool(seen["low"])
+
+        eventually(named, 120, "health names the disk")
         seen["page"] = f">{folder}<" in pages
         for name in ("callers", "beat", "worker", "web", "postgres"):  # each must come back by itself
             with suppress(OSError, ValueError):

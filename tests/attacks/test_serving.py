@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -89,6 +91,68 @@ def test_h5_half_sent_bodies_of_one_client_leave_the_console_reachable(stack: St
         assert _reach(stack) == 200
         assert opened[0].recv(20).startswith(b"HTTP/1.1 408")  # after ten seconds
     assert _reach(stack, "healthz") == 200
+
+
+NGINX = """
+daemon off; pid nginx.pid; error_log error.log; worker_processes 1; worker_rlimit_nofile 8192;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;
+  map $http_upgrade $connection_upgrade {{ default upgrade; "" ""; }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://127.0.0.1:{web}; proxy_http_version 1.1; proxy_request_buffering off;
+      proxy_set_header Host 127.0.0.1:{port}; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;
+    }}
+  }}
+}}
+"""
+
+
+@contextmanager
+def _nginx(stack: Stack) -> Iterator[str]:
+    """A real nginx before a web process that names it as its proxy; nginx's port."""
+    program = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    if program is None:
+        pytest.skip("nginx is not installed (Debian: nginx-light), so the console behind a proxy is NOT tried")
+    folder, port = stack.folder / f"nginx-{uuid4().hex[:8]}", str(any_free())
+    folder.mkdir()
+    with _second_web(stack, TRUSTED_PROXIES="127.0.0.1") as web:
+        (folder / "nginx.conf").write_text(NGINX.format(port=port, web=web))
+        command = [program, "-p", str(folder), "-c", "nginx.conf", "-e", "error.log"]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+            try:
+                eventually(lambda: _listens(port), "nginx")
+                yield port
+            finally:
+                server.terminate()
+
+
+@pytest.mark.alone
+def test_h5_behind_nginx_half_open_clients_leave_the_console_reachable(stack: Stack) -> None:
+    cookie = str(stack.browser(stack.supervisor()).http.headers["Cookie"])
+    half = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500000\r\n\r\nname="
+    with _nginx(stack) as port, connections(port, MANY, HALF), connections(port, MANY, half):
+        assert httpx.get(f"http://127.0.0.1:{port}/sign-in/", trust_env=False, timeout=20).status_code == 200
+        address, origin = f"ws://127.0.0.1:{port}/live/", Origin(f"http://127.0.0.1:{port}")
+        with connect(address, origin=origin, additional_headers={"Cookie": cookie}) as line:
+            line.send('{"watch": ["wall"], "seen": {}}')
+            assert "watching" in {json.loads(line.recv(20))["kind"] for _ in range(3)}
+
+
+@pytest.mark.alone
+def test_h5_behind_nginx_many_clients_are_not_taken_for_one(stack: Stack) -> None:
+    """More clients at once than one address may have incomplete heads; all of them come from the proxy's address."""
+    slow = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n\r\nname"
+    with _nginx(stack) as port, connections(port, 150, slow) as opened:
+        for each in opened:
+            each.settimeout(120)
+            each.sendall(b"=")
+        assert {each.recv(12) for each in opened} == {b"HTTP/1.1 403"}  # answered: the form has no token
 
 
 def test_m6_a_huge_body_is_refused_before_it_is_read(stack: Stack) -> None:
@@ -182,25 +246,29 @@ def test_l5_the_form_token_lives_no_longer_than_a_shift(stack: Stack) -> None:
     assert int(age) <= 12 * 3600
 
 
-def test_l5_behind_tls_browsers_are_told_to_stay_there(stack: Stack) -> None:
+@contextmanager
+def _second_web(stack: Stack, **settings: str) -> Iterator[str]:
+    """Another web process of the installation, with these settings; its port."""
     port = str(any_free())
-    words = (Path(f"/proc/{stack.up.pid('web')}/environ")).read_text().strip("\0").split("\0")
-    env = environment(**dict(word.split("=", 1) for word in words), BEHIND_TLS="1", TRUSTED_PROXIES="127.0.0.1")
+    words = Path(f"/proc/{stack.up.pid('web')}/environ").read_text().strip("\0").split("\0")
+    env = environment(**{**dict(word.split("=", 1) for word in words), **settings})
     command = [sys.executable, "-m", "agentstate.serving", "-p", port, "--access-log", os.devnull]
     with subprocess.Popen([*command, "agentstate.asgi:application"], cwd=ROOT, env=env) as server:
         try:
-            eventually(lambda: _listens(port), "the server")
-            told = [
-                httpx.get(
-                    f"http://127.0.0.1:{port}/sign-in/",
-                    headers={"X-Forwarded-Proto": scheme},
-                    trust_env=False,
-                    timeout=20,
-                ).headers.get("strict-transport-security")
-                for scheme in ("https", "http")
-            ]
+            eventually(lambda: _listens(port), "the server", seconds=120)
+            yield port
         finally:
-            server.terminate()
+            server.kill()  # asked to stop, it would first finish what it is doing
+
+
+def test_l5_behind_tls_browsers_are_told_to_stay_there(stack: Stack) -> None:
+    with _second_web(stack, BEHIND_TLS="yes", TRUSTED_PROXIES="127.0.0.1") as port:
+        told = [
+            httpx.get(
+                f"http://127.0.0.1:{port}/sign-in/", headers={"X-Forwarded-Proto": scheme}, trust_env=False, timeout=20
+            ).headers.get("strict-transport-security")
+            for scheme in ("https", "http")
+        ]
     assert told == ["max-age=31536000", None]
 
 

@@ -20,7 +20,7 @@ from agentstate.serving import channel  # noqa: E402 - needs Django
 for name, value in json.loads(os.environ.get("BOUNDS", "{}")).items():
     assert hasattr(channel, name), name
     setattr(channel, name, value)
-SLOW = 2.0  # seconds
+SLOW = 3.0  # seconds
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:

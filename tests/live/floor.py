@@ -185,7 +185,11 @@ class Floor:
         self.calls: list[Call] = []
         self.cookie = ""
         self.start()
-        tokens = (state / "demo" / "callers.token").read_text().strip(), self.manage("token", "supervisor").strip()
+        try:
+            tokens = (state / "demo" / "callers.token").read_text().strip(), self.manage("token", "supervisor").strip()
+        except BaseException:
+            self.stop()
+            raise
         self.customers, self.staff = (Line(self.url, token) for token in tokens)
 
     def start(self) -> None:

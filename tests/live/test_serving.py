@@ -74,13 +74,13 @@ def served(bounds: dict[str, float], **env: str) -> Iterator[int]:
     eventually(answers, 60, "the server")
     yield chosen
     process.terminate()
-    process.wait(20)
+    process.wait(60)
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """A server that is soon out of patience."""
-    with served({"HEAD_SECONDS": 0.5, "BODY_GRACE": 0.5, "LINGER_SECONDS": 0.5}) as chosen:
+    with served({"HEAD_SECONDS": 2.0, "BODY_GRACE": 2.0, "LINGER_SECONDS": 1.0}) as chosen:
         yield chosen
 
 
@@ -121,11 +121,11 @@ def test_a_body_that_drips_is_cut_off(port: int) -> None:
 
 
 def test_a_body_at_a_decent_rate_takes_its_time(port: int) -> None:
-    client = Client(port, b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
-    for _ in range(12):  # longer than the grace; each part buys five seconds
+    client = Client(port, b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 125000\r\n\r\n")
+    for _ in range(25):  # longer than the grace; each part buys five seconds
         client.send(b"a" * 5000)
         time.sleep(0.1)
-    assert b"60000 bytes" in client.answer()
+    assert b"125000 bytes" in client.answer()
 
 
 def test_a_long_poll_is_not_cut(port: int) -> None:
