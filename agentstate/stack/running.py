@@ -47,7 +47,7 @@ def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], Non
     if no_key := starting.missing_key():
         raise no_key
     held = claim(stack, "`manage.py up`")
-    _raise_descriptor_limit()
+    raise_descriptor_limit()
     try:
         chosen = ports.choose(port)
         if port is None and chosen != ports.DEFAULT:
@@ -100,7 +100,7 @@ def _run(
             remove_sockets(stack)
 
 
-def _raise_descriptor_limit() -> None:
+def raise_descriptor_limit() -> None:
     """Let every child open as many files and sockets as it may: the usual soft limit is 1,024.
 
     At most MAX_DESCRIPTORS: some programs walk over all numbers that are allowed, and macOS refuses its own "no limit".

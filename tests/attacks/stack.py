@@ -58,7 +58,8 @@ class Stack:
     def start(self) -> None:
         """`up`, ready: at the same address each time."""
         more = {"DEMO_CALLERS": "0", "AGENTSTATE_WORKERS": "1", "ATTACKS_RELEASE": str(self.release), **self.settings}
-        self.up = Running.up(self.state, "--demo", "--port", self.port, **more)
+        usual = ("sh", "-c", 'ulimit -Sn 1024 && exec "$@"', "sh")  # limit of open files, as most systems have it
+        self.up = Running.up(self.state, "--demo", "--port", self.port, prefix=usual, **more)
         try:
             self.url = self.up.ready(240)
         except BaseException:

@@ -14,7 +14,7 @@ from agentstate.stack import children, logs
 from agentstate.stack.children import Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
 from agentstate.stack.supervisor import Supervisor
-from tests.processes import eventually, is_alive
+from tests.processes import ROOT, environment, eventually, is_alive
 
 
 @pytest.fixture
@@ -150,3 +150,13 @@ def test_what_a_killed_supervisor_left_is_ended_by_the_next_and_a_stranger_with_
     assert not is_alive(ours.pid)
     assert is_alive(stranger.pid)
     supervisor.stop()
+
+
+def test_up_raises_the_usual_limit_of_open_files_to_the_hard_one():
+    code = (
+        "import resource; from agentstate.stack import running; running.raise_descriptor_limit();"
+        " print(*resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    limited = ("sh", "-c", 'ulimit -Sn 256 && ulimit -Hn 4000 && exec "$@"', "sh", sys.executable, "-c", code)
+    done = subprocess.run(limited, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
+    assert done.stdout == "4000 4000\n"
