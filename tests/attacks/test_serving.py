@@ -144,17 +144,6 @@ def test_h5_behind_nginx_half_open_clients_leave_the_console_reachable(stack: St
             assert "watching" in {json.loads(line.recv(20))["kind"] for _ in range(3)}
 
 
-@pytest.mark.alone
-def test_h5_behind_nginx_many_clients_are_not_taken_for_one(stack: Stack) -> None:
-    """More clients at once than one address may have incomplete heads; all of them come from the proxy's address."""
-    slow = b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 5\r\n\r\nname"
-    with _nginx(stack) as port, connections(port, 150, slow) as opened:
-        for each in opened:
-            each.settimeout(120)
-            each.sendall(b"=")
-        assert {each.recv(12) for each in opened} == {b"HTTP/1.1 403"}  # answered: the form has no token
-
-
 def test_m6_a_huge_body_is_refused_before_it_is_read(stack: Stack) -> None:
     head = f"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {150 * 2**20}\r\n\r\n"
     with connections(stack.port, 1, head.encode()) as (connection,):
