@@ -12,6 +12,7 @@ import pytest
 
 from audit import verify
 from audit.signing import reports as reporting
+from audit.signing import rules
 from audit.signing.errors import BadLogKey, BadMemory, HeadRefused, NotSigned
 from audit.signing.messages import Growth, Unproved
 from audit.signing.reports import Reports, Waiting
@@ -623,6 +624,78 @@ def test_a_log_whose_head_was_refused_twice_is_named_until_one_is_admitted(tmp_p
     assert world.own.refused() == []
     world.admit([wrong])
     assert world.own.refused() == []
+
+
+def test_a_head_that_is_not_admitted_is_named_with_its_log_and_from_where_it_must_be_proved(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    forged = world.leaf(9, b"x" * 32)
+    honest = world.shown(5, 9)
+    assert world.admit([Growth(forged)]) == [
+        Unproved(LOG, (5,), "It is not proved to continue the 5 entries that were signed before.")
+    ]
+    assert world.admit([Growth(forged, 5, honest.frontier, honest.nodes)]) == [
+        Unproved(LOG, (5,), "Got 9 entries that do not continue the 5 that were signed before.")
+    ]
+
+
+def test_two_heads_of_a_log_that_were_not_admitted_are_both_named_the_second_from_the_first(tmp_path):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    assert world.stand(world.leaf(7), world.leaf(9)) == [
+        Unproved(LOG, (5,), "It was not admitted."),
+        Unproved(LOG, (7,), "It was not admitted."),
+    ]
+
+
+def test_so_many_admissions_wait_and_the_oldest_is_forgotten(tmp_path, monkeypatch):
+    monkeypatch.setattr(rules, "MOST_ADMITTED", 2)
+    world = World(tmp_path)
+    leaves = [world.leaf(1, log=UUID(int=number)) for number in range(3)]
+    world.admit([Growth(leaf) for leaf in leaves[:2]])
+    assert isinstance(world.stand(leaves[0]), bytes)
+    assert isinstance(world.stand(leaves[1]), bytes)
+    world = World(tmp_path / "again")
+    assert world.admit([Growth(leaf) for leaf in leaves]) == []
+    (unproved,) = world.stand(leaves[0])
+    assert unproved.log == UUID(int=0)
+    assert isinstance(world.stand(*leaves[1:]), bytes)
+
+
+def test_the_head_that_was_signed_last_is_signed_again_whatever_comes_with_the_question(tmp_path):
+    world = World(tmp_path)
+    signed = world.grow(0, 5)
+    size, head_root = world.own.last() or (0, b"")
+    assert world.own.sign_global(size, head_root, size, b"", [world.leaf(9)]) == signed
+
+
+@pytest.mark.parametrize(
+    ("leaf", "why"),
+    [
+        (Checkpoint(f"{ORIGIN}/s/x", 1, bytes(32)), "it names no log"),
+        (Checkpoint(f"{ORIGIN}/s/{LOG.hex}", 1, bytes(32)), "it is of another origin"),
+        (Checkpoint(f"other.example/s/{LOG}", 1, bytes(32)), "it is of another origin"),
+    ],
+)
+def test_a_leaf_that_is_no_head_of_ours_is_refused_in_these_words(leaf, why, tmp_path):
+    with pytest.raises(NotSigned) as refused:
+        signer(tmp_path).admit(0, tree.EMPTY_ROOT, [Growth(leaf.body().encode())])
+    assert refused.value.args[0] == f"A leaf is no head of a log under {ORIGIN}: {why}."
+
+
+def test_an_origin_may_hold_what_stands_before_a_logs_name(tmp_path):
+    origin = "log.example/s/eu"
+    own = Signer(tmp_path, origin)
+    leaf = headleaf.body(Checkpoint(f"{origin}/s/{LOG}", 1, b"r" * 32), None)
+    assert own.admit(0, tree.EMPTY_ROOT, [Growth(leaf)]) == []
+    assert isinstance(own.sign_global(1, tree.leaf_hash(leaf), 0, b"", [leaf]), bytes)
+    assert own.last_of(LOG) == (1, b"r" * 32)
+
+
+def test_in_the_memory_a_log_stands_under_its_id_and_the_global_log_under_its_letter(tmp_path):
+    World(tmp_path).grow(0, 5)
+    held = (tmp_path / "signer" / "heads").read_bytes()
+    assert sorted(held[at : at + 17] for at in (0, 64)) == [b"g".ljust(17, b"\0"), b"l" + LOG.bytes]
 
 
 # --- what waits
