@@ -31,6 +31,8 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "audit_cosignature": ("SELECT", "INSERT"),
     "audit_timestamp": ("SELECT", "INSERT"),
     "audit_gap": ("SELECT", "INSERT"),
+    "audit_alteration": ("SELECT", "INSERT", "UPDATE"),
+    "audit_scrub": ("SELECT", "INSERT", "UPDATE"),
     "audit_subjectkey": ("SELECT", "INSERT"),
     "audit_blindkey": ("SELECT", "INSERT"),
     "agent_sessions_agentdefinition": ("SELECT", "INSERT"),

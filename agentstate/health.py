@@ -8,6 +8,7 @@ on. What is told is no more than the public log tells.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from django.core.cache import cache
@@ -18,7 +19,8 @@ from agentstate.celery import app
 from agentstate.database_roles import database_roles
 from agentstate.people.queries import the_tenant
 from audit import condition
-from sessions import disk_space
+from audit.scrub import schedule
+from sessions import alterations, disk_space
 
 WORKER_TIMEOUT = 1.0  # seconds
 
@@ -30,7 +32,8 @@ def healthz(request: HttpRequest) -> JsonResponse:
     parts = {name: _answers(check) for name, check in _CHECKS.items()}
     well = all(parts.values())
     low = [str(each) for each in disk_space.low_disks()]
-    return JsonResponse({"ok": well, **parts, "disks_low": low}, status=200 if well else 503)
+    altered = _altered() if parts["database"] else None
+    return JsonResponse({"ok": well, **parts, "disks_low": low, "altered": altered}, status=200 if well else 503)
 
 
 def ledger(request: HttpRequest) -> JsonResponse:
@@ -62,7 +65,18 @@ def _ledger() -> tuple[dict[str, Any], dict[str, float | None]]:
         each.name: None if each.at is None else (now.read_at - each.at).total_seconds()
         for each in condition.witnesses_seen(tenant)
     }
+    altered, scrubbed = alterations.open_count(tenant), schedule.standing(tenant)
+    found |= {
+        "ok": found["ok"] and not altered,
+        "altered": altered,
+        "heads_compared_age": _age(now.read_at, scrubbed.heads_at),
+        "entries_read_age": _age(now.read_at, scrubbed.pass_at),
+    }
     return found, ages
+
+
+def _age(now: datetime, at: datetime | None) -> float | None:
+    return None if at is None else max(0.0, (now - at).total_seconds())
 
 
 def _answers(check: Callable[[], bool]) -> bool:
@@ -70,6 +84,14 @@ def _answers(check: Callable[[], bool]) -> bool:
         return check()
     except Exception:
         return False
+
+
+def _altered() -> int | None:
+    """How many places were altered in the database that nobody has acknowledged. It takes nothing away: all serves."""
+    try:
+        return alterations.open_count(the_tenant().pk)
+    except Exception:
+        return None
 
 
 def _database() -> bool:

@@ -133,6 +133,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600},
     },
     "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
+    "scrub": {"task": "sessions.tasks.scrub", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"
@@ -279,17 +280,11 @@ USE_I18N = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {
-        "line": {
-            "()": "agentstate.log_lines.Line",
-            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
-        }
-    },
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
     "filters": {"brief": {"()": "agentstate.outages.Brief"}},
     "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]}},
     "root": {"handlers": ["out"], "level": env.choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")},
     "loggers": {
-        "django": {"level": "INFO"},  # without Django's own handlers, which write addresses as they are
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "mcp": {"level": "CRITICAL"},  # its errors quote what a server said
@@ -338,6 +333,11 @@ HEADMAP_EVERY = env.number("HEADMAP_EVERY", default=60.0, least=0.001)
 REPUBLISH_EVERY = env.number("REPUBLISH_EVERY", default=600.0, least=0.001)
 # Sequencer or signer away for longer: recorded as a downtime
 GAP_SECONDS = env.number("GAP_SECONDS", default=10.0, least=0.001)
+# Of one core that the scrubber may use
+SCRUB_SHARE = env.number("SCRUB_SHARE", default=0.05, least=0.001, unit="cores")
+# Seconds between two comparisons of all heads, and between two passes over all entries
+SCRUB_HEADS_EVERY = env.number("SCRUB_HEADS_EVERY", default=1800.0, least=0.001)
+SCRUB_ENTRIES_EVERY = env.number("SCRUB_ENTRIES_EVERY", default=3600.0, least=0.001)
 # An export of many sessions is kept, sealed, for so long
 EXPORT_HOURS = env.number("EXPORT_HOURS", default=72.0, least=0.001, unit="hours")
 SITE_URL = env.url("SITE_URL", default="http://127.0.0.1:8000/")  # where notices lead: this console as people reach it

@@ -182,6 +182,10 @@ _TOLD = {
     "global_log_altered": _log_altered,
 }
 
+#: The troubles that say that somebody altered the database, with their titles. More people are told of them.
+TITLES = {code: _TOLD[code]("", None).title for code in ("head_refused", ALTERED, UNSIGNED, "global_log_altered")}
+TAMPERED = tuple(TITLES)
+
 # A log that is written to all the time is never marked clean: it waits for what came after its newest place, alone.
 _READ = """
 SELECT clock_timestamp(), coalesce(g.size, 0),

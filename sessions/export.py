@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import IO, BinaryIO, cast
 from uuid import UUID
 
-from agentstate.errors import Invalid
+from agentstate.errors import Broken, Invalid
 from agentstate.people.permissions import PermissionDenied
 from audit import signer
 from audit.export import bundle
 from audit.export.gather import Installation, gather
 from audit.export.source import LedgerSource
-from sessions import access, masks
+from sessions import access, alterations, masks
 from sessions.queries import Person
 from sessions.visibility import may_export, may_open
 
@@ -43,7 +43,13 @@ def plain_write(
     """Write the bundle of `session` to `out`. Whoever calls this has asked for permissions and made the record."""
     shows = masks.shows if masked else None
     file = cast(BinaryIO, out)
-    return bundle.write(session, LedgerSource(session), gather(session), Installation(), file, withhold, shows=shows)
+    remarks, source = alterations.remarks(session), LedgerSource(session)
+    try:
+        return bundle.write(
+            session, source, gather(session), Installation(), file, withhold, shows=shows, remarks=remarks
+        )
+    except Broken as error:  # what the signer refuses cannot be taken out: then by the reason's name
+        raise alterations.instead_of(error, {"session": session}) or error from None
 
 
 def checked(reason: str) -> str:

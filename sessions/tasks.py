@@ -13,7 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
-from sessions import access, disk_space, erasure, live, pruning
+from sessions import access, alterations, disk_space, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
 from sessions.levels import keeping as levels
@@ -151,6 +151,13 @@ def prune() -> None:
     for tenant in Tenant.objects.values_list("pk", flat=True):
         pruning.prune_due(tenant)
     levels.forget_old()
+
+
+@shared_task(ignore_result=True)
+def scrub() -> None:
+    """Every two seconds: look a little further for sessions that somebody altered in the database."""
+    for tenant in Tenant.objects.values_list("pk", flat=True):
+        alterations.scrub(tenant)
 
 
 @worker_ready.connect

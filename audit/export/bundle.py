@@ -32,17 +32,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 from uuid import UUID
 
 from agentstate.errors import AgentStateError, Broken
 from audit import verify
-from audit.export import report, tables
+from audit.export import readme, report, tables
 from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
-from audit.export.readme import README
 from audit.tlog import canonical, fields, headleaf, tree
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
@@ -111,9 +110,11 @@ def write(
     withhold: frozenset[str] = frozenset(),
     render: report.Renderer = report.render,
     shows: Shows | None = None,
+    remarks: Sequence[str] = (),
 ) -> Summary:
     """Write the bundle of `log` to `out`, up to the head that `evidence` proves. Entries of the kinds in `withhold`
     keep their content sealed; with `shows`, so do all fields of the others but those that it says may be seen.
+    `remarks` are what is known of alterations: README.txt and the report say them first.
 
     Raises TooLarge, or the signer's HeadRefused when the head cannot be signed.
     """
@@ -129,7 +130,7 @@ def write(
         for kid in sorted(session.erased):
             if kid in evidence.erasures:
                 packer.add(f"log/erasures/{kid}.json", evidence.erasures[kid])
-        summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
+        summary = Summary(head.size, head.root.hex(), [*remarks, *session.warnings(head.size, head.root)])
         about = report.ReportHead(
             str(log),
             head.origin,
@@ -140,7 +141,7 @@ def write(
             masked=shows is not None,
         )
         told = list(_report_entries(packer, entries))
-        _write_report(packer, render(about, told))
+        _write_report(packer, render(about, told), about.warnings)
         _write_tables(packer, about, told)
         _write_manifest(packer, signer, head.origin, entries)
         packer.write(out)
@@ -260,10 +261,10 @@ def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Show
     return {"leaves": leaves} if any(isinstance(leaf, str) for leaf in leaves) else {"okm": okm.hex()}
 
 
-def _write_report(packer: Packer, rendered: report.Report) -> None:
+def _write_report(packer: Packer, rendered: report.Report, warnings: Sequence[str]) -> None:
     packer.add("report.html", rendered.html)
     packer.add("report.pdf", rendered.pdf)
-    packer.add("README.txt", README.encode("ascii"))
+    packer.add("README.txt", readme.of(warnings).encode("ascii", "replace"))
 
 
 def _write_tables(packer: Packer, about: report.ReportHead, told: list[report.ReportEntry]) -> None:

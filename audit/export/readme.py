@@ -1,5 +1,9 @@
 """The README.txt of every export: for somebody who has nothing but the file."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 README = """\
 AN EXPORTED SESSION
 
@@ -31,3 +35,13 @@ The folder `session` is a complete log in the formats C2SP signed-note, tlog-che
 the hashes of RFC 6962, so other software can check it too. Ciphertexts are in session/payload, and
 session/disclosures holds the key material of each disclosed entry, or the fields of it that are shown.
 """
+
+ALTERED = """\
+WHEN THIS WAS MADE, SOMETHING DID NOT HOLD. Do not rely on the file before you know why:
+"""
+
+
+def of(warnings: Sequence[str]) -> str:
+    """The file's text. What was odd when the export was made stands first."""
+    said = "".join(f"  - {each}\n" for each in warnings)
+    return f"{ALTERED}{said}\n{README}" if warnings else README

@@ -18,18 +18,14 @@ FEW = 256  #: leaves that are handed over one by one; of more, the roots of the 
 
 def parts(old: int, sizes: Sequence[int]) -> list[Range]:
     """The largest perfect subtrees that fill leaves [old, last of `sizes`), where each of `sizes` ends one."""
-    found: list[Range] = []
+    found = []
     start = old
     for end in sizes:
-        heights = range(end.bit_length())
-        for height in heights:  # up to where a larger subtree may begin
-            if start >> height & 1 and start + (1 << height) <= end:
-                found.append((start, start + (1 << height)))
-                start += 1 << height
-        for height in reversed(heights):
-            if start + (1 << height) <= end:
-                found.append((start, start + (1 << height)))
-                start += 1 << height
+        while start < end:
+            aligned = start & -start or 1 << end.bit_length()
+            width = min(aligned, 1 << (end - start).bit_length() - 1)
+            found.append((start, start + width))
+            start += width
     return found
 
 

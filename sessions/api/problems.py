@@ -20,6 +20,7 @@ from rest_framework.views import set_rollback
 
 from agentstate.errors import AgentStateError, NotFound, Refused
 from agentstate.outages import OUTAGES
+from sessions import alterations
 from sessions.api.rendering import encode
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,7 @@ WRONG = 100  # fields of one body that a refusal names
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler. None for what nobody foresaw: Django logs it, and `everywhere` answers 500."""
     set_rollback()
+    error = alterations.instead_of(error, context.get("kwargs") or {}) or error
     if isinstance(error, AgentStateError):
         return _ours(error, context.get("kwargs") or {})
     if isinstance(error, OUTAGES):

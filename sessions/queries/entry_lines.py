@@ -8,13 +8,16 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.db.models import OuterRef, Subquery
 
 from agentstate.engine.state import SessionState
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import keys, ledger
+from audit.models import Head
+from audit.scrub.altered import Found
 from audit.tlog import tree
-from sessions import access, states, visibility
+from sessions import access, alterations, states, visibility
 from sessions.access import Seen
 from sessions.models import AgentSession
 from sessions.queries.session_lines import PAGE, Person
@@ -58,9 +61,19 @@ def must_read(user: Person, session: UUID, what: str = "state") -> UUID:
 
 def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
     """The session's team, for what shows nothing personal. Raises as `must_read`."""
-    team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
-    if team is None:
+    return _readable(user, session, what)[0]
+
+
+def _readable(user: Person, session: UUID, what: str) -> tuple[UUID, int]:
+    """The session's team, and how many entries its head counts. Raises as `must_read`."""
+    size = Head.objects.filter(log=OuterRef("pk")).values("size")
+    rows = AgentSession.objects.filter(pk=session).annotate(
+        entries=Subquery(size), altered=alterations.standing_in("pk")
+    )
+    row = rows.values_list("team_id", "entries", "altered").first()
+    if row is None:
         raise states.UnknownSession()
+    team, entries, altered = row
     if not access.may(user, Permission.SEE, session, team):
         access.refused(user, what, session)
         raise states.UnknownSession()
@@ -68,21 +81,32 @@ def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
         access.refused(user, what, session)
         needed = Permission.READ.value
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    return team
+    if altered or entries is None:
+        raise alterations.refusal(session, [] if altered else [Found(session, "log_missing")])
+    return team, entries
+
+
+def _whole(session: UUID, start: int, stop: int) -> list[ledger.Row]:
+    """The entries from `start` up to `stop`, none of which is missing. Raises SessionAltered."""
+    rows = list(ledger.read_rows(session, start, stop)) if start < stop else []
+    alterations.must_be_whole(session, rows, start, max(start, stop))
+    return rows
 
 
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
-    team, start = may_read(user, session, "entries"), after + 1
-    return _visible(user, session, team, list(opened(ledger.read_rows(session, start, start + limit))))
+    team, size = _readable(user, session, "entries")
+    start = max(0, after + 1)
+    rows = _whole(session, start, min(start + limit, size))
+    return _visible(user, session, team, list(opened(iter(rows))))
 
 
 def conversation(user: Person, session: UUID) -> list[EntryLine]:
     """Of the whole session the entries about what was said, asked, decided and called, opened, oldest first: what the
     card of a request is made of. Raises as `state_of`.
     """
-    team = may_read(user, session, "entries")
-    rows = (row for row in ledger.read_rows(session) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
+    team, size = _readable(user, session, "entries")
+    rows = (row for row in _whole(session, 0, size) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
     return _visible(user, session, team, list(opened(rows)))
 
 
@@ -129,8 +153,8 @@ def ledger_head(user: Person, session: UUID) -> ledger.Head:
 
 def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[LedgerLine]:
     """The entries from `start` up to `stop` with their leaf hashes, oldest first. Raises as `state_of`."""
-    team = may_read(user, session, "entries")
-    rows = list(ledger.read_rows(session, max(0, start), stop))
+    team, size = _readable(user, session, "entries")
+    rows = _whole(session, max(0, start), min(stop, size))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
     lines = _visible(user, session, team, list(opened(iter(rows))))
     return [LedgerLine(entry, leaf) for entry, leaf in zip(lines, leaves, strict=True)]

@@ -19,7 +19,7 @@ from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keys
 from audit.models import SubjectKey
-from sessions import access, projections, states
+from sessions import access, alterations, projections, states
 from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
 from sessions.models import URGENT, AgentSession, ApprovalRequest
@@ -193,10 +193,11 @@ def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> Que
 
 
 def session_line(user: Person, session: UUID) -> SessionLine:
-    """One session. Raises UnknownSession to those who may not see it."""
-    lines = _lines(user, visible_sessions(user).filter(pk=session), "line")
+    """One session. Raises UnknownSession to those who may not see it, SessionAltered."""
+    rows = visible_sessions(user).filter(pk=session)
+    lines = _lines(user, rows.exclude(alterations.standing_in("pk")), "line")
     if not lines:
-        raise states.UnknownSession()
+        raise alterations.refusal(session) if rows.exists() else states.UnknownSession()
     return lines[0]
 
 

@@ -76,12 +76,12 @@ def _may_export(request: HttpRequest, session_id: UUID) -> bool:
 @require_POST
 def session_export(request: HttpRequest, session_id: UUID) -> FileResponse:
     """The bundle, as a download."""
-    line = queries.session_line(request.user, session_id)
     out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
     unmask = request.POST.get("unmask") == "on"
     export.write(request.user, session_id, out, unmask=unmask, reason=request.POST.get("reason", ""))
     out.seek(0)
-    return FileResponse(out, as_attachment=True, filename=f"{line.reference}.zip", content_type="application/zip")
+    name = f"{session_id.hex[-6:].upper()}.zip"
+    return FileResponse(out, as_attachment=True, filename=name, content_type="application/zip")
 
 
 @console

@@ -294,6 +294,14 @@ PROMISES: dict[str, tuple[str, str]] = {
         "Every shipped agent has bounds, and a tool that is called again and again is stopped, whatever its arguments.",
         "The model calls `remember` with new words for ever, 16 calls an answer.",
     ),
+    "h2": (
+        "A session that was deleted in the database is found within an hour, and told.",
+        "A superuser deletes every row that names a session, in every table.",
+    ),
+    "m1": (
+        "What a superuser alters of a session is found within one pass, and no reader shows a part as the whole.",
+        "A superuser turns one bit of a payload.",
+    ),
     "h3": (
         "Log files may be moved or deleted: new ones are begun, and nothing ends.",
         "All log files are renamed while everything runs; the whole folder is.",
@@ -340,34 +348,6 @@ PROMISES: dict[str, tuple[str, str]] = {
     "l8": (
         "An outage is told in few lines.",
         "PostgreSQL, or Valkey, is away for some seconds while sessions are worked on.",
-    ),
-    "e3": (
-        "An alias stands nowhere in clear: in no table, dump or statistics.",
-        "Twelve sessions share three aliases; a superuser analyses the tables and reads every column of `pg_stats`.",
-    ),
-    "e4": (
-        "Only who may read a session is shown its alias, or finds it by that; and it is on record.",
-        "An admin reads lists, pages and the session by API.",
-    ),
-    "e5": (
-        "The secret of a link reaches no log.",
-        "The holder of a link sends a form without a token, opens it too often, and opens it once it was taken back.",
-    ),
-    "e6": (
-        "What a search leaves in the access log leads to no search of another reader or another day.",
-        "Two readers search for the same customer.",
-    ),
-    "e7": (
-        "Reasons of delegations, audit accesses, stops and their lifting are sealed, and callers read none of a stop.",
-        "A superuser dumps the database and reads the statistics after each was given.",
-    ),
-    "e8": (
-        "The reason of an erasure or hold is unreadable once the erasure has begun, however long the sweep takes.",
-        "A superuser holds the lock of the session's row, so that the erasure cannot go on.",
-    ),
-    "e10": (
-        "A saved plan names no customer of its team.",
-        "A supervisor saves a plan whose call has a customer's reference as its argument.",
     ),
     "races": (
         "After every race the bank's rows agree with the request.",

@@ -34,9 +34,7 @@ class AskErasure(OfSubject):
     """Whom to erase, on which legal basis, and why."""
 
     basis = ExactChoice(choices=ERASURE_BASIS)
-    reason = ExactText(
-        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
-    )
+    reason = ExactText(max_length=MAX_REASON)
 
 
 class RuleErasure(Strict):
@@ -102,9 +100,7 @@ class SetHold(OfSubject):
     """Whom or what to keep. With `only_session`, nothing but that session."""
 
     only_session = ExactFlag(required=False)
-    reason = ExactText(
-        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
-    )
+    reason = ExactText(max_length=MAX_REASON)
     until = serializers.DateTimeField(required=False, help_text="until it is lifted, if left out")
 
 
