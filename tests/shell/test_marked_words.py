@@ -1,6 +1,6 @@
 """Marker words in the fields of a session, and every door by every role: none is shown to whom it is not for.
 
-`make test` asks a share of the doors, drawn from the commit; `FULL=1` asks all of them.
+`make test` asks a share of the doors, always the same; `FULL=1` asks all of them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 from agentstate.people.models import User
-from tests.attacks.share import commit, is_drawn
+from tests.attacks.share import is_drawn
 from tests.searching import FIGURE, FULL
 from tests.shell import marked_world as world_of
 from tests.shell.api_world import document
 from tests.shell.marked_world import Door, Marked, Person
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
-SHARE = 12  # in a hundred doors
+SHARE, SEED = 12, ""  # in a hundred doors
 # Fields of a session that stay empty: what fills them is not there, or they hold the same as another one.
 NOT_FILLED = {
     "cancel", "grant", "grants", "retry", "withdrawals", "interventions", "compensation", "promote", "proposals",
@@ -34,7 +34,7 @@ def world(bank, settings) -> Marked:
 
 def drawn(doors: list[Door], role: str) -> Iterator[Door]:
     """The doors that this run asks as this role."""
-    return (door for door in doors if FULL or is_drawn(f"{role} {door.name}", commit(), SHARE))
+    return (door for door in doors if FULL or is_drawn(f"{role} {door.name}", SEED, SHARE))
 
 
 def walk(world: Marked, people: dict[str, User | None]) -> tuple[int, list[str]]:
