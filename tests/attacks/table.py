@@ -26,6 +26,10 @@ This page is written by `python -m tests.attacks.table`.
 
 #: finding -> what is promised, what was tried
 PROMISES: dict[str, tuple[str, str]] = {
+    "h8": (
+        "On a full disk the signer signs nothing that it did not remember whole.",
+        "Heads are signed on a small file system, filled to the last byte.",
+    ),
     "c2": (
         "An edit is a new call: the rule that fits the edited call decides.",
         "A supervisor edits a transfer between the customer's accounts into one to a stranger.",
