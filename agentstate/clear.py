@@ -19,8 +19,8 @@ CLEAR: dict[str, dict[str, str]] = {
     "people_team": {"name": NAMED, "slug": NAMED},
     "people_user": {"username": STAFF, "display_name": STAFF, "password": DIGEST},
     "people_membership": {"role": WORDS},
-    "people_accessgrant": {"given_by": ID, "reason": STAFF, "kinds": WORDS, "sessions": ID},
-    "people_delegation": {"permissions": WORDS, "reason": STAFF},
+    "people_accessgrant": {"given_by": ID, "kinds": WORDS, "sessions": ID},
+    "people_delegation": {"permissions": WORDS},
     "people_apitoken": {"name": STAFF, "digest": DIGEST},
     "people_signinlink": {"digest": DIGEST},
     "people_signindelay": {"key": DIGEST},
@@ -54,8 +54,7 @@ CLEAR: dict[str, dict[str, str]] = {
     },
     "agent_sessions_proposalanswer": {"by": ID},
     "agent_sessions_stop": {
-        "scope": WORDS, "value": NAMED, "reason": "why staff stopped an agent, a tool or a team", "by": ID,
-        "lifted_by": ID, "lifted_why": "why staff lifted it",
+        "scope": WORDS, "value": NAMED, "by": ID, "lifted_by": ID,
     },
     "agent_sessions_offeredtool": {
         "server": NAMED, "tool": NAMED, "digest": DIGEST, "offer": "what an MCP server says of its tool",

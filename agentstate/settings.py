@@ -280,11 +280,17 @@ USE_I18N = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "agentstate.log_lines.Line",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "filters": {"brief": {"()": "agentstate.outages.Brief"}},
     "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]}},
     "root": {"handlers": ["out"], "level": env.choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")},
     "loggers": {
+        "django": {"level": "INFO"},  # without Django's own handlers, which write addresses as they are
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "mcp": {"level": "CRITICAL"},  # its errors quote what a server said

@@ -12,7 +12,7 @@ there is no way back; ciphertexts and all that was derived from them are deleted
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
@@ -155,12 +155,13 @@ def must_be_open(asked: ErasureRequest, by: str) -> None:
         raise FourEyes()
 
 
-def reason_of(request: ErasureRequest) -> str:
-    """Returns the requester's reason; empty once the key is destroyed.
+def reason_of(request: ErasureRequest, closed: Container[UUID]) -> str:
+    """Returns the requester's reason; empty once the key is among the `closed` ones or destroyed.
 
-    The row is asked first: this process may remember the key for CACHE_SECONDS after another one destroyed it.
+    This process may remember the key for CACHE_SECONDS after another one destroyed it, and the sweep that deletes the
+    sealed reason may be held up: neither shows it longer.
     """
-    if request.destroyed_at is not None or not request.reason:
+    if request.destroyed_at is not None or request.kid in closed or not request.reason:
         return ""
     try:
         return keys.unseal(request.kid, REASON, bytes(request.reason)).decode()
@@ -208,7 +209,7 @@ def close(request: ErasureRequest) -> bool:
     """
     with transaction.atomic():
         holds.take_turns()
-        if _closed_at(request.kid) is not None:
+        if begun(request.kid):
             return True
         if holds.blocking(request.kid, keyed.logs_of(request.kid)):
             return False
@@ -219,13 +220,6 @@ def close(request: ErasureRequest) -> bool:
             {"kid": request.kid, "blind": os.urandom(32)},
         )
     return True
-
-
-def _closed_at(kid: UUID) -> datetime | None:
-    rows = ledger.run(
-        "SELECT coalesce(closing_at, destroyed_at) FROM audit_subjectkey WHERE kid = %(kid)s", {"kid": kid}
-    )
-    return rows[0][0] if rows else None
 
 
 def living(kids: Iterable[UUID]) -> ledger.Fragment:
@@ -240,7 +234,7 @@ def living(kids: Iterable[UUID]) -> ledger.Fragment:
 
 def begun(kid: UUID) -> bool:
     """Whether the erasure of the subject has begun: then no hold can stop it."""
-    return _closed_at(kid) is not None
+    return kid in keys.closed([kid])
 
 
 def must_live(kid: UUID) -> None:

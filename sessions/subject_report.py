@@ -46,6 +46,7 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
     keys.subject_key(kid)
     scope = _scope(user, kid)
     access.note(user, "subject report", _seen(user, kid, scope))
+    closed = keys.closed([kid])
     logs = [log for log in keyed.logs_of(kid) if scope.holds(log)]
     found = {
         "subject": str(kid),
@@ -54,8 +55,8 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
         "logs": [_log(log, kid) for log in logs],
         "waiting": [_waiting(row) for row in _firings(kid, scope)],
         "stores": erasing.preview(kid) if scope.whole else {},
-        "holds": [_plain(privacy.hold_line(row)) for row in _holds(kid, scope)],
-        "erasures": [_plain(privacy.line(row)) for row in _erasures(kid, scope)],
+        "holds": [_plain(privacy.hold_line(row, closed)) for row in _holds(kid, scope)],
+        "erasures": [_plain(privacy.line(row, closed)) for row in _erasures(kid, scope)],
     }
     with transaction.atomic():
         facts = {"subject_key": str(kid), "logs": len(logs), "teams": [str(team) for team in sorted(scope.teams)]}

@@ -9,6 +9,7 @@ this memory can still lie; against that help witnesses and the heads auditors ho
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,6 +28,7 @@ from audit.tlog.checkpoint import BadCheckpoint, Checkpoint, open_signed
 GLOBAL = b"g".ljust(NAME, b"\0")
 NOTHING: Head = (0, tree.EMPTY_ROOT)
 OVERLAP = timedelta(days=30)
+REFUSED = 30.0  # seconds after which a refusal that is not repeated is over: the log was put right
 MOST_ADMITTED = 100_000  # heads that wait for their round; those of rounds that came to nothing are forgotten
 
 
@@ -63,7 +65,7 @@ class Signer:
         self.memory = Memory(state_dir / "signer")
         self.reports = Reports()
         self._admitted: dict[bytes, _Admission] = {}
-        self._refused: dict[UUID, int] = {}  # how often a log's heads were not admitted since one was
+        self._refused: dict[UUID, tuple[int, float]] = {}  # how often heads of a log were not admitted, and when last
 
     def vkey(self) -> str:
         """The public key that signs now, as verifiers take it."""
@@ -95,7 +97,7 @@ class Signer:
             why = self._why_not(log, head, since, wanted, each)
             if why:
                 unproved.append(Unproved(log, (since[0], *wanted), why))
-                self._refused[log] = self._refused.get(log, 0) + 1
+                self._refused[log] = self._refused.get(log, (0, 0.0))[0] + 1, time.monotonic()
             else:
                 self._refused.pop(log, None)
                 self._admitted[each.body] = _Admission(log, head, since, wanted)
@@ -104,8 +106,9 @@ class Signer:
         return unproved
 
     def refused(self) -> list[UUID]:
-        """The logs whose head was not admitted when it was shown with all that was asked for."""
-        return [log for log, times in self._refused.items() if times > 1]
+        """The logs whose head was not admitted lately when it was shown with all that was asked for."""
+        soon = time.monotonic() - REFUSED
+        return [log for log, (times, at) in self._refused.items() if times > 1 and at > soon]
 
     def _why_not(self, log: UUID, head: Head, since: Head, wanted: Sequence[int], shown: Growth) -> str:
         """Why this head may not stand in the global log; empty: it may."""

@@ -18,14 +18,18 @@ FEW = 256  #: leaves that are handed over one by one; of more, the roots of the 
 
 def parts(old: int, sizes: Sequence[int]) -> list[Range]:
     """The largest perfect subtrees that fill leaves [old, last of `sizes`), where each of `sizes` ends one."""
-    found = []
+    found: list[Range] = []
     start = old
     for end in sizes:
-        while start < end:
-            aligned = start & -start or 1 << end.bit_length()
-            width = min(aligned, 1 << (end - start).bit_length() - 1)
-            found.append((start, start + width))
-            start += width
+        heights = range(end.bit_length())
+        for height in heights:  # up to where a larger subtree may begin
+            if start >> height & 1 and start + (1 << height) <= end:
+                found.append((start, start + (1 << height)))
+                start += 1 << height
+        for height in reversed(heights):
+            if start + (1 << height) <= end:
+                found.append((start, start + (1 << height)))
+                start += 1 << height
     return found
 
 

@@ -12,10 +12,8 @@ index and its RFC 6962 leaf hash, so the newest leaf of a log authenticates all 
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass
 
-from audit.tlog import checkpoint
 from audit.tlog.checkpoint import BadCheckpoint, Checkpoint
 from audit.tlog.tree import HASH_SIZE
 
@@ -41,19 +39,14 @@ def body(head: Checkpoint, before: Before | None) -> bytes:
 def parse(data: bytes) -> tuple[Checkpoint, Before | None]:
     """The head that a leaf says, and the leaf before it. Raises BadCheckpoint for what `body` would not write."""
     try:
-        lines = data.decode().splitlines(keepends=True)
-    except UnicodeDecodeError:
-        raise BadCheckpoint("the leaf is not UTF-8") from None
-    head, before = checkpoint.parse("".join(lines[:3])), None
-    if len(lines) > 3:
-        word, _, rest = "".join(lines[3:]).partition(" ")
-        index, _, encoded = rest.partition(" ")
-        try:
-            before = Before(int(index), base64.b64decode(encoded.encode("ascii")))
-        except (binascii.Error, ValueError):
-            raise BadCheckpoint("the line of the leaf before is malformed") from None
-        if word != WORD or before.index < 0 or len(before.leaf) != HASH_SIZE:
-            raise BadCheckpoint("the line of the leaf before is malformed")
-    if body(head, before) != data:
-        raise BadCheckpoint("not in its canonical spelling")
+        origin, size, root, *more = data.decode().split("\n")
+        head, before = Checkpoint(origin, int(size), base64.b64decode(root)), None
+        if more != [""]:
+            _, index, leaf = more[0].split(" ")
+            before = Before(int(index), base64.b64decode(leaf))
+        good = body(head, before) == data and (before is None or (before.index >= 0 and len(before.leaf) == HASH_SIZE))
+    except (ValueError, IndexError):  # of the text, a number, base64, a line that is not there, or the head
+        good = False
+    if not good:
+        raise BadCheckpoint("it is no leaf that says the head of a log")
     return head, before

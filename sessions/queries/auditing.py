@@ -7,6 +7,7 @@ look here is an entry of the access log too.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -24,6 +25,7 @@ from agentstate.people.roles import Permission
 from audit import access as log
 from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
+from audit.keys import teams as team_keys
 from audit.models import Gap
 from audit.proofs.drawn import Found, look
 from audit.retention import Schedule
@@ -316,6 +318,8 @@ def _staff_lines(name: UUID) -> list[StaffLine]:
         else:
             subject = str(facts.pop("subject", ""))
             facts.pop("kind", None)
+            if sealed := facts.pop("sealed_reason", ""):
+                facts["reason"] = team_keys.opened(b64decode(sealed))
         found.append(StaffLine(row.seq, envelope.at, envelope.kind, envelope.actor, subject, facts))
     return found
 

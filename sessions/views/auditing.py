@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agentstate.clock import now
 from agentstate.database_roles import database_roles
 from agentstate.errors import Invalid, Refused
-from agentstate.people import grants
+from agentstate.people import grants, reasons
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
@@ -286,7 +286,7 @@ def _give(request: HttpRequest, typed: dict[str, str]) -> None:
 def _grants(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Refused | None = None) -> HttpResponse:
     user = _person(request)
     mine = teams_with(user, Permission.CONFIGURE)
-    given = list(grants.given(user)[:PAGE])
+    given = reasons.with_keys(grants.given(user)[:PAGE])
     if not mine and not given and not queries.may_audit(user):
         raise _denied(Permission.AUDIT)
     auditors = Membership.objects.filter(role=Role.AUDITOR, team__in=mine).select_related("user", "team")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import timedelta
 from typing import Any
 
 
@@ -62,6 +63,18 @@ def disable(name: str) -> None:
     from agentstate.people.models import User
 
     commands.disable(User.objects.get(username=name), None)
+
+
+def search_token(name: str, term: str, days: int) -> str:
+    """The token of this person's search for a term so many days from now."""
+    from unittest import mock
+
+    from agentstate.people.queries import person as known
+    from sessions import access
+
+    then = access.now() + timedelta(days=days)
+    with mock.patch.object(access, "now", return_value=then):
+        return access.searched(known(name), term)
 
 
 def task(name: str) -> None:

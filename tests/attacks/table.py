@@ -353,6 +353,34 @@ PROMISES: dict[str, tuple[str, str]] = {
         "An outage is told in few lines.",
         "PostgreSQL, or Valkey, is away for some seconds while sessions are worked on.",
     ),
+    "e3": (
+        "An alias stands nowhere in clear: in no table, dump or statistics.",
+        "Twelve sessions share three aliases; a superuser analyses the tables and reads every column of `pg_stats`.",
+    ),
+    "e4": (
+        "Only who may read a session is shown its alias, or finds it by that; and it is on record.",
+        "An admin reads lists, pages and the session by API.",
+    ),
+    "e5": (
+        "The secret of a link reaches no log.",
+        "The holder of a link sends a form without a token, opens it too often, and opens it once it was taken back.",
+    ),
+    "e6": (
+        "What a search leaves in the access log leads to no search of another reader or another day.",
+        "Two readers search for the same customer.",
+    ),
+    "e7": (
+        "Reasons of delegations, audit accesses, stops and their lifting are sealed, and callers read none of a stop.",
+        "A superuser dumps the database and reads the statistics after each was given.",
+    ),
+    "e8": (
+        "The reason of an erasure or hold is unreadable once the erasure has begun, however long the sweep takes.",
+        "A superuser holds the lock of the session's row, so that the erasure cannot go on.",
+    ),
+    "e10": (
+        "A saved plan names no customer of its team.",
+        "A supervisor saves a plan whose call has a customer's reference as its argument.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",

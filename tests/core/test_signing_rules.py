@@ -202,6 +202,20 @@ def test_another_root_of_a_session_at_the_same_size_is_refused(tmp_path):
     assert world.admit([Growth(world.leaf(5)), Growth(world.leaf(1, log=OTHER))]) == []
 
 
+def test_a_refusal_that_is_not_repeated_is_over_after_a_while(tmp_path, monkeypatch):
+    world = World(tmp_path)
+    world.grow(0, 5)
+    for times in (1, 2):
+        world.admit([world.shown(3, 4)])
+        assert world.own.refused() == [LOG] * (times - 1)  # at first it says what is missing
+    monkeypatch.setattr("audit.signing.rules.REFUSED", 0.0)
+    assert world.own.refused() == []
+    monkeypatch.undo()
+    assert world.own.refused() == [LOG]
+    world.admit([world.shown(5, 9)])
+    assert world.own.refused() == []
+
+
 @pytest.mark.parametrize("cut", [1, 3, 4, 7])
 @pytest.mark.parametrize("size", [9, 40, 500])
 def test_a_session_cut_back_and_grown_past_its_signed_size_is_refused(cut, size, tmp_path):
