@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import json
+import tracemalloc
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from audit import verify
 from audit.export import tables
 from tests.core.tlog_world import (
+    SIGNER,
     MemoryLedger,
     chatter,
     check,
@@ -185,6 +187,32 @@ def test_a_table_of_another_form_is_a_verdict_and_no_crash(what, name, tmp_path)
     verdict = check(pack(resign(files | {name: data})), tmp_path)
     assert {failure.check for failure in verdict.failures} == {"table"}, said(verdict)
     assert all(name in failure.message for failure in verdict.failures)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_without_one_row_is_read_no_further_so_that_one_failure_says_so(name, tmp_path):
+    lines = lines_of(story(), name)
+    verdict = check(pack(resign(story() | {name: b"".join(lines[:3] + lines[4:])})), tmp_path)
+    assert len(verdict.failures) == 1, said(verdict)
+
+
+@pytest.mark.parametrize(("at", "end"), [(2, b"\n"), (-2, b",\n")])
+def test_rows_of_the_report_with_a_comma_too_few_or_too_many_are_no_json(at, end, tmp_path):
+    lines = lines_of(story(), "report.json")
+    lines[at] = lines[at].rstrip(b",\n") + end
+    verdict = check(pack(resign(story() | {"report.json": b"".join(lines)})), tmp_path)
+    assert "other rows than the entries" in said(verdict)
+
+
+def test_memory_does_not_grow_with_a_line_that_never_ends(tmp_path):
+    path = tmp_path / "bundle"
+    path.write_bytes(pack(resign(story() | {"entries.jsonl": b"[" * 30_000_000})))
+    tracemalloc.start()
+    try:
+        assert not verify.verify(path, SIGNER.vkey()).ok
+        assert tracemalloc.get_traced_memory()[1] < 15_000_000
+    finally:
+        tracemalloc.stop()
 
 
 HEADS = {
