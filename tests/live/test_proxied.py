@@ -59,6 +59,8 @@ class Web:
             [sys.executable, "-m", "agentstate.serving", *arguments, "agentstate.asgi:application"],
             cwd=ROOT, env={**os.environ, "LOG_LEVEL": "CRITICAL", "TRUSTED_PROXIES": trusted},
         )  # fmt: skip
+
+    def ready(self) -> None:
         eventually(lambda: listens(("127.0.0.1", self.port)) and self.path.exists(), 120, "the web server")
 
     def tcp(self, local: str = "127.0.0.1", port: int = 0) -> socket.socket:
@@ -83,6 +85,7 @@ def listens(where: tuple[str, int]) -> bool:
 def serving(folder: Path, trusted: str) -> Iterator[Web]:
     web = Web(folder, trusted)
     try:
+        web.ready()
         yield web
     finally:
         web.process.terminate()
