@@ -59,13 +59,14 @@ class Kept:
         return "" if code is None else self._died(now, code, full)
 
     def _died(self, now: float, code: int, full: str) -> str:
-        self.deaths.append((now, code != -signal.SIGKILL and not full and self.program.essential))
-        recent = [failed for death, failed in self.deaths if now - death < WINDOW]
+        failed = code != -signal.SIGKILL and self.program.essential
+        self.deaths.append((now, failed and not full))
+        recent = [counts for death, counts in self.deaths if now - death < WINDOW]
         how = f"{self.program.name} died ({_describe(code)})"
         if recent.count(True) >= DEATHS:
             raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log.path})")
         self.due = now + BACKOFF[min(len(recent), len(BACKOFF)) - 1]
-        counted = f"; not counted, as a disk is full or was lately: {full}" if full else ""
+        counted = f"; not counted, as a disk is full or was lately: {full}" if failed and full else ""
         return f"{how}, starting it again{counted}"
 
 

@@ -81,6 +81,19 @@ def test_a_program_that_is_not_essential_may_die_for_ever(supervisor: Supervisor
     eventually(lambda: supervisor.tick(0) or seen.add(weak.child.pid) or len(seen) > 6)
 
 
+def test_deaths_on_a_full_disk_are_not_counted(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("agentstate.stack.supervisor.BACKOFF", (0.0,) * 5)
+    monkeypatch.setattr("agentstate.disks.FULL_BYTES", 2**62)  # every disk is full by this measure
+    weak = supervisor.start(python("weak", "raise SystemExit('no space')"))
+    seen = set()
+    eventually(lambda: supervisor.tick(0) or seen.add(weak.child.pid) or len(seen) > 6)
+    said = capfd.readouterr().err
+    assert "disk full: /" in said
+    assert "weak died (exit 1), starting it again; not counted, as a disk is full or was lately: /" in said
+
+
 def test_a_program_that_cannot_be_started_again_ends_nothing(
     supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
