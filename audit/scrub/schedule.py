@@ -23,6 +23,7 @@ from audit.scrub.altered import Found
 from audit.tlog import tree
 
 TICK = 2.0  # seconds between two calls of `work`, as the clock of Celery has them
+FILLED = 0.75  # of the share's time after which no further piece is begun
 ROWS = 500  # entries in one piece of work
 LOGS = 100  # that are begun together, at most
 Told = Callable[[list[Found], set[UUID]], None]
@@ -46,20 +47,20 @@ def work(tenant: UUID, told: Told, also: heads.Also = lambda logs: ()) -> None:
     """Works for the share that is due, if something is. `told` is given what is new, and the logs that are right again,
     in the transaction that keeps them.
     """
+    began = time.perf_counter()
     Scrub.objects.get_or_create(tenant=tenant)
     with transaction.atomic():
         row = Scrub.objects.select_for_update(skip_locked=True).filter(pk=tenant).first()
         at = _now()
         if row is None or (row.rest_until is not None and at < row.rest_until):
             return
-        began = time.perf_counter()
         for found, right in _pieces(row, at, also):
             if found or right:
                 told(found, right)
-            if time.perf_counter() - began >= TICK * settings.SCRUB_SHARE:
+            if time.perf_counter() - began >= TICK * settings.SCRUB_SHARE * FILLED:
                 break
         busy = time.perf_counter() - began
-        row.rest_until = at + timedelta(seconds=max(0.0, busy / settings.SCRUB_SHARE - TICK / 2))
+        row.rest_until = at + timedelta(seconds=busy / settings.SCRUB_SHARE)
         row.save()
 
 
