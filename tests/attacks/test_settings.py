@@ -21,7 +21,7 @@ WORKER = ("celery", "-q", "-A", "agentstate.celery", "worker", "--pool", "thread
 def refused(folder: Path, *command: str, **env: str) -> str:
     """The one line that a process ends with by itself."""
     done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=90, check=False,
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=240, check=False,
         env=environment(AGENTSTATE_STATE_DIR=str(folder / "state"), PYTHONWARNINGS="ignore", C_FORCE_ROOT="1", **env),
     )  # fmt: skip
     said = done.stdout + done.stderr
