@@ -72,6 +72,8 @@ def instead_of(error: Exception, address: Mapping[str, Any]) -> SessionAltered |
         session = _named(address)
         if session is None:
             return None
+        if isinstance(error, ledger.UnknownLog) and AgentSession.objects.filter(pk=session).exists():
+            return refusal(session, [Found(session, "log_missing")])
         if isinstance(error, NotFound):
             return _deleted(session)
         found = entries.look(session)
