@@ -140,7 +140,12 @@ def advance(
         if state.signed != state.size:
             growth.sign(tenant)
         batch = _Batch(state, [], [])
-        _gather(batch, rows)
+        try:
+            _gather(batch, rows)
+        except signer.HeadRefused:
+            if globallog.state(tenant).size == state.size:
+                raise
+            continue  # another round came first, and the signer has signed more than this one read
         _add(batch, extra)
         if with_map:
             _add_map(batch)
