@@ -28,6 +28,7 @@ CLEAR: dict[str, dict[str, str]] = {
     "audit_blindkey": {"kek_ref": "the name of a key-encryption key"},
     "audit_cosignature": {"name": NAMED, "line": "a witness's signature"},
     "audit_gap": {"part": WORDS},
+    "audit_alteration": {"what": WORDS, "detail": "what was altered: numbers of entries, sizes and roots"},
     "audit_gstate": {"trouble": WORDS, "trouble_detail": "what the signer refused: sizes and roots"},
     "audit_erasurerequest": {"state": WORDS, "basis": WORDS, "asked_by": ID, "ruled_by": ID, "counts": "counts"},
     "audit_legalhold": {"set_by": ID, "lifted_by": ID},
