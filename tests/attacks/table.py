@@ -381,6 +381,26 @@ PROMISES: dict[str, tuple[str, str]] = {
         "A saved plan names no customer of its team.",
         "A supervisor saves a plan whose call has a customer's reference as its argument.",
     ),
+    "e1": (
+        "What colleagues tell the agent reaches the customer's side at no door.",
+        "The caller's token reads state, memory, entries and every proof after a whisper and a hand-back.",
+    ),
+    "e2": (
+        "A private value is shown to nobody without `unmask`, at no door.",
+        "A viewer and the caller read entries, proofs and the audit page after a supervisor wrote a private value.",
+    ),
+    "e9": (
+        "Lists show account numbers by their last four digits. The decision card and the session have them whole.",
+        "A transfer to a new payee waits; supervisors, viewers and programs read the lists.",
+    ),
+    "e11": (
+        "A proof is masked as an export is, and is opened for those alone who may export and unmask.",
+        "A viewer and the caller ask for proofs of a whole session, and for one field of an entry.",
+    ),
+    "e12": (
+        "An erasure that is held up holds up no other, and waits for transactions of every database role.",
+        "A superuser locks the log of one of two customers; a transaction of the role `owner` may still append.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",
