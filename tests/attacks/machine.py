@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 
@@ -55,6 +56,27 @@ def remove_role(name: str, membership: str) -> None:
 
     slug, _, role = membership.partition(":")
     commands.remove_role(User.objects.get(username=name), Team.objects.get(slug=slug), Role(role), None)
+
+
+def export(session: str, out: str) -> str:
+    """Writes the bundle of a session; returns the key of the log."""
+    from django.core.management import call_command
+
+    from audit import signer
+
+    call_command("export", session, "--out", out, stdout=StringIO(), stderr=StringIO())
+    return signer.vkey()
+
+
+def refused_export(session: str, out: str) -> str:
+    """Returns why there is no bundle of a session."""
+    from django.core.management import CommandError
+
+    try:
+        export(session, out)
+    except CommandError as error:
+        return str(error)
+    return ""
 
 
 def disable(name: str) -> None:

@@ -26,6 +26,14 @@ This page is written by `python -m tests.attacks.table`.
 
 #: finding -> what is promised, what was tried
 PROMISES: dict[str, tuple[str, str]] = {
+    "c1": (
+        "What was signed is not taken back, and what was decided is signed, or somebody is told within a minute.",
+        "PostgreSQL's superuser makes a rejected request wait again; a colleague approves it; the log grows on.",
+    ),
+    "h1": (
+        "A monitor accuses no honest log, and takes no other log for the one that it follows.",
+        "A monitor checks again and again while sessions go on.",
+    ),
     "h8": (
         "On a full disk the signer signs nothing that it did not remember whole.",
         "Heads are signed on a small file system, filled to the last byte.",
