@@ -129,7 +129,7 @@ def test_c1_a_signed_rejection_taken_back_and_approved_is_refused_by_name(stack:
         request.approve(stack.supervisor()).must()
         eventually(lambda: root.size(talk.id) > 0 and not root.sequenced(talk.id), "it grew")
         is_told(stack, "head_altered")
-        assert "refuse" in stack.at_the_machine("refused_export", talk.id, str(stack.folder / "newer.zip"))
+        assert "altered" in stack.at_the_machine("refused_export", talk.id, str(stack.folder / "newer.zip"))
         root.put_back("newest", talk.id)
         is_told(stack, "")
         newer = stack.folder / "newest.zip"
