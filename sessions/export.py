@@ -49,7 +49,8 @@ def plain_write(
             session, source, gather(session), Installation(), file, withhold, shows=shows, remarks=remarks
         )
     except Broken as error:  # what the signer refuses cannot be taken out: then by the reason's name
-        raise alterations.instead_of(error, {"session": session}) or error from None
+        altered = alterations.instead_of(error, {"session": session})
+        raise alterations.SessionAltered(f"{altered.detail} {error}") if altered else error from None
 
 
 def checked(reason: str) -> str:
