@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import timedelta
 from io import BytesIO, StringIO
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,7 +15,7 @@ from django.test import Client
 
 from audit import keys, ledger, sequencer, signer, verify
 from audit.models import Alteration, Scrub
-from audit.scrub import entries, schedule
+from audit.scrub import entries, heads, schedule
 from sessions import alterations, commands, states
 from sessions import erasure as erasing
 from sessions.alerts.tables import Alert
@@ -367,12 +367,45 @@ def test_of_two_workers_one_works(session, test_database):
     assert Scrub.objects.get().pass_at is None
 
 
-def test_a_session_of_another_team_that_was_altered_stays_unseen(superuser, session):
-    payload_byte(superuser, session)
+@pytest.mark.parametrize("attack", [payload_byte, tail], ids=lambda each: each.__name__)
+def test_a_session_of_another_team_that_was_altered_stays_unseen(attack, superuser, session):
+    attack(superuser, session)
     scrubbed()
     answer = Api(cast.charlie()).get(f"/sessions/{session}/entries")
     assert (answer.status_code, answer.json()["code"]) == (404, "unknown_session")
     assert AgentSession.objects.filter(pk=session).exists()
+
+
+def test_a_last_entry_that_is_gone_is_found_by_the_comparison_of_heads_alone(superuser, session):
+    superuser.drop(session, ledger.read_head(session).size - 1)
+    assert [(each.log, each.what) for each in heads.compare_all(cast.tenant().pk)] == [(session, "tail_differs")]
+
+
+def test_an_entry_at_the_place_of_another_is_named_although_each_is_whole(session):
+    rows = [(row.seq, row.envelope, row.ciphertext) for row in ledger.read_rows(session)]
+    (_, *second), (_, *third) = rows[2], rows[3]
+    rows[2], rows[3] = (2, *third), (3, *second)
+    one = entries.LogReading(session, len(rows), None)
+    one.read(rows)
+    assert [(each.what, each.seq) for each in one.end()] == [("entry_altered", 2), ("entry_altered", 3)]
+
+
+def test_a_genuine_tombstone_of_another_log_accounts_for_nothing(superuser, session):
+    """It opens, for its envelope names its own log; but it was written there."""
+    data = json.dumps({"kind": entries.PRUNED, "ranges": [{"first": 0, "last": 99}]}).encode()
+    drafts = [ledger.Draft(entries.PRUNED, data)]
+    kid = keys.subject_kid(cast.tenant().pk, "somebody")
+    other = uuid4()
+    assert ledger.create(
+        other, cast.tenant().pk, ledger.Batch(drafts, kid, "system", "2026-11-23T12:00:00.000000Z", uuid4())
+    )
+    seq = ledger.read_head(session).size
+    for table in ("audit_entry", "audit_payload"):
+        column = "envelope" if table == "audit_entry" else "ciphertext"
+        sql = f"INSERT INTO {table} (log, seq, {column}) SELECT %s, %s, {column} FROM {table} WHERE log = %s"
+        assert superuser.run(sql, session, seq, other) == 1
+    payload_gone(superuser, session)
+    assert ("payload_missing", 2) in {(each.what, each.seq) for each in entries.look(session)}
 
 
 def export(session: UUID) -> tuple[int, bytes]:
