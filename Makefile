@@ -8,7 +8,8 @@
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
 #   make adversary [SHARE=25]           a hostile model: 200,000 answers over the engine, 500 over a running installation
 #   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
-#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | lock | clean
+#   make lock bom                       the pins with their hashes anew, then the bill of materials and the licenses
+#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
 
 SHELL := /bin/sh
 # Processes that compute at once. The whole suite has one more: a third of its time is waiting for what it started.
@@ -17,14 +18,15 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
   "$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV ?= .venv
 PY := $(VENV)/bin/python
-PINS := $(shell cat requirements.txt requirements/*.txt | cksum | tr ' ' '-')
+PINS := $(shell cat requirements.txt requirements/*.txt requirements/locked/*.txt | cksum | tr ' ' '-')
 CORE := $(VENV)/installed/core-$(PINS)
 TEST := $(VENV)/installed/test-$(PINS)
+BOM := .venv-bom/installed/bom-$(PINS)
 MUTATE := .venv-mutate/installed/mutate-$(PINS)
 LOAD := $(VENV)/installed/load-$(PINS)
 PEER := .venv-peers/installed-$(PINS)
 
-.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint schema screenshots bench bench-data lock clean
+.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint schema screenshots bench bench-data lock bom clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
@@ -76,34 +78,52 @@ bench-data: $(LOAD)
 lock: $(TEST)
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
 	sed -n '/^#/p' requirements/constraints.txt > .venv/lock-head && : > requirements/constraints.txt
-	uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 \
-	  requirements/test.txt requirements/browser.txt requirements/load.txt requirements/mutate.txt \
-	  requirements/tokenizers.txt -o .venv/lock
+	$(COMPILE) requirements/test.txt requirements/browser.txt requirements/load.txt requirements/mutate.txt \
+	  requirements/tokenizers.txt requirements/bom.txt -o .venv/lock
 	cat .venv/lock-head .venv/lock > requirements/constraints.txt
+	$(COMPILE) --generate-hashes requirements.txt -o requirements/locked/core.txt
+	$(COMPILE) --generate-hashes requirements/test.txt requirements/browser.txt -o requirements/locked/test.txt
+	$(COMPILE) --generate-hashes requirements.txt requirements/load.txt -o requirements/locked/load.txt
+	for set in local-model agmi; do \
+	  $(COMPILE) --generate-hashes --no-deps requirements/$$set.txt -o requirements/locked/$$set.txt || exit 1; \
+	done
+	for set in mutate tokenizers bom peers interop; do \
+	  $(COMPILE) --generate-hashes requirements/$$set.txt -o requirements/locked/$$set.txt || exit 1; \
+	done
+
+bom: $(CORE)
+	@$(MAKE) --no-print-directory VENV=.venv-bom $(BOM)
+	.venv-bom/bin/cyclonedx-py requirements --output-reproducible --sv 1.6 -o requirements/bom.cdx.json requirements/locked/core.txt
+	.venv-bom/bin/pip-licenses --python $(PY) --with-system --format csv --with-urls --output-file requirements/licenses.csv \
+	  --packages $$(sed -n 's/^\([A-Za-z0-9._-]*\)==.*/\1/p' requirements/locked/core.txt)
 
 # The state directory holds the ledger and its keys: only its owner removes it, by hand.
 clean:
-	rm -rf .venv .venv-mutate .venv-peers .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	rm -rf .venv .venv-bom .venv-mutate .venv-peers .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
 
-$(CORE): NEEDS := -r requirements.txt
-$(TEST): NEEDS := -r requirements/test.txt -r requirements/browser.txt
-$(MUTATE): NEEDS := -r requirements/mutate.txt
-$(LOAD): NEEDS := -r requirements.txt -r requirements/load.txt
+# The environments for which pins are made: [tool.uv] of pyproject.toml.
+COMPILE := uv pip compile -q --no-header --no-annotate --universal --python-version 3.11
+
+$(CORE): NEEDS := requirements/locked/core.txt
+$(TEST): NEEDS := requirements/locked/test.txt
+$(BOM): NEEDS := requirements/locked/bom.txt
+$(MUTATE): NEEDS := requirements/locked/mutate.txt
+$(LOAD): NEEDS := requirements/locked/load.txt
 
 # A .venv that was moved or whose Python has gone is made anew.
-$(CORE) $(TEST) $(MUTATE) $(LOAD):
+$(CORE) $(TEST) $(BOM) $(MUTATE) $(LOAD):
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and python3 is not one" >&2; exit 1; }
 	@$(PY) -c '' 2>/dev/null || rm -rf $(VENV)
 	@if command -v uv >/dev/null; then \
 	  { test -x $(PY) || uv venv -q --python "$$(command -v $(PYTHON))" $(VENV); } && \
-	  uv pip install -q --python $(PY) $(NEEDS); \
+	  uv pip install -q --python $(PY) --require-hashes -r $(NEEDS); \
 	else \
 	  { $(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || { echo \
 	    "$(PYTHON) cannot make $(VENV): install its venv module (Debian: python3-venv), or uv" >&2; exit 1; }; } && \
 	  echo "installing into $(VENV) (once, about a minute)" && \
-	  $(PY) -m pip install -q --disable-pip-version-check $(NEEDS); \
+	  $(PY) -m pip install -q --disable-pip-version-check --require-hashes -r $(NEEDS); \
 	fi
 	@mkdir -p $(VENV)/installed && touch $@
 
@@ -111,4 +131,4 @@ $(CORE) $(TEST) $(MUTATE) $(LOAD):
 $(PEER): $(LOAD)
 	@rm -rf .venv-peers && $(PY) -m venv .venv-peers
 	@echo "installing LangGraph and DBOS into .venv-peers (once)"
-	@.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r requirements/peers.txt && touch $@
+	@.venv-peers/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements/locked/peers.txt && touch $@

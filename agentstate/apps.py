@@ -7,7 +7,9 @@ from django.db.models.signals import post_migrate
 
 
 class WiringConfig(AppConfig):
-    """Loads Celery, applies the grants after each migration, leads the trail of people into the ledger."""
+    """Loads Celery and applies the grants after each migration. Leads the trail of people into the ledger, and their
+    reasons to the keys of teams.
+    """
 
     name = "agentstate"
     label = "wiring"
@@ -15,9 +17,12 @@ class WiringConfig(AppConfig):
     def ready(self) -> None:
         import agentstate.celery  # noqa: F401 - so that tasks are sent to our broker from every process
         from agentstate import grants, trail
+        from agentstate.people import reasons
         from agentstate.people import trail as people
+        from audit.keys import teams
 
         people.sink = trail.to_ledger
+        reasons.keyring = teams
 
         # `migrate` signals apps with models, in the order of INSTALLED_APPS: with the last all tables are there.
         last = [config for config in apps.get_app_configs() if config.models_module is not None][-1]

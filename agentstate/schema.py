@@ -41,6 +41,8 @@ class BrowserScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 def finish(result: dict[str, Any], generator: object, request: object, public: bool) -> dict[str, Any]:
     """The last hook: bodies allow no unknown fields, and each refusal is described once for all operations."""
     shared = result["components"].setdefault("responses", {})
+    for operation in _of_sessions(result["paths"]):
+        operation["responses"].setdefault("409", _problem(operation["responses"]["404"]))  # the session was altered
     for operation in [each for path in result["paths"].values() for each in path.values()]:
         if body := operation.get("requestBody"):
             name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
@@ -51,6 +53,19 @@ def finish(result: dict[str, Any], generator: object, request: object, public: b
                 shared[code] = answer
                 operation["responses"][code] = {"$ref": f"#/components/responses/{code}"}
     return result
+
+
+def _of_sessions(paths: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        each
+        for path, operations in paths.items()
+        if "{session}" in path or "{request_id}" in path
+        for each in operations.values()
+    ]
+
+
+def _problem(answer: dict[str, Any]) -> dict[str, Any]:
+    return {"content": answer["content"], "description": ""}
 
 
 @cache

@@ -1,7 +1,8 @@
 """The one settings file: every value, in the order of Django's own reference, with its reason where it is not
 Django's default.
 
-Environment variables are named here and listed in docs/settings.md; a bad value raises ImproperlyConfigured at start.
+Environment variables are named here and in `agentstate.stack.endpoints`, and listed in docs/settings.md. A value that
+cannot work raises `BadSetting`, one line that names it, before anything starts.
 """
 
 from __future__ import annotations
@@ -9,42 +10,28 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import environ
 from csp.constants import NONE, SELF
-from django.core.exceptions import ImproperlyConfigured
 
 from agentstate import workers
+from agentstate.environment import BadSetting, Environment
+from agentstate.proxies import proxies
+from agentstate.secret_key import secret_key
 from agentstate.stack.endpoints import endpoints
 
-env = environ.Env()
+env = Environment(os.environ)
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 # --- where things are -------------------------------------------------------------------------------------------
 STACK = endpoints(os.environ, BASE_DIR)
 STATE_DIR: Path = STACK.state_dir
 BANK_DSN = STACK.bank_dsn
-BANK_AUTHORIZATION_URL = env.str("BANK_AUTHORIZATION_URL", default="")
-BANK_AUTHORIZATION_TOKEN_FILE = env.str("AUTHORIZATION_TOKEN_FILE", default="")
+BANK_AUTHORIZATION_URL = env.text("BANK_AUTHORIZATION_URL")
+BANK_AUTHORIZATION_TOKEN_FILE = env.text("AUTHORIZATION_TOKEN_FILE")
 
 # --- core -------------------------------------------------------------------------------------------------------
-DEBUG = env.bool("DEBUG", default=False)
-
-
-def _secret_key() -> str:
-    """The environment's key, else the one the stack made at first start; commands that need none run without."""
-    if key := env.str("SECRET_KEY", default=""):
-        return key
-    file = STATE_DIR / "secrets" / "django.key"
-    try:
-        return file.read_text().strip()
-    except FileNotFoundError:
-        return "before-first-start"  # nothing is served before `up` has made the real one (see agentstate.stack)
-    except PermissionError as error:
-        raise ImproperlyConfigured(f"{file} cannot be read: it belongs to another user") from error
-
-
-SECRET_KEY = _secret_key()
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
+DEBUG = env.flag("DEBUG", default=False)
+SECRET_KEY = secret_key(env.text("SECRET_KEY"), STATE_DIR)  # empty before the first start: nothing can be signed then
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", default=("127.0.0.1", "localhost", "[::1]"))
 ROOT_URLCONF = "agentstate.urls"
 ASGI_APPLICATION = "agentstate.asgi.application"
 APPEND_SLASH = True
@@ -59,7 +46,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "csp",
-    "axes",
     "channels",
     "rest_framework",
     "drf_spectacular",
@@ -82,7 +68,6 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "axes.middleware.AxesMiddleware",
     "agentstate.characters.on_pages",
     "sessions.access.recorded",  # innermost: what an answer was made of is on record before it leaves
 ]
@@ -138,6 +123,7 @@ CELERY_BEAT_SCHEDULE = {
     "erase": {"task": "sessions.tasks.erase", "schedule": 5.0, "options": {"expires": 3600}},
     "fire_triggers": {"task": "sessions.tasks.fire_triggers", "schedule": 1.0, "options": {"expires": 3600}},
     "look_for_alerts": {"task": "sessions.tasks.look_for_alerts", "schedule": 1.0, "options": {"expires": 3600}},
+    "look_at_disks": {"task": "sessions.tasks.look_at_disks", "schedule": 10.0, "options": {"expires": 3600}},
     "forget_firings": {"task": "sessions.tasks.forget_firings", "schedule": 600.0, "options": {"expires": 3600}},
     "notify": {"task": "sessions.tasks.notify", "schedule": 1.0, "options": {"expires": 3600}},
     "forget_notices": {"task": "sessions.tasks.forget_notices", "schedule": 600.0, "options": {"expires": 3600}},
@@ -147,28 +133,25 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600},
     },
     "build_exports": {"task": "sessions.tasks.build_exports", "schedule": 2.0, "options": {"expires": 3600}},
+    "scrub": {"task": "sessions.tasks.scrub", "schedule": 2.0, "options": {"expires": 3600}},
     "prune": {"task": "sessions.tasks.prune", "schedule": 24 * 3600.0, "options": {"expires": 3600}},
 }
 CELERY_TIMEZONE = "UTC"
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # LOGGING below holds for workers too
 
 # --- mail -------------------------------------------------------------------------------------------------------
-EMAIL_HOST = env.str("EMAIL_HOST", default="")  # empty: a file each, in the state directory
+EMAIL_HOST = env.text("EMAIL_HOST")  # empty: a file each, in the state directory
 EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'filebased'}.EmailBackend"
 EMAIL_FILE_PATH = STATE_DIR / "mail"
-EMAIL_PORT = env.int("EMAIL_PORT", default=25)
-EMAIL_HOST_USER = env.str("EMAIL_HOST_USER", default="")
-EMAIL_HOST_PASSWORD = env.str("EMAIL_HOST_PASSWORD", default="")
-EMAIL_USE_TLS = env.bool("EMAIL_USE_TLS", default=False)  # STARTTLS
+EMAIL_PORT = env.whole("EMAIL_PORT", default=25, least=1, most=65535)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=False)  # STARTTLS
 EMAIL_TIMEOUT = 10  # seconds
-DEFAULT_FROM_EMAIL = env.str("EMAIL_FROM", default="agentstate@localhost")
+DEFAULT_FROM_EMAIL = env.text("EMAIL_FROM", default="agentstate@localhost")
 
 # --- people -----------------------------------------------------------------------------------------------------
 AUTH_USER_MODEL = "people.User"
-AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
-    "django.contrib.auth.backends.ModelBackend",
-]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -182,15 +165,6 @@ LOGIN_URL = "people:sign_in"
 LOGIN_REDIRECT_URL = "live"
 SESSION_COOKIE_AGE = 12 * 3600  # a shift
 SESSION_COOKIE_SAMESITE = "Lax"
-AXES_FAILURE_LIMIT = 8
-AXES_COOLOFF_TIME = 0.1  # hours: six minutes
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_RESET_ON_SUCCESS = True
-AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"  # the database one keeps typed names (docs/decisions/0012)
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # an attacker cannot keep a colleague locked out
-AXES_LOCKOUT_CALLABLE = "agentstate.people.views.locked_out"
-AXES_VERBOSE = False
-AXES_ENABLE_ADMIN = False
 
 # --- API --------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
@@ -278,10 +252,17 @@ CONTENT_SECURITY_POLICY = {
 }
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-BEHIND_TLS = env.bool("BEHIND_TLS", default=False)
+HSTS_SECONDS = 365 * 24 * 3600  # browsers refuse plain HTTP for so long
+BEHIND_TLS = env.flag("BEHIND_TLS", default=False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+CSRF_COOKIE_AGE = SESSION_COOKIE_AGE  # each page with a form sends it anew
+SECURE_HSTS_SECONDS = HSTS_SECONDS if BEHIND_TLS else 0
+TRUSTED_PROXIES = env.read("TRUSTED_PROXIES", lambda _: proxies(env.words("TRUSTED_PROXIES")), proxies(()))
+if BEHIND_TLS and not TRUSTED_PROXIES:
+    raise BadSetting("BEHIND_TLS", env.text("BEHIND_TLS"), "name the proxy in TRUSTED_PROXIES, for example 127.0.0.1")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+if wrong := [origin for origin in CSRF_TRUSTED_ORIGINS if "://" not in origin]:
+    raise BadSetting("CSRF_TRUSTED_ORIGINS", wrong[0], "want an origin with its scheme, as https://console.example")
 
 # --- files ------------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
@@ -299,11 +280,17 @@ USE_I18N = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["out"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "formatters": {
+        "line": {
+            "()": "agentstate.log_lines.Line",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
+    "filters": {"brief": {"()": "agentstate.outages.Brief"}},
+    "handlers": {"out": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]}},
+    "root": {"handlers": ["out"], "level": env.choice("LOG_LEVEL", "INFO", "DEBUG", "WARNING", "ERROR", "CRITICAL")},
     "loggers": {
-        "axes": {"level": "WARNING"},
+        "django": {"level": "INFO"},  # without Django's own handlers, which write addresses as they are
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "mcp": {"level": "CRITICAL"},  # its errors quote what a server said
@@ -321,53 +308,66 @@ def _limits(text: str) -> dict[str, int]:
         scope, _, number = word.partition("=")
         kind, _, name = scope.partition(":")
         if kind not in ("tool", "agent", "team") or not name or not number.isdecimal():
-            raise ImproperlyConfigured(f"LIMITS: got {word!r}, want tool:NAME=N, agent:NAME=N or team:SLUG=N")
+            raise ValueError(f"got {word!r}, want tool:NAME=N, agent:NAME=N or team:SLUG=N")
         found[scope] = int(number)
     return found
 
 
 # --- AgentState's own -------------------------------------------------------------------------------------------
-LOG_ORIGIN = env.str("LOG_ORIGIN", default="agentstate.local/log")  # the name under which heads are signed
-KEY_ENCRYPTION = env.str("KEY_ENCRYPTION", default="file")  # or `environment`, or a class's dotted path (docs/keys.md)
-KEY_ENCRYPTION_KEY = env.str("LEDGER_KEK", default="")
-KEY_ENCRYPTION_KEYS_BEFORE = env.list("LEDGER_KEK_OLD", default=[])
-SIGNER_SOCKET = env.str("SIGNER_SOCKET", default=str(STACK.socket_dir / "signer.sock"))
-LOG_KEY_OVERLAP_DAYS = env.float("LOG_KEY_OVERLAP_DAYS", default=30.0)  # an old log key signs beside the new that long
-LOG_SECOND_SIGNATURE = env.bool("LOG_SECOND_SIGNATURE", default=False)  # ML-DSA-44 beside Ed25519 under every head
-WITNESSES = env.str("WITNESSES", default="").split()  # vkey and URL in turn; docs/settings.md says how
-WITNESS_EVERY = env.float("WITNESS_EVERY", default=10.0)
-TIMESTAMP_URL = env.str("TIMESTAMP_URL", default="")  # a time-stamp authority (RFC 3161)
-TIMESTAMP_ROOT = env.str("TIMESTAMP_ROOT", default="")  # file with its root certificate (PEM)
-TIMESTAMP_EVERY = env.float("TIMESTAMP_EVERY", default=3600.0)
-RESTAMP_DAYS = env.float("RESTAMP_DAYS", default=90.0)
-LOG_READS_PER_MINUTE = env.int("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
-SEQUENCE_EVERY = env.float("SEQUENCE_EVERY", default=0.25)  # seconds between two looks for heads to sequence, at rest
-SEQUENCE_BUSY = env.float("SEQUENCE_BUSY", default=0.025)  # and while heads change
-HEADMAP_EVERY = env.float("HEADMAP_EVERY", default=60.0)
-REPUBLISH_EVERY = env.float("REPUBLISH_EVERY", default=600.0)  # an idle log's head is signed and witnessed anew
-GAP_SECONDS = env.float("GAP_SECONDS", default=10.0)  # sequencer or signer away for longer: recorded as a downtime
-EXPORT_HOURS = env.float("EXPORT_HOURS", default=72.0)  # an export of many sessions is kept, sealed, for so long
-SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000/")  # where notices lead: this console as people reach it
-MAILS_PER_HOUR = env.int("MAILS_PER_HOUR", default=20)  # to one person of one team; what is more leaves as one
-NOTICE_DAYS = env.int("NOTICE_DAYS", default=90)  # notices and what became of them are kept for so long
-LEASE_SECONDS = env.float("LEASE_SECONDS", default=6.0)  # a dead worker's sessions are taken over after this
-WORKERS = env.int("AGENTSTATE_WORKERS", default=2)  # worker processes that `up` starts
-DRAIN_SECONDS = env.float("DRAIN_SECONDS", default=6.0)  # a worker that stops waits so long for what runs
-LIMITS = _limits(env.str("LIMITS", default=""))  # at once, over all workers: "tool:transfer=4 agent:bank=50"
-PARALLEL_CALLS = env.int("PARALLEL_CALLS", default=8)  # calls of one session that run side by side
-OUTSIDE_HOSTS = env.list("OUTSIDE_HOSTS", default=[])  # all that tools may call; empty: what they name
-OUTSIDE_NETWORKS = env.list("OUTSIDE_NETWORKS", default=[])  # private networks that tools may reach, as 10.1.0.0/16
-OUTSIDE_CA_FILE = env.str("OUTSIDE_CA_FILE", default="")  # certificates (PEM) to trust beside the usual ones
-OUTSIDE_SECRETS = env.str("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
-AGENT_MODULES = env.list("AGENT_MODULES", default=[])  # Python modules that register agents and tools when imported
-POLICY_FOLDER = env.str("POLICY_FOLDER", default="")  # with <name>/<version>.json: the installation's own policies
-TOOL_FOLDER = env.str("TOOL_FOLDER", default="")  # with http/*.json and mcp/*.json: the installation's own tools
-TOOL_THREADS = env.int("TOOL_THREADS", default=64)  # threads of one worker that run tools
-SESSION_IDLE = env.int("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
+LOG_ORIGIN = env.text("LOG_ORIGIN", default="agentstate.local/log")  # the name under which heads are signed
+KEY_ENCRYPTION = env.text("KEY_ENCRYPTION", default="file")  # or `environment`, or a class's dotted path (docs/keys.md)
+KEY_ENCRYPTION_KEY = env.text("LEDGER_KEK")
+KEY_ENCRYPTION_KEYS_BEFORE = env.words("LEDGER_KEK_OLD")
+SIGNER_SOCKET = env.text("SIGNER_SOCKET", default=str(STACK.socket_dir / "signer.sock"))
+# An old log key signs beside the new that long
+LOG_KEY_OVERLAP_DAYS = env.number("LOG_KEY_OVERLAP_DAYS", default=30.0, unit="days")
+LOG_SECOND_SIGNATURE = env.flag("LOG_SECOND_SIGNATURE", default=False)  # ML-DSA-44 beside Ed25519 under every head
+WITNESSES = env.text("WITNESSES").split()  # vkey and URL in turn; docs/settings.md says how
+WITNESS_EVERY = env.number("WITNESS_EVERY", default=10.0, least=0.001)
+TIMESTAMP_URL = env.url("TIMESTAMP_URL")  # a time-stamp authority (RFC 3161)
+TIMESTAMP_ROOT = env.path("TIMESTAMP_ROOT")  # file with its root certificate (PEM)
+if bool(TIMESTAMP_URL) != bool(TIMESTAMP_ROOT):
+    raise BadSetting("TIMESTAMP_URL", TIMESTAMP_URL, "goes with TIMESTAMP_ROOT, the authority's root certificate")
+TIMESTAMP_EVERY = env.number("TIMESTAMP_EVERY", default=3600.0, least=0.001)
+RESTAMP_DAYS = env.number("RESTAMP_DAYS", default=90.0, unit="days")
+LOG_READS_PER_MINUTE = env.whole("LOG_READS_PER_MINUTE", default=1200)  # of the public log, by one address; 0: any
+# Seconds between two looks for heads to sequence, at rest
+SEQUENCE_EVERY = env.number("SEQUENCE_EVERY", default=0.25, least=0.001)
+SEQUENCE_BUSY = env.number("SEQUENCE_BUSY", default=0.025, least=0.001)  # and while heads change
+HEADMAP_EVERY = env.number("HEADMAP_EVERY", default=60.0, least=0.001)
+# An idle log's head is signed and witnessed anew
+REPUBLISH_EVERY = env.number("REPUBLISH_EVERY", default=600.0, least=0.001)
+# Sequencer or signer away for longer: recorded as a downtime
+GAP_SECONDS = env.number("GAP_SECONDS", default=10.0, least=0.001)
+# Of one core that the scrubber may use
+SCRUB_SHARE = env.number("SCRUB_SHARE", default=0.05, least=0.001, unit="cores")
+# Seconds between two comparisons of all heads, and between two passes over all entries
+SCRUB_HEADS_EVERY = env.number("SCRUB_HEADS_EVERY", default=1800.0, least=0.001)
+SCRUB_ENTRIES_EVERY = env.number("SCRUB_ENTRIES_EVERY", default=3600.0, least=0.001)
+# An export of many sessions is kept, sealed, for so long
+EXPORT_HOURS = env.number("EXPORT_HOURS", default=72.0, least=0.001, unit="hours")
+SITE_URL = env.url("SITE_URL", default="http://127.0.0.1:8000/")  # where notices lead: this console as people reach it
+MAILS_PER_HOUR = env.whole("MAILS_PER_HOUR", default=20)  # to one person of one team; what is more leaves as one
+NOTICE_DAYS = env.whole("NOTICE_DAYS", default=90, least=1)  # notices and what became of them are kept for so long
+# A dead worker's sessions are taken over after this
+LEASE_SECONDS = env.number("LEASE_SECONDS", default=6.0, least=0.001)
+WORKERS = env.whole("AGENTSTATE_WORKERS", default=2, least=1)  # worker processes that `up` starts
+DRAIN_SECONDS = env.number("DRAIN_SECONDS", default=6.0)  # a worker that stops waits so long for what runs
+LIMITS: dict[str, int] = env.read("LIMITS", _limits, {})  # at once, over all workers: "tool:transfer=4 agent:bank=50"
+PARALLEL_CALLS = env.whole("PARALLEL_CALLS", default=8, least=1)  # calls of one session that run side by side
+OUTSIDE_HOSTS = env.words("OUTSIDE_HOSTS")  # all that tools may call; empty: what they name
+OUTSIDE_NETWORKS = env.networks("OUTSIDE_NETWORKS")  # private networks that tools may reach, as 10.1.0.0/16
+OUTSIDE_CA_FILE = env.path("OUTSIDE_CA_FILE")  # certificates (PEM) to trust beside the usual ones
+OUTSIDE_SECRETS = env.text("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
+AGENT_MODULES = env.words("AGENT_MODULES")  # Python modules that register agents and tools when imported
+POLICY_FOLDER = env.path("POLICY_FOLDER", Path.is_dir)  # with <name>/<version>.json: the installation's own policies
+TOOL_FOLDER = env.path("TOOL_FOLDER", Path.is_dir)  # with http/*.json and mcp/*.json: the installation's own tools
+TOOL_THREADS = env.whole("TOOL_THREADS", default=64, least=1)  # threads of one worker that run tools
+SESSION_IDLE = env.whole("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
 SNAPSHOT_EVERY = 100  # events
-STATE_CACHE_BYTES = env.int("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
-MODEL_PRICES = env.str("MODEL_PRICES", default="")  # a file with what models cost; empty: no model has a price
-AGENT_MODEL = env.str("AGENT_MODEL", default="")  # empty: the scripted model
-AGENT_STREAMS = env.bool("AGENT_STREAMS", default=True)  # whether answers are asked for piece by piece
-AGENT_BASE_URL = env.str("AGENT_BASE_URL", default="")
-AGENT_API_KEY = env.str("AGENT_API_KEY", default="")
+STATE_CACHE_BYTES = env.whole("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
+MODEL_PRICES = env.path("MODEL_PRICES")  # a file with what models cost; empty: no model has a price
+AGENT_MODEL = env.text("AGENT_MODEL")  # empty: the scripted model
+AGENT_STREAMS = env.flag("AGENT_STREAMS", default=True)  # whether answers are asked for piece by piece
+AGENT_BASE_URL = env.text("AGENT_BASE_URL")
+AGENT_API_KEY = env.text("AGENT_API_KEY")

@@ -13,8 +13,9 @@ from uuid import UUID
 from django.conf import settings
 
 from audit import signer, witnesses
-from audit.electing import ALTERED
+from audit.electing import ALTERED, UNSIGNED
 from audit.ledger import run
+from audit.signing.reports import WAITS
 
 MOST = 10_000  # waiting heads that are counted
 PERIODS = 3  # of republishing, after which the newest signed head is old
@@ -121,6 +122,26 @@ def _altered(detail: str, since: datetime | None) -> Trouble:
     )
 
 
+def _unsigned(detail: str, since: datetime | None) -> Trouble:
+    return Trouble(
+        UNSIGNED,
+        "A decision was recorded, and its entry is not signed.",
+        f"Somebody keeps it out of the signature or took it back in the database: {detail}. All other logs go on.",
+        "Export these sessions, and compare them with their last exports and with backups.",
+        since,
+    )
+
+
+def _bad_memory(detail: str, since: datetime | None) -> Trouble:
+    return Trouble(
+        "bad_signer_memory",
+        "The signer cannot read or write its memory, and signs nothing.",
+        f"{detail} Sessions go on; their heads wait for its signature and none is lost.".strip(),
+        "Look whether the disk of the state directory is full. Else restore its folder signer from the newest backup.",
+        since,
+    )
+
+
 def _no_sequencer(_detail: str, since: datetime | None) -> Trouble:
     return Trouble(
         "sequencer_down",
@@ -155,9 +176,15 @@ _TOLD = {
     "head_refused": _refused,
     "signer_down": _no_signer,
     "unsettled": _slow,
+    "bad_signer_memory": _bad_memory,
     ALTERED: _altered,
+    UNSIGNED: _unsigned,
     "global_log_altered": _log_altered,
 }
+
+#: The troubles that say that somebody altered the database, with their titles. More people are told of them.
+TITLES = {code: _TOLD[code]("", None).title for code in ("head_refused", ALTERED, UNSIGNED, "global_log_altered")}
+TAMPERED = tuple(TITLES)
 
 # A log that is written to all the time is never marked clean: it waits for what came after its newest place, alone.
 _READ = """
@@ -192,10 +219,29 @@ def witnesses_seen(tenant: UUID) -> list[WitnessSeen]:
     return [WitnessSeen(*row) for row in rows]
 
 
-def signer_answers() -> bool:
-    """Whether the signer's process answers now."""
+@dataclass(frozen=True, slots=True)
+class SignerSeen:
+    """Whether the signer's process answers, and what it says that the database may hide: the logs of which it refuses
+    the newest head, and those with a decision that was reported to it and is not signed after WAITS seconds.
+    """
+
+    answers: bool
+    refused: tuple[UUID, ...] = ()
+    unsigned: tuple[UUID, ...] = ()
+
+    @property
+    def trouble(self) -> str:
+        """The code of what is wrong; empty: nothing is."""
+        if not self.answers:
+            return "signer_down"
+        return ALTERED if self.refused else UNSIGNED if self.unsigned else ""
+
+
+def signer_seen() -> SignerSeen:
+    """What the signer's process says now."""
     try:
-        signer.known()
+        known = signer.known()
     except (signer.SignerDown, signer.BadLogKey, signer.BadMemory):
-        return False
-    return True
+        return SignerSeen(False)
+    unsigned = tuple(dict.fromkeys(each.log for each in known.reported if each.seconds > WAITS))
+    return SignerSeen(True, tuple(known.refused), unsigned)

@@ -19,8 +19,9 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from agentstate.errors import AgentStateError
-from audit import globallog, sequencer, signer
+from audit import globallog, growth, sequencer, signer
 from audit.asking import outside_parties
+from audit.comparison import Comparison, comparing
 from audit.ledger import run
 from audit.sequencer import Deposed, Round, Unsettled
 from audit.tlog.downtime import Downtime
@@ -32,6 +33,7 @@ LULL = 2.0  # seconds without a changed head, and it looks for them as at rest
 QUIET = 1.0  # seconds without a change, and a head that stands in the log is marked clean
 TIDY = 0.25  # seconds from marking all such heads to the next look
 ALTERED = "head_altered"  # the trouble that heads of single logs are left out
+UNSIGNED = "decision_unsigned"  # that a decision was committed, and its head is not signed
 NAMED = 5  # logs in its detail
 REST = 2.0  # seconds after a round that was refused, or without a signer or a database
 log = logging.getLogger("audit.sequencer")
@@ -70,6 +72,7 @@ class Term:
         self._beaten = self._mapped = self._signed = self._tidied = time.monotonic()
         self._busy_until = 0.0
         self._seen: datetime | None = None
+        self._comparison = Comparison(tenant)
         self._downtimes: list[Downtime] = []
         self._knows_downtimes = False
         self._said = ""
@@ -91,7 +94,7 @@ class Term:
     def serve(self, over: threading.Event, told: Callable[[Round], None]) -> None:
         """Run rounds until `over` or deposed. Raises what a round raises."""
         self._begin()
-        with outside_parties(self.tenant) as sealed:
+        with outside_parties(self.tenant) as sealed, comparing(self._comparison):
             while not over.is_set():
                 began = time.monotonic()
                 done = self._tried()
@@ -117,8 +120,8 @@ class Term:
     def _tried(self) -> Round | None:
         """A round; None, said once, when the signer refuses or does not answer. One stays in office meanwhile."""
         try:
-            done = self._round()
-        except (globallog.Altered, signer.HeadRefused, signer.SignerDown, Unsettled) as error:
+            done = self._round(self._comparison.take())
+        except (globallog.Altered, signer.BadMemory, signer.HeadRefused, signer.SignerDown, Unsettled) as error:
             if str(error) != self._said:
                 log.error("%s", error)
             self._said, self._knows_downtimes = str(error), False
@@ -127,6 +130,8 @@ class Term:
         self._said = ""
         if done.altered:
             self._tell(ALTERED, ", ".join(map(str, done.altered[:NAMED])))
+        elif self._comparison.overdue:
+            self._tell(UNSIGNED, ", ".join(map(str, self._comparison.overdue[:NAMED])))
         else:
             self._tell("", "")
         return done
@@ -143,15 +148,15 @@ class Term:
         )
         self._told = code, detail
 
-    def _round(self) -> Round:
-        """One look: a round, which may find nothing to do."""
+    def _round(self, wanted: list[UUID]) -> Round:
+        """One look: a round, which may find nothing to do. `wanted`: logs to look at, marked or not."""
         self._say_alive()
         if not self._knows_downtimes:  # the signer was away, or we were
             extra = [*self._downtimes, *unrecorded_downtimes(self.tenant)]
             if extra:
                 sequencer.run_once(self.tenant, extra=extra, fence=self._fence)
             self._downtimes, self._knows_downtimes = [], True
-        done = sequencer.advance(self.tenant, fence=self._fence, seen=self._seen)
+        done = sequencer.advance(self.tenant, wanted=wanted, fence=self._fence, seen=self._seen)
         if done.whole:
             self._seen = done.read_at
         if self._is_due("_mapped", settings.HEADMAP_EVERY):  # after the heads are signed: they do not wait for it
@@ -160,7 +165,7 @@ class Term:
         if done.size > done.first:
             self._signed = time.monotonic()
         elif self._is_due("_signed", settings.REPUBLISH_EVERY):
-            sequencer.sign(self.tenant, again=True)
+            growth.sign(self.tenant, again=True)
         return done
 
     def _pace(self, done: Round, began: float) -> float:

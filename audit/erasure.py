@@ -12,8 +12,8 @@ there is no way back; ciphertexts and all that was derived from them are deleted
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from enum import StrEnum
@@ -155,12 +155,13 @@ def must_be_open(asked: ErasureRequest, by: str) -> None:
         raise FourEyes()
 
 
-def reason_of(request: ErasureRequest) -> str:
-    """Returns the requester's reason; empty once the key is destroyed.
+def reason_of(request: ErasureRequest, closed: Container[UUID]) -> str:
+    """Returns the requester's reason; empty once the key is among the `closed` ones or destroyed.
 
-    The row is asked first: this process may remember the key for CACHE_SECONDS after another one destroyed it.
+    This process may remember the key for CACHE_SECONDS after another one destroyed it, and the sweep that deletes the
+    sealed reason may be held up: neither shows it longer.
     """
-    if request.destroyed_at is not None or not request.reason:
+    if request.destroyed_at is not None or request.kid in closed or not request.reason:
         return ""
     try:
         return keys.unseal(request.kid, REASON, bytes(request.reason)).decode()
@@ -172,6 +173,21 @@ def due() -> list[UUID]:
     """The approved requests that are not done, oldest first."""
     found = ErasureRequest.objects.filter(state=State.APPROVED).order_by("ruled_at")
     return list(found.values_list("pk", flat=True))
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """A statement of the block that waits longer than this for a lock fails, in both roles."""
+    with ExitStack() as until:
+        for each in (connections["default"], connections["erase"]):
+            _set(each, f"{seconds * 1000:.0f}ms")
+            until.callback(_set, each, "0")
+        yield
+
+
+def _set(connection: Any, lock_timeout: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [lock_timeout])
 
 
 @contextmanager
@@ -193,7 +209,7 @@ def close(request: ErasureRequest) -> bool:
     """
     with transaction.atomic():
         holds.take_turns()
-        if _closed_at(request.kid) is not None:
+        if begun(request.kid):
             return True
         if holds.blocking(request.kid, keyed.logs_of(request.kid)):
             return False
@@ -204,13 +220,6 @@ def close(request: ErasureRequest) -> bool:
             {"kid": request.kid, "blind": os.urandom(32)},
         )
     return True
-
-
-def _closed_at(kid: UUID) -> datetime | None:
-    rows = ledger.run(
-        "SELECT coalesce(closing_at, destroyed_at) FROM audit_subjectkey WHERE kid = %(kid)s", {"kid": kid}
-    )
-    return rows[0][0] if rows else None
 
 
 def living(kids: Iterable[UUID]) -> ledger.Fragment:
@@ -225,7 +234,7 @@ def living(kids: Iterable[UUID]) -> ledger.Fragment:
 
 def begun(kid: UUID) -> bool:
     """Whether the erasure of the subject has begun: then no hold can stop it."""
-    return _closed_at(kid) is not None
+    return kid in keys.closed([kid])
 
 
 def must_live(kid: UUID) -> None:
@@ -235,10 +244,16 @@ def must_live(kid: UUID) -> None:
 
 
 def must_be_settled(kid: UUID) -> None:
-    """Raises StillWritten while a statement that began before the key was closed may still append under it."""
+    """Raises StillWritten while a statement that began before the key was closed may still append under it.
+
+    PostgreSQL hides from this role when transactions of other roles began, and shows all locks. A statement that
+    appends has a writer's lock on the entries before it takes the snapshot by which it sees the key. So this waits for
+    whoever holds that lock, unless they are known to have begun later.
+    """
     rows = ledger.run(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        " AND xact_start < (SELECT closing_at FROM audit_subjectkey WHERE kid = %(kid)s) LIMIT 1",
+        "SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid), audit_subjectkey k WHERE k.kid = %(kid)s"
+        " AND l.pid <> pg_backend_pid() AND a.datname = current_database() AND l.relation = 'audit_entry'::regclass"
+        " AND l.mode = 'RowExclusiveLock' AND coalesce(a.xact_start < k.closing_at, true) LIMIT 1",
         {"kid": kid},
     )
     if rows:

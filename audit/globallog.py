@@ -20,6 +20,7 @@ from audit.ledger import run
 from audit.tlog import headmap, tiles, tree
 from audit.tlog.checkpoint import Checkpoint
 from audit.tlog.checkpoint import parse as parse_checkpoint
+from audit.tlog.headleaf import parse as parse_leaf
 from audit.tlog.headmap import MapHead, MapProof
 from audit.tlog.note import parse as parse_note
 from audit.tlog.tiles import WIDTH, Tile
@@ -184,7 +185,7 @@ def place_before(tenant: UUID, log: UUID, size: int) -> Place | None:
     if not rows:
         return None
     with reading(f"Leaf {rows[0][0]}"):
-        return Place(rows[0][0], parse_checkpoint(bytes(rows[0][1]).decode()).size)
+        return Place(rows[0][0], parse_leaf(bytes(rows[0][1]))[0].size)
 
 
 def body(tenant: UUID, index: int) -> bytes:
@@ -198,10 +199,25 @@ def head_body(tenant: UUID, place: Place) -> Checkpoint:
     """The head that stands at `place`. Raises Altered when another leaf does."""
     data = body(tenant, place.index)
     with reading(f"Leaf {place.index}"):
-        head = parse_checkpoint(data.decode())
+        head, _ = parse_leaf(data)
     if head.size != place.size:
         raise Altered(f"Leaf {place.index}: got a head of {head.size} entries, want {place.size}.")
     return head
+
+
+_HEADS_BEFORE = r"""
+WITH RECURSIVE head ("index", body) AS (
+  SELECT "index", body FROM audit_glog WHERE tenant = %(tenant)s AND "index" = %(index)s
+  UNION ALL
+  SELECT g."index", g.body FROM head, audit_glog g WHERE g.tenant = %(tenant)s AND g."index" < head."index"
+    AND g."index" = substring(convert_from(head.body, 'UTF8') FROM '
+after ([0-9]{1,18}) ')::bigint)
+SELECT body FROM head WHERE "index" < %(index)s ORDER BY "index" """
+
+
+def heads_before(tenant: UUID, index: int) -> list[bytes]:
+    """The leaves that said the heads of a log before leaf `index` did, oldest first, as each names the one before."""
+    return [bytes(body) for (body,) in run(_HEADS_BEFORE, {"tenant": tenant, "index": index})]
 
 
 def map_head(tenant: UUID, index: int) -> MapHead:
@@ -233,6 +249,12 @@ def consistency(tenant: UUID, old: int, new: int) -> list[bytes]:
     """That the first `old` leaves are a prefix of `new`; empty when there is nothing to prove."""
     with reading("Tiles"):
         return [] if old in (0, new) else tiles.consistency_proof(old, new, StoredTiles(tenant))
+
+
+def frontier(tenant: UUID, size: int) -> bytes:
+    """The frontier of the first `size` leaves, from the tiles."""
+    with reading("Tiles"):
+        return tiles.frontier(size, StoredTiles(tenant)) if size else b""
 
 
 def tile(tenant: UUID, level: int, index: int, width: int = WIDTH) -> bytes:

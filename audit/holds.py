@@ -5,7 +5,7 @@ Setting one and beginning an erasure take turns, so that one of them sees the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -86,10 +86,12 @@ def blocking(kid: UUID, logs: Iterable[UUID]) -> list[LegalHold]:
     return list(in_force().filter(Q(kid=kid, log__isnull=True) | Q(log__in=list(logs))).order_by("set_at"))
 
 
-def reason_of(hold: LegalHold) -> str:
-    """Why, in the words of who set it; empty once the subject is erased."""
+def reason_of(hold: LegalHold, closed: Container[UUID]) -> str:
+    """Returns the reason; empty once the subject's key is among the `closed` ones or destroyed, as an erasure's is."""
+    if hold.kid in closed or not hold.reason:
+        return ""
     try:
-        return keys.unseal(hold.kid, REASON, bytes(hold.reason)).decode() if hold.reason else ""
+        return keys.unseal(hold.kid, REASON, bytes(hold.reason)).decode()
     except keys.Erased:
         return ""
 

@@ -183,13 +183,16 @@ class Timestamp(models.Model):
 
 
 class Place(models.Model):
-    """Where a log's newest head stands in the global log. `at`: when that head was read (PostgreSQL's clock)."""
+    """Where a log's newest head stands in the global log. `at`: when that head was read (PostgreSQL's clock).
+    `frontier`: of its tree at that head, from which the next round shows that the log grew.
+    """
 
     log = models.UUIDField(primary_key=True)
     tenant = models.UUIDField()
     index = models.BigIntegerField()
     size = models.BigIntegerField()
     at = models.DateTimeField()
+    frontier = models.BinaryField(default=b"", db_default=models.Value(b""))
 
 
 class Gap(models.Model):
@@ -201,6 +204,52 @@ class Gap(models.Model):
     part = models.TextField()
     since = models.DateTimeField()
     until = models.DateTimeField()
+
+
+class Alteration(models.Model):
+    """A place that the scrubber found altered (audit.scrub.altered), until a later look finds it right again."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant = models.UUIDField()
+    log = models.UUIDField()
+    what = models.CharField(max_length=30)
+    seq = models.BigIntegerField(default=-1)  # -1: it is about no single entry
+    detail = models.TextField(blank=True)
+    found_at = models.DateTimeField()
+    seen_at = models.DateTimeField()  # by the newest look
+    right_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant", "log", "what", "seq"],
+                name="audit_alteration_once",
+                condition=models.Q(right_at__isnull=True),
+            )
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["log"], name="audit_alteration_log", condition=models.Q(right_at__isnull=True))
+        ]
+
+
+class Scrub(models.Model):
+    """How far the scrubber is (audit.scrub.schedule): its comparison of heads, its pass over entries, its rest."""
+
+    tenant = models.UUIDField(primary_key=True)
+    heads_begun = models.DateTimeField(null=True)  # null: no comparison is under way
+    heads_at = models.DateTimeField(null=True)  # the last whole comparison ended
+    head = models.BigIntegerField(default=0)  # size of the signed head whose leaves are compared
+    leaf = models.BigIntegerField(default=0)  # the next leaf
+    leaf_frontier = models.BinaryField(default=b"")
+    pass_begun = models.DateTimeField(null=True)  # null: no pass is under way
+    pass_at = models.DateTimeField(null=True)  # the last full pass ended
+    pass_entries = models.BigIntegerField(default=0)  # that it read
+    entries = models.BigIntegerField(default=0)  # that this one has read so far
+    log = models.UUIDField(null=True)  # the last log that this pass has begun
+    log_begun = models.DateTimeField(null=True)  # null: it is read to its end
+    seq = models.BigIntegerField(default=0)  # the next entry of it
+    frontier = models.BinaryField(default=b"")
+    rest_until = models.DateTimeField(null=True)
 
 
 class LogTile(models.Model):

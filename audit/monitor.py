@@ -8,12 +8,14 @@ reading of the formats in audit/tlog, not a user of it.
 
 Each look: fetch the newest signed head; download every leaf since the last one; recompute the tree from all leaves ever
 seen and compare its root with the signed one (so it is one log that only grew); check the form of each leaf, that no
-log of a session ever shrinks, every head map by recomputing it, and the chain of the log's keys; check who cosigned and
-how fresh that is; compare with the head that others hold, and ask witnesses whether they saw the same. What it saw is
-kept in DIR (SQLite), with the newest signed head in DIR/head for other auditors to compare with theirs.
+log of a session ever shrinks, that each of its heads names the one before it, every head map by recomputing it, and the
+chain of the log's keys; check who cosigned and how fresh that is; compare with the head that others hold, and ask
+witnesses whether they saw the same. What it saw is kept in DIR (SQLite), with the newest signed head in DIR/head for
+other auditors to compare with theirs.
 
 What does not hold ends it with status 1, with words, and with a file of evidence: the signed heads, and proofs. A log
-that cannot be reached, or says nothing new for too long, is status 3; wrong usage is 2.
+under another key or origin ends it with status 4, and the file names the keys. A log that cannot be reached, or says
+nothing new for too long, is status 3; wrong usage is 2.
 
 Order of reading: notes and keys, policy, tree, the head map, the log over HTTP, memory, leaves, monitor, command line.
 """
@@ -72,6 +74,13 @@ class Lie(Exception):
     def __init__(self, kind: str, words: str, **evidence: Any) -> None:
         super().__init__(words)
         self.kind, self.evidence = kind, evidence
+
+
+class Stranger(Lie):
+    """The log is signed under another key or origin: it is not the log that this monitor follows."""
+
+    def __init__(self, words: str, **evidence: Any) -> None:
+        super().__init__("stranger", f"not the log I follow: {words}", **evidence)
 
 
 # --- notes and keys -------------------------------------------------------------------------------
@@ -164,6 +173,16 @@ def signed_by(keys: Iterable[Key], text: str, lines: list[str]) -> bool:
     return any(at is not None for at in times)
 
 
+def signers(lines: list[str]) -> list[str]:
+    """The names and key ids, as name+id, that the signature lines of a note claim."""
+    found = []
+    for line in lines:
+        name, _, encoded = line.partition(" ")[2].partition(" ")
+        with suppress(Fault):
+            found.append(f"{name}+{_unbase64(encoded)[:4].hex()}")
+    return found
+
+
 def _is_name(name: str) -> bool:
     return bool(name) and "+" not in name and not any(char.isspace() or char < " " for char in name)
 
@@ -200,6 +219,18 @@ def read_head(text: str) -> Head:
     if len(lines) != 4 or lines[3] or not lines[0] or not _NUMBER.fullmatch(lines[1]):
         raise Fault("the head is not three lines of origin, size and root")
     return Head(lines[0], int(lines[1]), _hash(lines[2]))
+
+
+def read_head_leaf(text: str) -> tuple[Head, tuple[int, bytes] | None]:
+    """Parse a leaf that says the head of a log: the head, and index and leaf hash of the log's leaf before this one."""
+    lines = text.split("\n")
+    head = read_head("\n".join([*lines[:3], ""]))
+    if lines[3:] == [""]:
+        return head, None
+    words = lines[3].split(" ") if len(lines) == 5 and not lines[4] else []
+    if len(words) != 3 or words[0] != "after" or not _NUMBER.fullmatch(words[1]):
+        raise Fault("the leaf of a head is malformed after its third line")
+    return head, (int(words[1]), _hash(words[2]))
 
 
 # --- policy ---------------------------------------------------------------------------------------
@@ -464,6 +495,20 @@ class HeadMap:
         if not self._nodes:
             self._load()
         changed = set()
+        for number, cell in self.keep().items():
+            self._nodes[BUCKETS + number] = cell
+            changed.add((BUCKETS + number) // 2)
+        while changed:
+            for at in changed:
+                self._nodes[at] = joined(self._nodes[2 * at], self._nodes[2 * at + 1])
+            changed = {at // 2 for at in changed if at > 1}
+        return self._nodes[1][1]
+
+    def keep(self) -> dict[int, Cell]:
+        """Writes the cells of the buckets that changed, and returns them. A check ends with it, because the next check
+        begins from the cells in the memory.
+        """
+        written: dict[int, Cell] = {}
         for number in self._touched:
             prefix = number.to_bytes(2, "big")
             rows = self._memory.execute(
@@ -472,14 +517,9 @@ class HeadMap:
             ).fetchall()
             cell = subtree(rows, 16)
             self._memory.execute("INSERT OR REPLACE INTO cells VALUES (?, ?, ?)", (number, *cell))
-            self._nodes[BUCKETS + number] = cell
-            changed.add((BUCKETS + number) // 2)
+            written[number] = cell
         self._touched.clear()
-        while changed:
-            for at in changed:
-                self._nodes[at] = joined(self._nodes[2 * at], self._nodes[2 * at + 1])
-            changed = {at // 2 for at in changed if at > 1}
-        return self._nodes[1][1]
+        return written
 
 
 # --- the log over HTTP ----------------------------------------------------------------------------
@@ -559,7 +599,7 @@ def read_bundle(data: bytes, width: int) -> list[bytes]:
 _TABLES = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS logs (key BLOB PRIMARY KEY, origin TEXT NOT NULL, place INTEGER NOT NULL,
-  size INTEGER NOT NULL, root BLOB NOT NULL) WITHOUT ROWID;
+  size INTEGER NOT NULL, root BLOB NOT NULL, leaf BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS cells (number INTEGER PRIMARY KEY, kind INTEGER NOT NULL, hash BLOB NOT NULL);
 """
 
@@ -645,25 +685,33 @@ class Leaves:
             self._found(f"leaf {index}: {fault}", index)
 
     def finish(self) -> None:
-        """Say what only the end shows."""
+        """Say what only the end shows, and keep the map's cells for the next look."""
+        self._map.keep()
         self.findings += self._strange
 
     def _add_head(self, index: int, text: str) -> None:
-        head = read_head(text)
+        head, before = read_head_leaf(text)
         prefix, _, log = head.origin.rpartition("/s/")
         if prefix != self._origin or not _SESSION.fullmatch(log):
             raise Fault(f"it is of no form that this log may hold: {head.origin[:120]!r}")
         self.counts.heads += 1
         key = hashlib.sha256(head.origin.encode()).digest()
-        row = self._db.execute("SELECT place, size, root FROM logs WHERE key = ?", (key,)).fetchone()
+        row = self._db.execute("SELECT place, size, root, leaf FROM logs WHERE key = ?", (key,)).fetchone()
         if row is None:
             self._logs += 1
         elif head.size < row[1] or (head.size == row[1] and head.root != row[2]):
             words = f"leaf {index} says that log {log} has {head.size} entries, and leaf {row[0]} said {row[1]}"
             self._found(f"{words}: it was cut off or rewritten", row[0], index)
             return
+        if before != (row and (row[0], row[3])):
+            told, known = (f"leaf {each[0]}" if each else "no leaf" for each in (before, row))
+            words = f"leaf {index} says that {told} said the head of log {log} before, and {known} did"
+            self._found(f"{words}: a head was taken back", *([row[0]] if row else []), index)
+            return
+        leaf = leaf_hash(text.encode())
         self._db.execute(
-            "INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?)", (key, head.origin, index, head.size, head.root)
+            "INSERT OR REPLACE INTO logs VALUES (?, ?, ?, ?, ?, ?)",
+            (key, head.origin, index, head.size, head.root, leaf),
         )
         self._map.touch(key)
 
@@ -735,7 +783,8 @@ class Monitor:
         trusted = [key.vkey for key in policy.logs]
         keys = memory.fact("keys").decode().split("\n")
         if keys != [""] and not set(keys) & set(trusted):
-            raise Fault(f"{memory.folder} follows a log of another key: {keys[-1]}")
+            words = f"{memory.folder} follows a log of another key: {keys[-1]}"
+            raise Stranger(words, trusted=trusted, followed=keys)
 
     def look(self) -> Seen:
         """Look once. Raises Lie, Unreachable."""
@@ -790,9 +839,7 @@ class Monitor:
         keys = [read_vkey(vkey) for vkey in self._memory.fact("keys").decode().split("\n") if vkey]
         keys = keys or [key for key in self._policy.logs if key.name == head.origin][:1]
         if not keys or keys[0].name != head.origin:
-            raise Lie(
-                "stranger", f"the head is of {head.origin[:200]!r}, a log that is not trusted", heads=[_text(note)]
-            )
+            self._estrange(f"its head is of {head.origin[:200]!r}, an origin that is not trusted", keys, note)
         if head.size <= before.size:
             self._check_signed(note, keys, head)
         if head.size < before.size:
@@ -823,6 +870,8 @@ class Monitor:
     def _check_signed(self, note: bytes, keys: list[Key], head: Head) -> None:
         """By the newest key, or the one before it: a new key is introduced before it signs."""
         text, lines = split_note(note)
+        if not {f"{key.name}+{key.key_id.hex()}" for key in keys} & set(signers(lines)):
+            self._estrange(f"its head of {head.size} leaves is signed under no key that we know", keys, note)
         try:
             good = signed_by(keys[-2:], text, lines)
         except Fault as fault:
@@ -832,6 +881,12 @@ class Monitor:
         if not good:
             words = f"the head of {head.size} leaves is not signed{why}. That alone proves nothing against the log:"
             raise Lie("unsigned", f"{words} somebody between it and us may have changed it", heads=[_text(note)])
+
+    def _estrange(self, words: str, keys: list[Key], note: bytes) -> NoReturn:
+        """Ends the check of a log that is not the one that this monitor follows, with the keys of both."""
+        known = keys or self._policy.logs
+        signed_under = signers(split_note(note)[1])
+        raise Stranger(words, trusted=[key.vkey for key in known], signed_under=signed_under, heads=[_text(note)])
 
     def _bodies(self, start: int, end: int) -> Iterator[tuple[int, bytes]]:
         """The leaves from `start` up to `end`, as they are served."""
@@ -1049,12 +1104,14 @@ def follow(options: argparse.Namespace) -> int:
     """Look once or for ever; the exit code."""
     try:
         monitor = Monitor(Site(options.url), trust(options.key, options.policy), Memory(options.state), options.held)
+    except Stranger as stranger:
+        return _accuse(stranger, options)
     except (Fault, OSError) as fault:
         print(fault, file=sys.stderr)
         return 2
     while True:
         status = _look(monitor, options)
-        if options.once or status == 1:
+        if options.once or status in (1, 4):
             return status
         time.sleep(options.every)
 
@@ -1063,10 +1120,7 @@ def _look(monitor: Monitor, options: argparse.Namespace) -> int:
     try:
         seen = monitor.look()
     except Lie as lie:
-        path = write_evidence(options.state, options.url, lie)
-        # ascii(): a hostile log must not be able to write control sequences to the terminal.
-        _say(f"ALARM {lie.kind}: {ascii(str(lie))[1:-1]}\nThe evidence is in {path}. Keep it, and the folder.")
-        return 1
+        return _accuse(lie, options)
     except (Unreachable, Fault, sqlite3.Error, OSError) as why:
         _say(f"NOT SEEN: {ascii(str(why))[1:-1]}")
         return 3
@@ -1077,12 +1131,22 @@ def _look(monitor: Monitor, options: argparse.Namespace) -> int:
     return 0
 
 
+def _accuse(lie: Lie, options: argparse.Namespace) -> int:
+    """Says what does not hold, with a file of evidence; the exit code."""
+    path = write_evidence(options.state, options.url, lie)
+    # ascii(): a hostile log must not be able to write control sequences to the terminal.
+    _say(f"ALARM {lie.kind}: {ascii(str(lie))[1:-1]}\nThe evidence is in {path}. Keep it, and the folder.")
+    return 4 if isinstance(lie, Stranger) else 1
+
+
 def _say(words: str) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ} {words}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """0 if all that was seen holds, 1 for a fork or a lie, 2 for wrong usage, 3 if the log is away or stale."""
+    """0 if all that was seen holds, 1 for a fork or a lie, 2 for wrong usage, 3 if the log is away or stale, 4 if it is
+    not the log that is followed.
+    """
     parser = argparse.ArgumentParser(prog="audit.monitor", description="Follow a log and recompute all that it says.")
     add_arguments(parser)
     try:

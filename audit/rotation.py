@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from audit import globallog, sequencer, signer
+from audit import globallog, growth, sequencer, signer
 
 
 def rotate(tenant: UUID) -> tuple[str, str]:
@@ -18,7 +18,7 @@ def rotate(tenant: UUID) -> tuple[str, str]:
     index = next((index for index, note in globallog.introductions(tenant) if note == introduction), None)
     if index is None:
         index = sequencer.run_once(tenant, extra=[introduction]).size - 1
-    sequencer.sign(tenant)
+    growth.sign(tenant)
     head = globallog.signed_head(tenant)
     assert head is not None  # or signing would have raised
     return old, signer.activate(index, globallog.inclusion(tenant, index, head.size), head.note).vkey

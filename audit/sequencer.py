@@ -1,10 +1,11 @@
 """The only writer of the global log: rounds that put dirty heads into it, have it signed, and keep the head map.
 
-A round reads state, not a stream: which heads are dirty now, whoever committed them in whatever order. It reads
-without a lock, computes, and writes leaves, tiles, places and map in ONE statement that compares the log's size, so
-that two rounds at once, a sequencer that slept, and one killed anywhere leave nothing half done or twice. A head is
-marked clean afterwards, if it is still the one that was read and nobody holds its row: a stalled writer waits for no
-round and no round for it.
+A round reads state, not a stream: which heads are not those that were sequenced last, whoever committed them in
+whatever order. It reads without a lock, has the signer say which heads continue what it signed (audit.growth), and
+writes leaves, tiles, places and map in ONE statement that compares the log's size, so that two rounds at once, a
+sequencer that slept, and one killed anywhere leave nothing half done or twice. A head is marked clean afterwards, if it
+is still the one that was read and nobody holds its row: a stalled writer waits for no round and no round for it. The
+mark only says where to look first: audit.comparing compares all heads.
 
 Anybody may run a round, on demand; `audit.electing` keeps one sequencer running.
 """
@@ -15,7 +16,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -23,23 +23,23 @@ from django.conf import settings
 from django.db import transaction
 
 from agentstate.errors import Broken
-from audit import globallog, ledger, signer
+from audit import globallog, growth, ledger, signer
 from audit.blobs import Blobs
 from audit.globallog import Place, State, origin_of
 from audit.ledger import run
 from audit.reading import run_together
-from audit.tlog import headmap, tiles, tree
+from audit.signer import Growth
+from audit.tlog import growth as grown
+from audit.tlog import headleaf, headmap, tiles, tree
 from audit.tlog.checkpoint import Checkpoint
 from audit.tlog.downtime import Downtime
-from audit.tlog.ranges import consistency_ranges, perfect
-from audit.tlog.tree import HASH_SIZE
 
 CAP = 10_000  # heads in one round
 CLEARED = 500  # heads marked clean in one statement: the longest that a writer may wait for one
-AT_HAND = 500  # leaves whose proof of growth is worked out from them, rather than read from tiles
 TRIES = 20
 
 log = logging.getLogger("audit.sequencer")
+_refusals = growth.Refusals()
 
 
 class Deposed(Broken):
@@ -62,7 +62,7 @@ class Dirty:
 
     log: UUID
     size: int
-    root: bytes
+    frontier: bytes
     since: datetime
     sealed: bool
 
@@ -73,8 +73,7 @@ class Round:
 
     `read_at`: when it looked (PostgreSQL's clock); `whole`: it took all that it saw. `sealed`: whether one of the heads
     is of a log that ends with it. `lags` are seconds for each head, from when it changed, or a little before, to when
-    it was signed. `altered` are logs whose head row cannot be, or is smaller than what the global log has: they are
-    left out.
+    it was signed. `altered` are logs whose head row cannot be, or does not continue what was signed: they are left out.
     """
 
     first: int
@@ -95,7 +94,7 @@ class _Batch:
     state: State
     heads: list[Dirty]
     bodies: list[bytes]
-    altered: list[UUID] = field(default_factory=list)
+    altered: dict[UUID, str] = field(default_factory=dict)  # and why
     downtimes: list[tuple[int, Downtime]] = field(default_factory=list)
     mapped: headmap.Change | None = None
 
@@ -105,7 +104,7 @@ def run_once(
     *,
     with_map: bool = False,
     extra: Sequence[bytes | Downtime] = (),
-    wanted: UUID | None = None,
+    wanted: Sequence[UUID] = (),
     fence: int | None = None,
 ) -> Round:
     """One round, as `advance`; then all heads that stand in the log are marked clean."""
@@ -121,11 +120,11 @@ def advance(
     with_heads: bool = True,
     with_map: bool = False,
     extra: Sequence[bytes | Downtime] = (),
-    wanted: UUID | None = None,
+    wanted: Sequence[UUID] = (),
     fence: int | None = None,
     seen: datetime | None = None,
 ) -> Round:
-    """Append what is dirty (at most CAP heads, the log `wanted` first) and `extra` leaves, and have them signed.
+    """Append what is dirty (at most CAP heads, the logs `wanted` first) and `extra` leaves, and have them signed.
 
     Without heads, for a map over what is there, the round takes none. What an earlier round left unsigned is signed
     first, and nothing is added to it. `seen`: what had changed by then was taken by earlier rounds, so lags are counted
@@ -139,9 +138,14 @@ def advance(
         if not state.size:
             begin(tenant)
         if state.signed != state.size:
-            sign(tenant)
+            growth.sign(tenant)
         batch = _Batch(state, [], [])
-        _gather(batch, rows)
+        try:
+            _gather(batch, rows)
+        except signer.HeadRefused:
+            if globallog.state(tenant).size == state.size:
+                raise
+            continue  # another round came first, and the signer has signed more than this one read
         _add(batch, extra)
         if with_map:
             _add_map(batch)
@@ -149,7 +153,8 @@ def advance(
             return _done(batch, None, seen)
         leaves = [tree.leaf_hash(body) for body in batch.bodies]
         if _append(batch, leaves, fence):
-            return _done(batch, _sign_grown(state, leaves), seen)
+            root = tree.root(tree.append(state.frontier, state.size, leaves), state.size + len(leaves))
+            return _done(batch, growth.sign_grown(state, batch.bodies, root), seen)
         if fence is not None:
             _must_be_highest(tenant, fence)
     raise Unsettled("Rounds of others came first.")
@@ -167,7 +172,7 @@ def settle(log: UUID, with_map: bool = False) -> Place:
         if place is not None and place.size >= head.size and _is_settled(head.tenant, place, with_map):
             _compare(ledger.read_head(log), place)
             return place
-        if log in run_once(head.tenant, with_map=with_map, wanted=log).altered:
+        if log in run_once(head.tenant, with_map=with_map, wanted=[log]).altered:
             _compare(ledger.read_head(log), globallog.latest_place(log))
             raise signer.HeadRefused(f"The head row of log {log} was altered or cut off.")  # mended in between
     _compare(head, globallog.latest_place(log))
@@ -181,71 +186,6 @@ def begin(tenant: UUID) -> None:
         " ON CONFLICT DO NOTHING",
         {"tenant": tenant},
     )
-
-
-def sign(tenant: UUID, *, again: bool = False) -> datetime | None:
-    """Have the present state signed unless it is (`again`: even then); when, or None when there is nothing to sign.
-
-    Raises signer.HeadRefused or signer.SignerDown.
-    """
-    while True:
-        state = globallog.state(tenant)
-        if not state.size or (state.signed == state.size and not again):
-            return None
-        try:
-            note = signer.sign_global(state.size, state.root, state.signed, partial(globallog.consistency, tenant))
-        except signer.HeadRefused:
-            if globallog.state(tenant).size > state.size:
-                continue  # another round was signed before ours; only the log as it stands now can be refused
-            raise
-        return _store(tenant, state.size, note)
-
-
-def _sign_grown(before: State, leaves: Sequence[bytes]) -> datetime | None:
-    """`sign` of the log that these leaf hashes were added to. The proof is at hand, if it was signed before them."""
-    size = before.size + len(leaves)
-    if len(leaves) > AT_HAND or before.signed != before.size:
-        return sign(before.tenant)
-
-    def prove(old: int, new: int) -> list[bytes]:
-        if old == before.size:
-            return growth_proof(before.frontier, old, leaves)
-        return globallog.consistency(before.tenant, old, new)
-
-    root = tree.root(tree.append(before.frontier, before.size, leaves), size)
-    try:
-        return _store(before.tenant, size, signer.sign_global(size, root, before.size, prove))
-    except signer.HeadRefused:
-        return sign(before.tenant)  # another round may have been signed before ours; else this is refused as well
-
-
-def growth_proof(frontier: bytes, old: int, leaves: Sequence[bytes]) -> list[bytes]:
-    """The consistency proof of a tree of `old` leaves and the one that `leaves` (hashes) make of it, without a read:
-    what it holds are nodes of the frontier, and subtrees of new leaves alone (RFC 6962 section 2.1.2).
-    """
-    nodes = {}
-    for number, (height, at) in enumerate(perfect((0, old))):
-        nodes[at << height, (at + 1) << height] = frontier[number * HASH_SIZE : (number + 1) * HASH_SIZE]
-    if old == 0:
-        return []
-    return [
-        nodes[part] if part[1] <= old else tree.root_of(leaves[part[0] - old : part[1] - old])
-        for part in consistency_ranges((0, old), old + len(leaves))
-    ]
-
-
-# On the disk before anybody can read it. It could be signed again after a crash, but for as long as that took (longer,
-# where the signer is down) the log would show an older head than it showed before: to a monitor, a witness or whoever
-# holds the newer one that is the mark of a ledger cut off.
-_STORE = """
-INSERT INTO audit_signedhead (tenant, size, signed_at, note)
-  VALUES (%(tenant)s, %(size)s, clock_timestamp(), %(note)s) RETURNING signed_at"""
-
-
-def _store(tenant: UUID, size: int, note: bytes) -> datetime:
-    rows = run(_STORE, {"tenant": tenant, "size": size, "note": note})
-    signed_at: datetime = rows[0][0]
-    return signed_at
 
 
 def _is_settled(tenant: UUID, place: Place, with_map: bool) -> bool:
@@ -271,41 +211,59 @@ def _compare(head: ledger.Head, place: Place | None) -> None:
         raise signer.HeadRefused(f"Got root {root.hex()} at {head.size} entries; signed another before.")
 
 
+# With each head what shows the signer that its log grew: the frontier that was sequenced last, and the hashes of the
+# entries since. `before` is the log's leaf of the global log.
 _READ = """
-SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), p.size, h.sealed
+SELECT h.log, h.size, h.frontier, greatest(h.dirty_since, p.at), h.sealed, p."index", p.size, p.frontier,
+  (SELECT sha256('\\x00'::bytea || g.body) FROM audit_glog g WHERE g.tenant = p.tenant AND g."index" = p."index"),
+  (SELECT string_agg(sha256('\\x00'::bytea || e.envelope), ''::bytea ORDER BY e.seq) FROM audit_entry e
+    WHERE e.log = h.log AND e.seq >= p.size AND e.seq < h.size)
   FROM audit_head h LEFT JOIN audit_place p ON p.log = h.log
-  WHERE h.tenant = %(tenant)s AND {which} AND h.size IS DISTINCT FROM p.size
+  WHERE h.tenant = %(tenant)s AND {which} AND (h.size IS DISTINCT FROM p.size OR h.frontier IS DISTINCT FROM p.frontier)
   ORDER BY h.dirty_since LIMIT %(cap)s"""
 _READ_DIRTY = _READ.format(which="h.dirty_since IS NOT NULL")
+_READ_WANTED = _READ.format(which="h.log = ANY(%(wanted)s)")
 
 
-def _look(tenant: UUID, with_heads: bool, wanted: UUID | None) -> tuple[State, list[tuple[Any, ...]]]:
+def _look(tenant: UUID, with_heads: bool, wanted: Sequence[UUID]) -> tuple[State, list[tuple[Any, ...]]]:
     """The state, then the heads: a round that comes in between changes the size, and ours then writes nothing."""
     params = {"tenant": tenant, "cap": CAP}
     asked: list[tuple[str, dict[str, Any]]] = [(globallog.STATE, {"tenant": tenant})]
-    if wanted is not None:
-        asked.append((_READ.format(which="h.log = %(wanted)s"), {**params, "wanted": wanted}))
+    if wanted:
+        asked.append((_READ_WANTED, {**params, "wanted": list(wanted)}))
     if with_heads:
         asked.append((_READ_DIRTY, params))
     (state,), *heads = run_together(asked)
-    rows = [row for rows in heads[:-1] for row in rows]
-    rows += [row for row in heads[-1] if row[0] != wanted] if heads else []
-    return globallog.state_of(tenant, state), rows[:CAP]
+    rows = {row[0]: row for found in heads for row in found}
+    return globallog.state_of(tenant, state), list(rows.values())[:CAP]
 
 
 def _gather(batch: _Batch, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Take in heads, as they were read."""
-    for log, size, frontier, since, sequenced, sealed in rows:
+    """Take in heads, as they were read: those that the signer admits."""
+    shown: dict[UUID, Growth] = {}
+    heads: list[Dirty] = []
+    for log, size, frontier, since, sealed, index, sequenced, before, leaf, added in rows:
         try:
-            root = tree.root(bytes(frontier), size)
+            head = Checkpoint(origin_of(log), size, tree.root(bytes(frontier), size))
         except tree.BadTree:
-            batch.altered.append(log)
+            batch.altered[log] = "Its head row holds no tree of its size."
             continue
-        if sequenced is not None and size < sequenced:
-            batch.altered.append(log)
+        body = headleaf.body(head, None if leaf is None else headleaf.Before(index, bytes(leaf)))
+        if why := _refusals.why(log, body):
+            batch.altered[log] = why
             continue
-        batch.heads.append(Dirty(log, size, root, since or batch.state.read_at, sealed))
-        batch.bodies.append(Checkpoint(origin_of(log), size, root).body().encode())
+        heads.append(Dirty(log, size, bytes(frontier), since or batch.state.read_at, sealed))
+        shown[log] = Growth(
+            body, sequenced or 0, bytes(before or b""), grown.nodes(sequenced or 0, bytes(added or b""))
+        )
+    refused = growth.admit(batch.state, shown) if shown else {}
+    for log, why in refused.items():
+        _refusals.keep(log, shown[log].body, why)
+        batch.altered[log] = why
+    for dirty in heads:
+        if dirty.log not in refused:
+            batch.heads.append(dirty)
+            batch.bodies.append(shown[dirty.log].body)
 
 
 def _add(batch: _Batch, extra: Sequence[bytes | Downtime]) -> None:
@@ -346,10 +304,12 @@ WITH moved AS (UPDATE audit_gstate SET size = %(size)s, frontier = %(frontier)s,
 leaf AS (INSERT INTO audit_glog (tenant, "index", body)
   SELECT moved.tenant, %(base)s + leaf.number - 1, leaf.body
   FROM moved, unnest(%(bodies)b) WITH ORDINALITY AS leaf(body, number)),
-place AS (INSERT INTO audit_place (log, tenant, "index", size, at)
-  SELECT place.log, moved.tenant, %(base)s + place.number - 1, place.size, %(read_at)s
-  FROM moved, unnest(%(logs)s::uuid[], %(sizes)s::bigint[]) WITH ORDINALITY AS place(log, size, number)
-  ON CONFLICT (log) DO UPDATE SET "index" = EXCLUDED."index", size = EXCLUDED.size, at = EXCLUDED.at),
+place AS (INSERT INTO audit_place (log, tenant, "index", size, at, frontier)
+  SELECT place.log, moved.tenant, %(base)s + place.number - 1, place.size, %(read_at)s, place.frontier
+  FROM moved, unnest(%(logs)s::uuid[], %(sizes)s::bigint[], %(frontiers)b)
+    WITH ORDINALITY AS place(log, size, frontier, number)
+  ON CONFLICT (log) DO UPDATE SET "index" = EXCLUDED."index", size = EXCLUDED.size, at = EXCLUDED.at,
+    frontier = EXCLUDED.frontier),
 tile AS (INSERT INTO audit_tile (tenant, level, "index", data, root)
   SELECT moved.tenant, tile.level, tile.number, tile.data, tile.root
   FROM moved, unnest(%(levels)s::smallint[], %(numbers)s::bigint[], %(tiles)b, %(roots)b)
@@ -389,6 +349,7 @@ def _append(batch: _Batch, leaves: Sequence[bytes], fence: int | None) -> bool:
         "bodies": Blobs(batch.bodies),
         "logs": [head.log for head in batch.heads],
         "sizes": [head.size for head in batch.heads],
+        "frontiers": Blobs([head.frontier for head in batch.heads]),
         "levels": [tile.level for tile, _ in full],
         "numbers": [tile.index for tile, _ in full],
         "tiles": Blobs([data for _, data in full]),
@@ -451,8 +412,8 @@ def _must_be_highest(tenant: UUID, fence: int) -> None:
 
 
 def _done(batch: _Batch, signed_at: datetime | None, seen: datetime | None) -> Round:
-    for each in batch.altered:
-        log.error("the head row of log %s was altered or cut off; it is not sequenced", each)
+    for each, why in batch.altered.items():
+        log.error("the head row of log %s was altered or cut off; it is not sequenced: %s", each, why)
     first, heads = batch.state.size, batch.heads
     lags: tuple[float, ...] = ()
     if signed_at:

@@ -6,7 +6,8 @@ A connection for each question: it takes microseconds, and nothing is left to br
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -24,12 +25,35 @@ from audit.signing.errors import (
     NotSigned,
     SignerDown,
 )
-from audit.signing.messages import Answer, Attested, Behind, Known, Refusal, Request, Signed
+from audit.signing.messages import (
+    Admitted,
+    Answer,
+    Attested,
+    Behind,
+    Growth,
+    Known,
+    Refusal,
+    Reported,
+    Request,
+    Signed,
+    Unproved,
+)
 
-__all__ = ["AlreadySigning", "BadLogKey", "BadMemory", "HeadRefused", "Known", "NotSigned", "SignerDown"]
+__all__ = [
+    "AlreadySigning",
+    "BadLogKey",
+    "BadMemory",
+    "Behind",
+    "Growth",
+    "HeadRefused",
+    "Known",
+    "NotSigned",
+    "Reported",
+    "SignerDown",
+    "Unproved",
+]
 
 SECONDS = 10.0  # for an answer
-TRIES = 10
 _answers = msgspec.json.Decoder(Answer)
 
 
@@ -70,25 +94,55 @@ def vkey() -> str:
     return known().vkey
 
 
-def sign_global(size: int, root: bytes, last: int, prove: Callable[[int, int], list[bytes]]) -> bytes:
-    """The signed head of the global log. `last`: of which size a head was signed before, as far as is known here;
-    `prove(old, size)` gives the consistency proof from the size that it was.
+def admit(size: int, root: bytes, heads: Sequence[Growth]) -> list[Unproved]:
+    """Ask whether these heads of logs may stand in the global log after its leaves, `size` with this root; those that
+    may not, and from where to prove them. Raises HeadRefused when that log is older than what was signed.
+    """
+    answer = ask(messages.Admit(size, root, list(heads)))
+    assert isinstance(answer, Admitted)
+    return answer.unproved
+
+
+def sign_global(
+    size: int, root: bytes, old: int, frontier: bytes, leaves: Sequence[bytes]
+) -> bytes | Behind | list[Unproved]:
+    """The signed head of the global log, which had `old` leaves and this frontier before `leaves`; or where the signer
+    is, or the heads among the leaves that it did not admit.
 
     Raises HeadRefused when the log does not continue what was signed before.
     """
-    for _ in range(TRIES):
-        proof = prove(last, size) if last <= size else []
-        answer = ask(messages.SignGlobal(size, root, last, proof))
-        if isinstance(answer, Signed):
-            return answer.note
-        assert isinstance(answer, Behind)
-        last = answer.size
-    raise SignerDown("Others were signed before us at every try.")
+    answer = ask(messages.SignGlobal(size, root, old, frontier, list(leaves)))
+    if isinstance(answer, Signed):
+        return answer.note
+    assert isinstance(answer, Behind | Admitted)
+    return answer if isinstance(answer, Behind) else answer.unproved
 
 
-def sign_head(log: UUID, size: int, root: bytes, index: int, proof: Sequence[bytes], head: bytes) -> bytes:
-    """The signed head of one log that is leaf `index` of the signed global `head` (a note). Raises HeadRefused."""
-    return _signed(messages.SignHead(log, size, root, index, list(proof), head))
+def report(log: UUID, size: int, root: bytes) -> None:
+    """Tell the signer, past the database, that a decision was committed as an entry of this head. It neither waits nor
+    fails: what the signer cannot take at once is not reported.
+    """
+    line = msgspec.json.encode(messages.Report(log, size, root)) + b"\n"
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.setblocking(False)
+        connection.connect(str(settings.SIGNER_SOCKET))
+        connection.sendall(line)
+
+
+def confirm(log: UUID, old: int, frontier: bytes, nodes: bytes) -> None:
+    """Show that the newest signed head of a log continues a reported one of `old` entries. Raises HeadRefused."""
+    ask(messages.Confirm(log, old, frontier, nodes))
+
+
+def sign_head(
+    body: bytes, index: int, proof: Sequence[bytes], head: bytes, growth: Sequence[bytes] = ()
+) -> bytes | Behind:
+    """The signed head of one log that is leaf `index`, `body`, of the signed global `head` (a note); or the size of the
+    log's newest signed head, which `growth` has to prove to continue this one. Raises HeadRefused.
+    """
+    answer = ask(messages.SignHead(body, index, list(proof), head, list(growth)))
+    assert isinstance(answer, Signed | Behind)
+    return answer.note if isinstance(answer, Signed) else answer
 
 
 def sign_text(text: str) -> bytes:

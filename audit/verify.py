@@ -12,13 +12,16 @@ stands in that log, and the newest head map in it says that there is no later on
 the head's root is the root over exactly the entries in the bundle, in this order; every disclosed payload
 is the one whose hash and key commitment the entry holds, and every field that is shown alone is one that the entry
 commits to; every payload that is said to be erased was erased by staff, on a record that stands in the same log;
-every file, the report too, is the one that was signed.
-What it cannot prove: that what was recorded was true then; that nobody is shown another history, unless a
-witness that the operator does not run cosigned; that the session did not go on after the head map.
+every file, the report too, is the one that was signed; every value in entries.csv, entries.jsonl and report.json is
+that of the entry which was proved.
+What it cannot prove: what README.txt, report.html and report.pdf say (whoever holds the log key can sign other
+ones; `--report OUT` writes a page from what was proved); that what was recorded was true then; that nobody is shown
+another history, unless a witness that the operator does not run cosigned; that the session did not go on after the
+head map.
 
 Order of reading: archive (the zip, byte for byte), JSON, notes and keys, policy, tree, the global log, time,
-entry, story (what the entries say together), verifier, command line. All failures are collected; nothing here
-raises at a hostile file.
+entry, story (what the entries say together), tables, page, verifier, proofs, command line. All failures are
+collected; nothing here raises at a hostile file.
 """
 
 from __future__ import annotations
@@ -26,15 +29,20 @@ from __future__ import annotations
 import argparse
 import base64
 import binascii
+import html
+import io
 import json
 import os
 import re
+import shutil
 import stat
 import struct
 import sys
+import tempfile
 import time
+import unicodedata
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -46,8 +54,7 @@ from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-FORMAT = "agentstate-export/3"
-OLDER_FORMAT = "agentstate-export/2"  #: without proofs of erasures: there they are the exporter's word
+FORMAT = "agentstate-export/4"
 MANIFEST_TITLE = "agentstate export manifest v1"
 CHUNK = 256  #: entries per file, as in C2SP tlog-tiles
 TOP_FILES = ("README.txt", "entries.csv", "entries.jsonl", "policy", "report.html", "report.json", "report.pdf")
@@ -58,8 +65,11 @@ LOG_FILES = (
 EXPORTS_FORMAT = "agentstate-exports/1"  #: many bundles in one archive
 EXPORTS_TITLE = "agentstate exports manifest v1"
 EXPORTS_FILES = ("README.txt", "log/checkpoint", "policy", "sessions.csv", "sessions.jsonl")
+UNPROVED_FILES = ("README.txt", "report.html", "report.pdf")  #: signed, and nothing more: nobody can compare a PDF
+UNPROVED_LISTS = ("sessions.csv", "sessions.jsonl")  #: but for the names of the sessions and their numbers of entries
 MAP_TITLE = "agentstate headmap/1"
 KEY_TITLE = "agentstate key/1"
+AFTER = "after"  #: begins the line of a head's leaf that names the leaf of the session's head before
 RESTAMP_TITLE = "agentstate restamp/1"
 RESTAMPS_FORMAT = "agentstate-restamps/1"
 MAX_RESTAMPS = 100  #: time stamps one over the other
@@ -67,14 +77,19 @@ PROOF_TITLE = "c2sp.org/tlog-proof@v1"
 MAX_BUNDLE = 2**32 - 1  #: bytes; the archive has no zip64 form
 MAX_ENTRIES = 2**22
 MAX_PAYLOAD = 2**25  #: bytes of one ciphertext, and of one event when unpacked
+MIN_PAYLOAD = 17  #: bytes of one ciphertext: one that says how it is packed, and the tag of AES-GCM
 MAX_TEXT = 2**25  #: bytes of a manifest or of one file of disclosures
 MAX_NOTE = 1_000_000
+MAX_HEADS = 2**25  #: bytes of the leaves that said a session's earlier heads
 MAX_POLICY = 100_000
 MAX_FAILURES = 1_000  #: kept in full; further ones are counted
 CLOCK_TOLERANCE = timedelta(minutes=2)  #: writers on several machines may disagree by this much
 FUTURE_TOLERANCE = timedelta(days=1)  #: the auditor's own clock may be wrong by this much
 ERASED_BY = "subject.erased"  #: the kind of the entry that must stand behind every erased payload
 PRUNED_BY = "payload.pruned"  #: of the entry that names the payloads deleted when their retention term was over
+#: how a payload may stand in a bundle without being shown: the exporter chose to seal it; all of it had to be sealed,
+#: since the entry (of version 1) commits to no fields of which single ones could be shown; or it is gone
+CLOSED = ("withheld", "indivisible", "erased", "pruned")
 SEALED_BY = "session.sealed"  #: of the entry after which nothing stands but these three
 RECORDED_BY = "snapshot.recorded"  #: of the entry before a pruning in a session that goes on
 ERASURE_KINDS = ("erasure.begun", "erasure.key_destroyed")  #: of the entries of staff that put an erasure on record
@@ -113,7 +128,7 @@ class Verdict:
     failures: list[Failure] = field(default_factory=list)
     counts: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(
-            ("entries", "disclosed", "partly", "withheld", "erased", "unproved", "pruned", "failures"), 0
+            ("entries", "disclosed", "partly", "withheld", "indivisible", "erased", "pruned", "failures"), 0
         )
     )
     head: dict[str, Any] | None = None
@@ -122,6 +137,7 @@ class Verdict:
     proof: dict[str, Any] | None = None  #: what a proof document proves
     key: dict[str, str] | None = None
     sessions: int | None = None  #: how many, in an export of many
+    unproved: tuple[str, ...] = ()  #: files that are signed, and whose content is not proved
     finished: bool = False
 
     @property
@@ -154,6 +170,7 @@ class Verdict:
                 "log": self.log,
                 "timestamp": self.timestamp,
                 "key": self.key,
+                "unproved": list(self.unproved),
             }
             | ({"proof": self.proof} if self.proof else {})
         )
@@ -350,9 +367,10 @@ def layout(entries: int) -> Iterator[str]:
         level, count = level + 1, count // CHUNK
 
 
-#: files that a bundle may hold or not: rotations of the log key, a timestamp, proofs of erasures and from older heads
+#: files that a bundle may hold or not: the session's earlier heads, rotations of the log key, a timestamp, proofs of
+#: erasures and from older heads
 OPTIONAL = re.compile(
-    r"log/(?:checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|erasures/[0-9a-f-]{36}\.json|consistency/(?:0|[1-9][0-9]{0,15}))",
+    r"log/(?:heads|checkpoint\.tsr|keys/[0-9]{3}\.tlog-proof|erasures/[0-9a-f-]{36}\.json|consistency/(?:0|[1-9][0-9]{0,15}))",
     re.ASCII,
 )
 
@@ -585,6 +603,58 @@ def _read_body(text: str) -> tuple[str, Head]:
     if len(lines) != 4 or lines[3] or not _NUMBER.fullmatch(lines[1]):
         raise Fault("the head is not three lines of origin, size and root")
     return lines[0], Head("", int(lines[1]), _hash(lines[2]))
+
+
+@dataclass(frozen=True)
+class HeadLeaf:
+    """A leaf of the global log that says the head of a session, and which leaf said its head before: index and hash."""
+
+    body: bytes
+    head: Head
+    before: tuple[int, bytes] | None
+
+
+def read_head_leaf(body: bytes, name: str) -> HeadLeaf:
+    """Parse a leaf: the body of a checkpoint of a session of the log called `name`, then a line `after` if it is not
+    the session's first.
+    """
+    try:
+        lines = body.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        raise Fault("the leaf of the head is not UTF-8") from None
+    head = read_session_head("\n".join([*lines[:3], ""]), name)
+    if lines[3:] == [""]:
+        return HeadLeaf(body, head, None)
+    words = lines[3].split(" ") if len(lines) == 5 and not lines[4] else []
+    if len(words) != 3 or words[0] != AFTER or not _NUMBER.fullmatch(words[1]):
+        raise Fault("the leaf of the head is malformed after its third line")
+    return HeadLeaf(body, head, (int(words[1]), _hash(words[2])))
+
+
+def read_heads(data: bytes, last: HeadLeaf, index: int, name: str) -> list[HeadLeaf]:
+    """The leaves that said a session's heads before leaf `index`, `last`, did: oldest first, one behind the other.
+    Fault unless each is the one that the next names.
+    """
+    leaves: list[list[bytes]] = []
+    lines = data.split(b"\n")
+    if lines.pop():
+        raise Fault("log/heads ends inside a line")
+    for line in lines:
+        if not leaves or (len(leaves[-1]) >= 3 and not line.startswith(AFTER.encode() + b" ")):
+            leaves.append([])
+        leaves[-1].append(line + b"\n")
+    found: list[HeadLeaf] = []
+    for each in reversed(leaves):
+        leaf = read_head_leaf(b"".join(each), name)
+        if last.before is None or last.before[1] != _leaf(leaf.body) or last.before[0] >= index:
+            raise Fault("log/heads holds a leaf that the one after it does not name")
+        if leaf.head.log != last.head.log or leaf.head.size > last.head.size:
+            raise Fault(f"the log said {leaf.head.size} entries, and then {last.head.size}: the session was cut off")
+        index, last = last.before[0], leaf
+        found.append(leaf)
+    if last.before is not None:
+        raise Fault(f"log/heads does not hold leaf {last.before[0]}, which said the session's head before")
+    return found[::-1]
 
 
 def _hash(text: str) -> bytes:
@@ -1463,6 +1533,352 @@ def _agree(one: str, other: str) -> bool:
     return one == other or not one or not other
 
 
+# --- tables ---------------------------------------------------------------------------------------
+# The entries again, one a row, for programs and spreadsheets. Each row is compared with the entry that was proved, by
+# value: in what order an object has its names, and how values are spaced and escaped, is free.
+
+COLUMNS = ("seq", "at", "actor", "kind", "answers", "state", "event")
+TABLES = ("entries.csv", "entries.jsonl", "report.json")
+#: what begins a formula in a spreadsheet; the wide forms count too, for some programs read them as the narrow ones
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_in_table = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_CELL = re.compile(r'(?:"((?:[^"]++|"")*+)"|([^",\r\n]*))(,|\Z)')
+
+
+def table_row(envelope: dict[str, Any], state: str, event: dict[str, Any] | None) -> dict[str, Any]:
+    """One entry as the tables have it. `answers` is None where it answers none; a number that is no integer is text."""
+    answers = envelope["ref"] if envelope["ref"] >= 0 else None
+    return {name: envelope[name] for name in ("seq", "at", "actor", "kind")} | {
+        "answers": answers,
+        "state": state,
+        "event": event,
+    }
+
+
+def table_cell(value: Any) -> str:
+    """One cell as text. An apostrophe before what a spreadsheet would take for a formula makes it a text there."""
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    text = str(value) if isinstance(value, str) else _in_table(value)
+    text = text.replace("\x00", "�")
+    return f"'{text}" if text.lstrip(" \u00a0").startswith(FORMULA) else text
+
+
+def table_line(cells: Iterable[str]) -> str:
+    """A line of RFC 4180, every cell quoted, without its end."""
+    return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)
+
+
+def same_value(found: Any, wanted: Any) -> bool:
+    """Whether a table has the value that was proved. Half a character, which no UTF-8 has, stands there as `?`."""
+    pairs = [(found, wanted)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(other, dict):
+            if type(one) is not dict or one.keys() != other.keys():
+                return False
+            pairs += [(one[name], other[name]) for name in other]
+        elif isinstance(other, list):
+            if type(one) is not list or len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif isinstance(other, str):
+            if type(one) is not str or one != other.encode("utf-8", "replace").decode():
+                return False
+        elif type(one) is not type(other) or one != other:
+            return False
+    return True
+
+
+class _Reading(io.RawIOBase):
+    """A window, read by the standard library."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._window.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class Table:
+    """entries.jsonl: an object a line."""
+
+    NAME = "entries.jsonl"
+
+    def __init__(self, archive: Archive, count: int) -> None:
+        self._lines = io.BufferedReader(_Reading(archive.window(self.NAME)), 2**16)
+        self._left = count
+
+    def begin(self) -> None:
+        """Check what stands before the first row."""
+
+    def end(self, facts: dict[str, Any] | None, sound: bool) -> None:
+        """Check what stands behind the last row. `facts`: the head that was proved; `sound`: nothing failed before."""
+        if self._lines.read(1):
+            raise Fault("it holds more than the entries")
+
+    def skip(self) -> None:
+        """Past the row of an entry that was not proved."""
+        self._left -= 1
+        while (part := self._lines.readline(2**16)) and not part.endswith(b"\n"):
+            pass
+
+    def differs(self, row: dict[str, Any], event: str) -> list[str]:
+        """The columns whose values are not those of the row, whose event has the JSON text `event`. Fault where that
+        row is not what comes next.
+        """
+        self._left -= 1
+        wanted = self._line(row, event)
+        line = self._row(8 * len(wanted) + 1_000)
+        if line == wanted:
+            return []
+        found, wanted_values = self._values(line), self._wanted(row)
+        if set(found) != set(COLUMNS) or not same_value(found["seq"], wanted_values["seq"]):
+            raise Fault("the row of this entry is not the next one")
+        return [name for name in COLUMNS if not same_value(found[name], wanted_values[name])]
+
+    def _row(self, limit: int) -> bytes:
+        return self._next(limit)
+
+    def _next(self, limit: int) -> bytes:
+        line = self._lines.readline(limit)
+        if not line.endswith(b"\n"):
+            raise Fault("it ends before this row" if not line else "a line has no end, or is far too long")
+        return line[:-1]
+
+    def _line(self, row: dict[str, Any], event: str) -> bytes:
+        """The row as the exporter writes it; what equals it need not be parsed."""
+        answers = "null" if row["answers"] is None else row["answers"]
+        return (
+            f'{{"actor": {_quoted(row["actor"])}, "answers": {answers}, "at": "{row["at"]}", "event": {event},'
+            f' "kind": "{row["kind"]}", "seq": {row["seq"]}, "state": "{row["state"]}"}}'
+        ).encode("utf-8", "replace")
+
+    def _wanted(self, row: dict[str, Any]) -> dict[str, Any]:
+        return row
+
+    def _values(self, line: bytes) -> dict[str, Any]:
+        found = strict_json(line)
+        if not isinstance(found, dict):
+            raise Fault("a line is no row")
+        return found
+
+
+class JsonTable(Table):
+    """report.json: the rows with the head that they stand under, a row a line."""
+
+    NAME = "report.json"
+    _parted = True  # whether there is a comma behind each row but the last
+
+    def begin(self) -> None:
+        if self._next(100) != b'{"entries": [':
+            raise Fault("it does not begin with its entries")
+
+    def end(self, facts: dict[str, Any] | None, sound: bool) -> None:
+        last = self._next(MAX_NOTE)
+        super().end(facts, sound)
+        if not last.startswith(b"]") or not self._parted:
+            raise Fault("it holds other rows than the entries")
+        said = strict_json(b'{"entries": [' + last)
+        if not isinstance(said, dict) or set(said) != {"entries", "head", "warnings"}:
+            raise Fault("it does not end with its head")
+        if facts is not None and not same_value(said["head"], facts):
+            raise Fault("its head is not the one that was proved")
+        if sound and said["warnings"] != []:
+            raise Fault("it warns of something that is not so")
+
+    def _row(self, limit: int) -> bytes:
+        line = super()._row(limit)
+        self._parted &= line.endswith(b",") == bool(self._left)
+        return line.removesuffix(b",")
+
+
+class CsvTable(Table):
+    """entries.csv: RFC 4180, with a byte order mark."""
+
+    NAME = "entries.csv"
+
+    def begin(self) -> None:
+        if self._next(1_000) != f"\ufeff{table_line(COLUMNS)}\r".encode():
+            raise Fault("its titles are not those of the columns")
+
+    def _line(self, row: dict[str, Any], event: str) -> bytes:
+        actor, answers = table_cell(row["actor"]).replace('"', '""'), row["answers"]
+        event = "" if row["event"] is None else event.replace('"', '""')
+        return (
+            f'"{row["seq"]}","{row["at"]}","{actor}","{row["kind"]}","{"" if answers is None else answers}",'
+            f'"{row["state"]}","{event}"\r'
+        ).encode("utf-8", "replace")
+
+    def _wanted(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {name: row[name] if name == "event" else table_cell(row[name]) for name in COLUMNS}
+
+    def _values(self, line: bytes) -> dict[str, Any]:
+        try:
+            text = line.removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError:
+            raise Fault("a line is not UTF-8") from None
+        cells, at = list[str](), 0
+        while at <= len(text) and len(cells) < len(COLUMNS) + 1 and (found := _CELL.match(text, at)):
+            cells.append(found[1].replace('""', '"') if found[1] is not None else found[2])
+            at = found.end() + (not found[3])
+        if at <= len(text) or len(cells) != len(COLUMNS):
+            raise Fault("a line is no row")
+        values: dict[str, Any] = dict(zip(COLUMNS, cells, strict=True))
+        return values | {"event": strict_json(values["event"].encode()) if values["event"] else None}
+
+
+class Tables:
+    """The three tables of a bundle, held against its entries one by one."""
+
+    def __init__(self, archive: Archive, count: int, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self._tables = list[Table]()
+        for table in (CsvTable, Table, JsonTable):
+            if table.NAME in archive.members:  # else the manifest's check has said so
+                self._tables.append(table(archive, count))
+        self._each(lambda table: table.begin(), None, "")
+
+    def compare(self, row: dict[str, Any] | None) -> None:
+        """The row of the next entry; None of one that was not proved."""
+        if row is None:
+            self._each(lambda table: table.skip(), None, "")
+            return
+        try:
+            event = _in_table(row["event"])
+        except RecursionError:
+            self._verdict.fail("table", "an event that is nested too deeply for a table", row["seq"], row["kind"])
+            self._tables.clear()
+            return
+
+        self._each(lambda table: self._compare(table, row, event), row["seq"], row["kind"])
+
+    def _compare(self, table: Table, row: dict[str, Any], event: str) -> None:
+        for name in table.differs(row, event):
+            message = f"{table.NAME}: its {name} is not that of the entry"
+            self._verdict.fail("table", message, row["seq"], row["kind"])
+
+    def end(self, head: Head | None, key: LogKey) -> None:
+        """After the last entry."""
+        facts: dict[str, Any] | None = None
+        if head is not None:
+            facts = {"log": head.log, "origin": f"{key.name}/s/{head.log}", "size": head.size}
+            facts |= {"root": head.root.hex(), "key": key.vkey}
+        sound = not self._verdict.counts["failures"]
+        self._each(lambda table: table.end(facts, sound), None, "")
+
+    def _each(self, check: Callable[[Table], None], seq: int | None, kind: str) -> None:
+        """A table that is not of its form is read no further."""
+        for table in list(self._tables):
+            try:
+                check(table)
+            except Fault as fault:
+                self._verdict.fail("table", f"{table.NAME}: {fault}", seq, kind)
+                self._tables.remove(table)
+
+
+# --- page -----------------------------------------------------------------------------------------
+# What a person reads, made from nothing but what was proved. No script; every text escaped, and characters that are
+# invisible or turn others around shown by name.
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #191a1b }
+table { border-collapse: collapse; width: 100% }
+th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem .3rem 0; text-align: left; vertical-align: top }
+td, dt, dd { overflow-wrap: anywhere; unicode-bidi: isolate }
+dl { display: grid; grid-template-columns: minmax(6rem, 14rem) 1fr; gap: 0 1rem; margin: .2rem 0; font-size: 13px }
+dt { color: #55585c } dd { margin: 0; white-space: pre-wrap }
+pre { white-space: pre-wrap; overflow-wrap: anywhere }
+""".replace("\n", " ")
+#: invisible, and neither of a category that is nor a mark that belongs to the letter before it
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_HIDDEN = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  #: categories of characters that nobody sees
+
+
+def shown_text(text: str) -> str:
+    """A text of a stranger as HTML: escaped, its hidden characters by name, as `[U+202E RIGHT-TO-LEFT OVERRIDE]`."""
+    if text.isascii() and text.isprintable():
+        return html.escape(text)
+    return html.escape("".join(map(_visible, text)))
+
+
+def _visible(char: str) -> str:
+    if char == "\n" or (unicodedata.category(char) not in _HIDDEN and not _BLANK.match(char)):
+        return char
+    name = unicodedata.name(char, "control character" if unicodedata.category(char) == "Cc" else "no name")
+    return f"[U+{ord(char):04X} {name}]"
+
+
+def members_of(event: Any) -> Iterator[tuple[str, str]]:
+    """(JSON pointer, value as it is read) of every value in an event, in order; an empty one is itself a value."""
+    waiting = [("", event)]
+    while waiting:
+        pointer, value = waiting.pop()
+        if isinstance(value, dict) and value:
+            below = [(f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}", each) for name, each in value.items()]
+            waiting += sorted(below, key=lambda each: each[0], reverse=True)
+        elif isinstance(value, list) and value:
+            waiting += [(f"{pointer}/{at}", value[at]) for at in range(len(value) - 1, -1, -1)]
+        else:
+            yield pointer, str(value) if isinstance(value, str) else _in_table(value)
+
+
+class Page:
+    """The page of one run. Rows lie in temporary files, so that memory does not grow with the entries."""
+
+    def __init__(self) -> None:
+        self._all: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - they go with the page
+        self._decisions: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115
+        self._session = ""
+
+    def begin(self, session: str) -> None:
+        """The rows that follow are of this session."""
+        self._session = session
+        self._put(self._all, f'<tr><th colspan="5" id="s{session}">Session {session}</tr>\n')
+
+    def add(self, row: dict[str, Any]) -> None:
+        """An entry that was proved."""
+        seq, at, actor = row["seq"], row["at"][:19].replace("T", " "), shown_text(row["actor"])
+        answers = "" if row["answers"] is None else f", answers {row['answers']}"
+        values = "".join(f"<dt>{shown_text(name)}<dd>{shown_text(text)}" for name, text in members_of(row["event"]))
+        content = f"<dl>{values}</dl>" if row["event"] is not None else ""
+        what = f"<td>{row['kind']}{answers}<td>{row['state']}{content}"
+        self._put(self._all, f'<tr id="s{self._session}-{seq}"><td>{seq}<td>{at}<td>{actor}{what}</tr>\n')
+        if row["kind"] == "decision.made":
+            link = f'<a href="#s{self._session}-{seq}">{seq}</a>'
+            self._put(self._decisions, f"<tr><td>{link}<td>{at}<td>{actor}{what}</tr>\n")
+
+    def write(self, out: BinaryIO, verdict: Verdict) -> None:
+        """The whole page, under the verdict."""
+        title = "What was proved of an export"
+        about = html.escape("\n".join(in_words(verdict)))
+        policy = "default-src 'none'; style-src 'unsafe-inline'"
+        self._put(
+            out,
+            f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{_STYLE}</style></head><body>'
+            f"<h1>{title}</h1><p>verify.py wrote this page, from what it proved and nothing else. Times are UTC."
+            f" Characters that nobody sees stand here by name.</p><pre>{about}</pre>\n",
+        )
+        for heading, rows in (("What people decided", self._decisions), ("All entries", self._all)):
+            titles = "<th>Entry<th>Time<th>Who<th>What<th>Content"
+            self._put(out, f"<h2>{heading}</h2><table><thead><tr>{titles}</tr></thead><tbody>\n")
+            rows.seek(0)
+            shutil.copyfileobj(rows, out)
+            self._put(out, "</tbody></table>\n")
+        self._put(out, "</body></html>\n")
+
+    def _put(self, file: BinaryIO, text: str) -> None:
+        file.write(text.encode("utf-8", "replace"))
+
+
 # --- the verifier ---------------------------------------------------------------------------------
 
 
@@ -1471,7 +1887,7 @@ class Demand:
     """What the auditor asks for beyond a sound bundle; nothing by default."""
 
     session: str = ""  #: the bundle has to be of this session
-    held: bytes = b""  #: an older signed head of the global log, from the auditor's own records
+    held: bytes = b""  #: an older signed head, of the global log or of the session, from the auditor's own records
     held_proof: list[bytes] | None = None  #: that the log continues it; else taken from the bundle
     min_size: int = 0  #: the global log must have as many entries at least
     max_age: timedelta | None = None  #: of the newest cosignature
@@ -1482,11 +1898,14 @@ class Demand:
 class Verifier:
     """One run over one bundle; `run` never raises for what the bundle holds."""
 
-    def __init__(self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime) -> None:
+    def __init__(
+        self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime, page: Page | None = None
+    ) -> None:
         self._archive = archive
         self._policy = policy
         self._verdict = verdict
         self._now = now
+        self._page = page
         self._soonest = now + FUTURE_TOLERANCE  # what lies behind it cannot be
         self._key = policy.logs[0]  # until the global log's head says which log, and its rotations which key
         self._log: Head | None = None  # the global log's head, once it is trusted
@@ -1498,10 +1917,10 @@ class Verifier:
         self._latest = ""  # the latest time of a sound entry; text order is time order
         self._erased: dict[str, list[int]] = {}  # kid -> entries said to be erased
         self._erasures: set[str] = set()  # kids for which an entry records the erasure
-        self._proves_erasures = True  # whether the bundle is of the form that does
         self._pruned: list[int] = []  # entries said to be pruned
         self._prunings: list[tuple[int, int]] = []  # the ranges that entries name; (0, seq) where one is not disclosed
         self._sealed = False
+        self._earlier: dict[int, list[tuple[bytes, str]]] = {}  # number of entries -> roots of earlier heads, and whose
         self._held: Receipt | None = None
         self._kept = False  # whether the first entries are those of the receipt
 
@@ -1515,8 +1934,12 @@ class Verifier:
         self._checked("log", lambda: self._check_log(demand))
         count = self._check_manifest()
         self._check_head(demand.session)
+        self._checked("held", lambda: self._hold_head(demand.held))
         self._checked("tail", self._check_tail)
         self._checked("timestamp", lambda: self._check_timestamp(demand.restamps))
+        self._tables = Tables(self._archive, count, self._verdict)
+        if self._page is not None and self._head is not None:
+            self._page.begin(self._head.log)
         for index, width in tiles(count):
             self._check_chunk(index, width)
         self._story.end()
@@ -1524,6 +1947,7 @@ class Verifier:
         self._checked("receipt", lambda: self._check_held(demand.receipt))
         self._check_erasures()
         self._check_prunings()
+        self._tables.end(self._head, self._key)
         self._verdict.finished = True
 
     def _checked(self, what: str, check: Callable[[], None]) -> None:
@@ -1552,9 +1976,22 @@ class Verifier:
         if not self._policy.met(set(cosigned)):
             self._verdict.fail("log", f"cosigned by {sorted(cosigned)}: the policy asks for {self._policy.quorum}")
         self._check_fresh(demand, max(cosigned.values(), default=0))
-        if demand.held:
+        if demand.held and _is_of_log(demand.held):
             self._check_continues(demand)
         self._check_own_policy()
+
+    def _hold_head(self, held: bytes) -> None:
+        """Take an older head of this session: its entries must begin with those of that head."""
+        if not held or _is_of_log(held) or self._head is None:
+            return
+        old = read_session_head(split_note(held)[0], self._key.name)
+        if old.log != self._head.log:
+            raise Fault(f"the head that you hold is of session {old.log}")
+        if old.size > self._head.size:
+            raise Fault(f"you hold a head of {old.size} entries, and there are {self._head.size}: its end was cut off")
+        self._earlier.setdefault(old.size, []).append((old.root, "you hold"))
+        assert self._verdict.head is not None
+        self._verdict.head["continues"] = old.size
 
     def _check_own_policy(self) -> None:
         """The policy in the bundle, which nobody is asked to trust, names the key that signed it."""
@@ -1630,8 +2067,10 @@ class Verifier:
         if self._log is None or self._head is None:
             return
         proof = self._proved("log/head.tlog-proof", self._log)
-        if proof.body != self._head_text.encode():
+        leaf = read_head_leaf(proof.body, self._key.name)
+        if leaf.head != self._head:
             raise Fault("the head that is proved to stand in the log is not the one of this session")
+        self._checked("heads", lambda: self._check_heads(leaf, proof.index))
         self._checked("receipt", lambda: self._check_receipt(proof))
         said = self._proved("log/headmap.tlog-proof", self._log)
         lines = said.body.split(b"\n")
@@ -1650,6 +2089,15 @@ class Verifier:
             )
         assert self._verdict.head is not None
         self._verdict.head |= {"leaf": proof.index, "latest_as_of": said.index}
+
+    def _check_heads(self, leaf: HeadLeaf, index: int) -> None:
+        """The earlier heads of this session, from leaf to leaf; its entries must begin with those of each."""
+        data = self._archive.read("log/heads", MAX_HEADS) if "log/heads" in self._archive.members else b""
+        heads = read_heads(data, leaf, index, self._key.name)
+        for each in heads:
+            self._earlier.setdefault(each.head.size, []).append((each.head.root, "the log said"))
+        assert self._verdict.head is not None
+        self._verdict.head["earlier"] = len(heads)
 
     def _check_receipt(self, proof: LogProof) -> None:
         assert self._log is not None
@@ -1702,9 +2150,8 @@ class Verifier:
 
     def _manifest_count(self, manifest: Any) -> int:
         good = isinstance(manifest, dict) and set(manifest) == {"entries", "files", "format"}
-        if not good or manifest["format"] not in (FORMAT, OLDER_FORMAT) or not isinstance(manifest["files"], dict):
-            raise Fault(f"manifest.json is not that of {FORMAT} or {OLDER_FORMAT}")
-        self._proves_erasures = manifest["format"] == FORMAT
+        if not good or manifest["format"] != FORMAT or not isinstance(manifest["files"], dict):
+            raise Fault(f"manifest.json is not that of {FORMAT}")
         count = manifest["entries"]
         if type(count) is not int or not 0 <= count <= MAX_ENTRIES:
             raise Fault(f"manifest.json: got {count!r} entries, want 0 to {MAX_ENTRIES}")
@@ -1792,9 +2239,11 @@ class Verifier:
     def _check_entry(self, seq: int, data: bytes | None, ciphertext: bytes | None, disclosure: Any) -> None:
         self._verdict.counts["entries"] += 1
         failures = self._verdict.counts["failures"]
-        envelope = event = None
+        envelope = event = row = None
         if data is not None:
             self._tree.add(data)
+            if self._tree.size in self._earlier:
+                self._check_earlier(seq)
             if self._held is not None and self._tree.size == self._held.size:
                 self._kept = (self._tree.root(), _leaf(data)) == (self._held.root, self._held.leaf)
             try:
@@ -1806,12 +2255,18 @@ class Verifier:
                 self._verdict.fail("envelope", str(fault), seq, guess_kind(data))
         if envelope is not None:
             try:
-                event = self._disclosed(seq, envelope, data or b"", ciphertext, disclosure)
+                state, event = self._disclosed(seq, envelope, data or b"", ciphertext, disclosure)
+                row = table_row(envelope, state, event)
             except Fault as fault:
                 self._verdict.fail("payload", str(fault), seq, envelope["kind"])
             if self._verdict.counts["failures"] == failures:
                 # Later entries are measured against sound ones only, so that an altered time names one entry.
                 self._latest = max(self._latest, envelope["at"])
+            else:
+                row = None
+        self._tables.compare(row)
+        if self._page is not None and row is not None:
+            self._page.add(row)
         self._story.add(seq, envelope, event)
 
     def _check_place(self, seq: int, envelope: dict[str, Any]) -> None:
@@ -1846,8 +2301,10 @@ class Verifier:
 
     def _disclosed(
         self, seq: int, envelope: dict[str, Any], data: bytes, ciphertext: bytes | None, disclosure: Any
-    ) -> dict[str, Any] | None:
-        """Check the payload against the envelope; the event, or the part of it that is shown, if it is disclosed."""
+    ) -> tuple[str, dict[str, Any] | None]:
+        """Check the payload against the envelope; how it stands in the bundle, and the event, or the part of it that is
+        shown, if it is disclosed.
+        """
         state, opens = read_disclosure(disclosure, seq)
         if envelope["kind"] == ERASED_BY:
             self._erasures.add(envelope["kid"])
@@ -1858,14 +2315,18 @@ class Verifier:
         self._verdict.counts[state] += 1
         if state == "erased":
             self._erased.setdefault(envelope["kid"], []).append(seq)
-            return None
+            return state, None
         if state == "pruned":
             self._pruned.append(seq)
-            return None
+            return state, None
         if not ciphertext:
             raise Fault("the payload is missing")
-        if state == "withheld":
-            return None
+        if len(ciphertext) < MIN_PAYLOAD:
+            raise Fault(f"the payload has {len(ciphertext)} bytes, want {MIN_PAYLOAD}: no key could open it")
+        if state == "indivisible" and "pc" in envelope:
+            raise Fault("said to be indivisible, and commits to its fields, each of which could be shown alone")
+        if state in CLOSED:
+            return state, None
         event: dict[str, Any]
         if isinstance(opens, bytes):
             event = open_event(envelope, data, ciphertext, opens)
@@ -1874,7 +2335,7 @@ class Verifier:
         if envelope["kind"] == PRUNED_BY:
             hidden = isinstance(event, Shown) and "ranges" not in event
             self._prunings += [(0, seq)] if hidden else read_ranges(event, seq)
-        return event
+        return state, event
 
     def _check_tree(self) -> None:
         self._tree.finish()
@@ -1890,6 +2351,17 @@ class Verifier:
                 "head",
                 "the signed root is not that of these entries: one was altered, left out, added or moved",
             )
+
+    def _check_earlier(self, seq: int) -> None:
+        """The entries so far are those of every earlier head of so many."""
+        root = self._tree.root()
+        for other, whose in self._earlier[self._tree.size]:
+            if other != root:
+                self._verdict.fail(
+                    "held" if whose == "you hold" else "heads",
+                    f"{whose} another head of {self._tree.size} entries: some were taken back or rewritten",
+                    seq,
+                )
 
     def _check_held(self, held: Receipt | None) -> None:
         """The session holds what somebody was told when they gave a command."""
@@ -1909,11 +2381,9 @@ class Verifier:
             if kid not in self._erasures:
                 for seq in entries:
                     self._verdict.fail("payload", "said to be erased, and no entry records the erasure", seq)
-            if kid not in proofs and self._proves_erasures:
+            if kid not in proofs:
                 for seq in entries:
                     self._verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq)
-            elif kid not in proofs:
-                self._verdict.counts["unproved"] += len(entries)
         for kid, name in proofs.items():
             try:
                 self._check_erasure(kid, name)
@@ -1934,7 +2404,7 @@ class Verifier:
             raise Fault("the proof is malformed")
         try:
             data, tenant = said["entry"].encode(), UUID(str(said["tenant"]))
-            head = read_session_head(self._leaf(said["head"], "the head of staff").body.decode(), self._key.name)
+            head = read_head_leaf(self._leaf(said["head"], "the head of staff").body, self._key.name).head
         except ValueError:
             raise Fault("the proof is malformed") from None
         envelope = read_envelope(data)
@@ -1966,15 +2436,18 @@ class Verifier:
 class ManyVerifier:
     """One run over an export of many sessions: every bundle, that they share one head of the log, and the list."""
 
-    def __init__(self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime) -> None:
+    def __init__(
+        self, archive: Archive, policy: Policy, verdict: Verdict, now: datetime, page: Page | None = None
+    ) -> None:
         self._archive = archive
         self._policy = policy
         self._verdict = verdict
         self._now = now
+        self._page = page
         self._key = policy.logs[0]  # until a bundle says which key it became
 
     def run(self, demand: Demand) -> None:
-        if demand.session or demand.receipt:
+        if demand.session or demand.receipt or (demand.held and not _is_of_log(demand.held)):
             raise Fault("this is an export of many sessions: take the bundle of the one out of its folder `sessions`")
         checkpoint = self._archive.read("log/checkpoint", MAX_NOTE)
         name = checkpoint.split(b"\n", 1)[0].decode("utf-8", "replace")
@@ -2013,7 +2486,7 @@ class ManyVerifier:
             bundle = Archive(self._archive.window(f"sessions/{session}.zip"), verdict)
             if bundle.read("log/checkpoint", MAX_NOTE) != checkpoint:
                 verdict.fail("log", "its head of the log is not the one that all share")
-            run = Verifier(bundle, self._policy, verdict, self._now)
+            run = Verifier(bundle, self._policy, verdict, self._now, self._page)
             run.run(replace(demand, session=session))
             if verdict.head is None or verdict.head["size"] != entries:
                 verdict.fail("list", f"the list says that it has {entries} entries")
@@ -2087,7 +2560,7 @@ _OPENS = re.compile(rb'\{"okm":"([0-9a-f]{128})","seq":(0|[1-9][0-9]{0,14})\}')
 
 
 def read_disclosure(line: Any, seq: int) -> tuple[str, bytes | list[Any]]:
-    """("disclosed", okm), ("partly", leaves), or "withheld", "erased" or "pruned" with b""; Fault on anything else."""
+    """("disclosed", okm), ("partly", leaves), or one of the other STATES with b""; Fault on anything else."""
     if type(line) is tuple and line[0] == seq:
         return "disclosed", line[1]
     if not isinstance(line, dict) or line.get("seq") != seq or type(line["seq"]) is not int:
@@ -2096,7 +2569,7 @@ def read_disclosure(line: Any, seq: int) -> tuple[str, bytes | list[Any]]:
         return "disclosed", bytes.fromhex(line["okm"])
     if set(line) == {"leaves", "seq"} and isinstance(line["leaves"], list):
         return "partly", line["leaves"]
-    if set(line) == {"seq", "state"} and line["state"] in ("withheld", "erased", "pruned"):
+    if set(line) == {"seq", "state"} and line["state"] in CLOSED:
         return str(line["state"]), b""
     if line.get("state") == "unreadable":
         raise Fault("its key could not be had at the export: the entry or the key's row was altered")
@@ -2122,10 +2595,11 @@ def verify(
     log: str = "",
     now: datetime | None = None,
     demand: Demand | None = None,
+    page: Page | None = None,
 ) -> Verdict:
     """Check the bundle or proof at `path` with a log's vkey (text) or a policy (bytes).
 
-    `log` is short for a demand that names but the session.
+    `log` is short for a demand that names but the session; `page` takes the entries of a bundle down.
     """
     verdict = Verdict()
     try:
@@ -2136,10 +2610,13 @@ def verify(
                 at = now or datetime.fromtimestamp(time.time(), UTC)
                 _check_proof(whole, policy, verdict, at, demand or Demand(session=log))
                 return verdict
+            verdict.unproved = UNPROVED_FILES
             archive = Archive(file, verdict)
             at = now or datetime.fromtimestamp(time.time(), UTC)
-            reader = ManyVerifier if "sessions.jsonl" in archive.members else Verifier
-            reader(archive, policy, verdict, at).run(demand or Demand(session=log))
+            many = "sessions.jsonl" in archive.members
+            verdict.unproved += UNPROVED_LISTS if many else ()
+            reader = ManyVerifier if many else Verifier
+            reader(archive, policy, verdict, at, page).run(demand or Demand(session=log))
     except Fault as fault:
         verdict.fail("bundle", str(fault))
     except OSError as error:
@@ -2259,7 +2736,7 @@ class ProofVerifier(Verifier):
     def _read_head(self) -> Head:
         """The session's head."""
         leaf = self._leaf(self._document["head"], "the session's head")
-        head = read_session_head(leaf.body.decode(), self._key.name)
+        head = read_head_leaf(leaf.body, self._key.name).head
         self._head = head
         self._verdict.head = {"log": head.log, "size": head.size, "root": head.root.hex(), "leaf": leaf.index}
         return head
@@ -2408,7 +2885,8 @@ class ProofVerifier(Verifier):
                 raise Fault("the payload is not the one that the entry commits to")
             return {"event": read_event(payload, envelope["kind"])}
         if set(shown) == {"fields"} and isinstance(shown["fields"], list) and shown["fields"]:
-            return {"fields": read_fields(shown["fields"], str(envelope.get("pc")))}
+            fields = read_fields(shown["fields"], str(envelope.get("pc")))
+            return {"fields": fields, "withheld": shown["fields"][0]["count"] - len(fields)}
         raise Fault("an entry is malformed")
 
 
@@ -2468,6 +2946,8 @@ def subtrees(start: int, end: int) -> list[tuple[int, int]]:
 
 def root_of_subtree(part: tuple[int, int], size: int, root: bytes, path: list[bytes]) -> bytes:
     """The root of a tree of `size` leaves to which a proof leads that the subtree `part` has `root` and is in it."""
+    if not 0 <= part[0] < part[1] <= size:
+        raise Fault(f"the part is {part[0]} to {part[1]} of {size} entries, and has to hold one of them")
     first, last, edge = part[0], part[1] - 1, size - 1
     while first != last and (last == edge or last & 1):
         first, last, edge = first >> 1, last >> 1, edge >> 1
@@ -2584,6 +3064,8 @@ def verify_proof(
 def _check_proof(data: bytes, policy: Policy, verdict: Verdict, now: datetime, demand: Demand) -> None:
     if len(data) > MAX_PROOF:
         raise Fault(f"the proof has more than {MAX_PROOF} bytes")
+    if demand.held and not _is_of_log(demand.held):
+        raise Fault("the head of a session is compared with an export of it, not with a proof")
     if demand.restamps:
         raise Fault("a proof holds no time stamp that newer ones could be over")
     if data.startswith(PROOF_TITLE.encode()):
@@ -2632,19 +3114,48 @@ def _small_file(path: str) -> bytes:
         raise Fault(f"{path} cannot be read") from None
 
 
+def _is_of_log(held: bytes) -> bool:
+    """Whether a signed head is one of the global log: the origin of a session's has /s/ before its id."""
+    return b"/s/" not in held.partition(b"\n")[0]
+
+
+def read_held(path: str) -> tuple[bytes, Receipt | None]:
+    """What an auditor kept: a signed head (of the log, of the session, or the one of an older bundle), or a receipt."""
+    data = _small_file(path)
+    if data.startswith(b"PK"):
+        with _open_regular(path) as file:
+            return Archive(file, Verdict()).read("session/checkpoint", MAX_NOTE), None
+    return (b"", read_receipt(data)) if data.startswith(b"{") else (data, None)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the verdict; 0 only if everything holds, 1 if not, 2 for wrong usage."""
     options = _parser().parse_args(arguments)
     verdict = Verdict()
+    page = Page() if options.report else None
     try:
         trusted, source = find_trust(options.key, options.policy, options.bundle)
-        verdict = verify(options.bundle, trusted, demand=_demand(options))
+        verdict = verify(options.bundle, trusted, demand=_demand(options), page=page)
         if verdict.key:
             verdict.key["source"] = source
     except Fault as fault:
         verdict.fail("key", str(fault))
+    if page is not None and verdict.ok:
+        _write_page(page, options.report, verdict)
     print(json.dumps(verdict.as_json(), indent=1) if options.json else "\n".join(in_words(verdict)))
     return 0 if verdict.ok else 1
+
+
+def _write_page(page: Page, path: str, verdict: Verdict) -> None:
+    """Write the page to a new file; where that fails, the verdict says so."""
+    if verdict.proof:
+        verdict.fail("report", "a page is written of an export, and this is a proof")
+        return
+    try:
+        with open(path, "xb") as out:  # never over a file that is there: it could be the bundle
+            page.write(out, verdict)
+    except OSError as error:
+        verdict.fail("report", f"{path} cannot be written: {error.strerror or error}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -2653,24 +3164,28 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", metavar="VKEY", help="the log's key, or a file that holds it, from your own records")
     parser.add_argument("--policy", metavar="FILE", help="keys, witnesses and quorum, in place of --key")
     parser.add_argument("--log", metavar="SESSION", default="", help="the session that the bundle has to be of")
-    parser.add_argument("--held", metavar="FILE", help="an older head of the log: this one must continue it")
+    parser.add_argument(
+        "--held", metavar="FILE", help="an older bundle, signed head or receipt: this one must continue it"
+    )
     parser.add_argument("--consistency", metavar="FILE", help="the proof that it does, if the bundle holds none")
     parser.add_argument("--min-size", metavar="N", type=int, default=0, help="entries that the log must have at least")
     parser.add_argument("--max-age", metavar="HOURS", type=float, help="since the newest cosignature of a witness")
     parser.add_argument("--receipt", metavar="FILE", help="of a command: the session must hold what it says")
     parser.add_argument("--restamps", metavar="FILE", help="newer time stamps over the bundle's own")
+    parser.add_argument("--report", metavar="OUT", help="if all holds, write a page (HTML) of what was proved")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     return parser
 
 
 def _demand(options: argparse.Namespace) -> Demand:
+    held, receipt = read_held(options.held) if options.held else (b"", None)
     return Demand(
         session=options.log,
-        held=_small_file(options.held) if options.held else b"",
+        held=held,
         held_proof=read_hashes(_small_file(options.consistency)) if options.consistency else None,
         min_size=options.min_size,
         max_age=timedelta(hours=options.max_age) if options.max_age is not None else None,
-        receipt=read_receipt(_small_file(options.receipt)) if options.receipt else None,
+        receipt=read_receipt(_small_file(options.receipt)) if options.receipt else receipt,
         restamps=_small_file(options.restamps) if options.restamps else b"",
     )
 
@@ -2684,7 +3199,7 @@ def _proof_in_words(said: dict[str, Any]) -> Iterator[str]:
         yield f"         it continues the head of {said['old']['size']} entries, root {said['old']['root']}"
     for each in said.get("entries", ()):
         yield f"Entry    {each['seq']} {each['kind']} at {each['at']} by {ascii(each['actor'])[1:-1]}"
-        shown = {name: each[name] for name in ("event", "fields", "closed") if name in each}
+        shown = {name: each[name] for name in ("event", "fields", "withheld", "closed") if name in each}
         yield f"         {json.dumps(shown, sort_keys=True)}"
     if "value" in said:
         yield "Value    {path} after {state} entries: ".format(**said["value"]) + json.dumps(said["value"]["value"])
@@ -2710,7 +3225,10 @@ NO_WITNESS = "         no witness that you trust cosigned: another auditor may h
 
 
 def in_words(verdict: Verdict) -> Iterator[str]:
-    """The verdict, line by line, for a person."""
+    """The verdict, line by line, for a person: first what of the file it does not speak of."""
+    if verdict.unproved:
+        yield f"NOT PROVED  {', '.join(verdict.unproved)}: signed, but whoever holds the log key can sign others."
+        yield f"         Read {', '.join(TABLES)}, which are compared with the entries, or the page of --report OUT."
     if verdict.key:
         yield f"Key      {verdict.key['vkey']}"
         yield f"         {verdict.key['source']}"
@@ -2733,6 +3251,10 @@ def in_words(verdict: Verdict) -> Iterator[str]:
                 else ""
             )
             yield f"         leaf {verdict.head['leaf']} of the log{latest}"
+        if verdict.head.get("earlier"):
+            yield f"         after {verdict.head['earlier']} earlier heads, each the beginning of these entries"
+        if "continues" in verdict.head:
+            yield f"         it continues the head of {verdict.head['continues']} entries that you hold"
     if verdict.proof:
         yield from _proof_in_words(verdict.proof)
     if verdict.sessions is not None:
@@ -2741,8 +3263,8 @@ def in_words(verdict: Verdict) -> Iterator[str]:
     told = "{disclosed} disclosed, {partly} partly disclosed, {withheld} withheld, {erased} erased, {pruned} pruned"
     if not verdict.proof:
         yield f"Entries  {counts['entries']}: {told.format(**counts)}"
-    if counts["unproved"]:
-        yield f"         WARNING: of {counts['unproved']} only the exporter says that they are erased ({OLDER_FORMAT})"
+    if counts["indivisible"]:
+        yield f"         {counts['indivisible']} indivisible: of an entry of version 1 no part can be shown alone"
     for failure in verdict.failures:
         place = "bundle" if failure.entry is None else f"entry {failure.entry} ({failure.kind or 'kind unknown'})"
         # ascii(): a hostile bundle must not be able to write control sequences to the auditor's terminal.

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 
 from agentstate.clock import now
 from agentstate.people.queries import the_tenant
+from agentstate.proxies import network_of
 from audit import globallog, restamping, signer
 from audit.export import gather
 from audit.tlog import tiles
@@ -150,7 +151,7 @@ def _too_often(request: HttpRequest) -> bool:
     """Counts in the cache, by address and minute. Without a cache nobody is turned away."""
     if not settings.LOG_READS_PER_MINUTE:
         return False
-    name = f"log-reads:{request.META.get('REMOTE_ADDR', '')}:{now():%H%M}"
+    name = f"log-reads:{network_of(request.META.get('REMOTE_ADDR', ''))}:{now():%H%M}"
     try:
         cache.add(name, 0, 120)
         return bool(cache.incr(name) > settings.LOG_READS_PER_MINUTE)

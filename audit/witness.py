@@ -94,14 +94,14 @@ class Witness:
 
     def _extended(self, head: Checkpoint, old: int, proof: list[bytes]) -> Answered:
         """Compare with the memory, remember and cosign, as one step."""
-        name = hashlib.sha256(head.origin.encode()).hexdigest()
+        name = b"o" + hashlib.sha256(head.origin.encode()).digest()[:16]
         size, root = self._memory.last(name) or (0, tree.EMPTY_ROOT)
         if old != size or (head.size == size and head.root != root):
             return Answered(HTTPStatus.CONFLICT, f"{size}\n", _SIZE_TYPE)
         if not tree.extends(size, head.size, root, head.root, proof):
             return Answered(HTTPStatus.UNPROCESSABLE_ENTITY, "the proof does not show that the log only grew\n")
         if head.size > size:
-            self._memory.remember(name, (head.size, head.root))
+            self._memory.remember({name: (head.size, head.root)})
         line = cosignature.make(head.body(), self.name, self._key, int(self._now())).line()
         return Answered(HTTPStatus.OK, line)
 

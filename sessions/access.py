@@ -77,6 +77,7 @@ READS: Mapping[str, Kind] = {  # every way in which personal text is handed out
     "dry run": Kind.READ,
     "sample": Kind.PROVED,
     "proof": Kind.PROVED,
+    "proof unmasked": Kind.UNMASKED,
     "disclosure": Kind.PROVED,
     "private": Kind.UNMASKED,
     "profile": Kind.PROFILE_READ,
@@ -201,8 +202,12 @@ def note(user: Person, what: str, seen: Iterable[Seen], **facts: object) -> None
 
 
 def searched(user: User, text: str) -> str:
-    """What stands for a search term: a keyed token, the same for the same term, and a guess to nobody else."""
-    return keys.blind_token(user.tenant_id, "search", text).hex()
+    """Returns a keyed token of a search term, the same for the same term of this reader on one day (UTC).
+
+    Another day's or reader's token differs: a search for a customer who came back leads to no entry about the sessions
+    that were erased.
+    """
+    return keys.blind_token(user.tenant_id, f"search/{user.actor}/{now():%Y-%m-%d}", text).hex()
 
 
 def by_link(tenant: UUID, link: UUID, seen: Seen) -> None:

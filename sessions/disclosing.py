@@ -22,7 +22,7 @@ from agentstate.ids import new_id
 from audit import keys, ledger
 from audit.models import SubjectKey
 from audit.proofs import making
-from sessions import access
+from sessions import access, visibility
 from sessions.access import Seen
 from sessions.models import Disclosure
 
@@ -142,16 +142,20 @@ def opened(row: Disclosure) -> bytes:
 
 
 def document(row: Disclosure) -> bytes:
-    """What is disclosed, with its proof, and nothing else. Raises as making.entry."""
+    """What is disclosed, with its proof, and nothing else: no guidance, no private values.
+
+    Raises as making.entry.
+    """
+    shows = visibility.of_outsider(row.session).fields_shown
     match What(row.what):
         case What.ENTRY:
-            return making.entry(row.session, row.first)
+            return making.entry(row.session, row.first, shows=shows)
         case What.FIELD:
-            return making.entry(row.session, row.first, pointers=[row.pointer])
+            return making.entry(row.session, row.first, shows=shows, pointers=[row.pointer])
         case What.SESSION if ledger.read_head(row.session).size == row.last + 1:
-            return making.complete(row.session)
+            return making.complete(row.session, shows=shows)
         case _:
-            return making.extract(row.session, row.first, row.last + 1)
+            return making.extract(row.session, row.first, row.last + 1, shows=shows)
 
 
 def seal_reason(pk: UUID, kid: UUID, reason: str) -> bytes:

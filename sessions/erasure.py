@@ -13,6 +13,8 @@ import logging
 from datetime import timedelta
 from uuid import UUID
 
+from django.db import OperationalError
+
 from agentstate.clock import now
 from agentstate.engine.decide import EraseCustomer, EraseSubject
 from audit import erasure, keyed, keys, ledger
@@ -24,6 +26,7 @@ from sessions.runtime import crash
 from sessions.stores import STORES
 
 log = logging.getLogger(__name__)
+PATIENCE = 1.0  # seconds that a statement waits for a lock, before the next erasure has its turn
 
 
 def sessions_of(kid: UUID) -> list[UUID]:
@@ -50,16 +53,19 @@ def closed(session: UUID, kid: UUID, request: str) -> Committed:
 
 
 def carry_out_due() -> int:
-    """Go on with every approved request. Gives how many were finished."""
+    """Go on with every approved request, however long others are held up. Gives how many were finished."""
     return sum(_went_on(request) for request in erasure.due())
 
 
 def _went_on(request: UUID) -> bool:
     """`carry_out`, with what goes wrong told to the log: the next run tries again, and the others are not held up."""
     try:
-        return carry_out(request)
+        with erasure.patience(PATIENCE):
+            return carry_out(request)
     except erasure.StillWritten:
         log.info("erasure %s waits for an older transaction", request)
+    except OperationalError:
+        log.info("erasure %s waits for a lock", request)
     except Exception as error:
         log.error("erasure %s could not go on: %s", request, type(error).__name__)
     return False
@@ -106,11 +112,23 @@ def _tombstone(each: UUID, asked: ErasureRequest) -> None:
 
 
 def _sweep(asked: ErasureRequest) -> None:
-    counts = {}
+    erasure.keep_counts(asked, _sweep_all(asked.kid))
+
+
+def _sweep_all(kid: UUID) -> dict[str, int]:
+    """Sweep every store, also those behind one whose rows somebody has locked; gives the counts. Raises
+    OperationalError then.
+    """
+    counts, held_up = {}, list[OperationalError]()
     for store in STORES:
-        counts[store.name] = store.sweep(asked.kid)
+        try:
+            counts[store.name] = store.sweep(kid)
+        except OperationalError as error:
+            held_up.append(error)
         crash.point("after_sweeping", store.name)
-    erasure.keep_counts(asked, counts)
+    if held_up:
+        raise held_up[0]
+    return counts
 
 
 def _swept(asked: ErasureRequest) -> bool:
@@ -118,8 +136,7 @@ def _swept(asked: ErasureRequest) -> bool:
     assert asked.destroyed_at is not None
     if now() < asked.destroyed_at + timedelta(seconds=keys.CACHE_SECONDS):
         return False
-    counts = {store.name: store.sweep(asked.kid) for store in STORES}
-    erasure.finish(asked, counts)
+    erasure.finish(asked, _sweep_all(asked.kid))
     return True
 
 

@@ -8,16 +8,15 @@ from __future__ import annotations
 from typing import IO, BinaryIO, cast
 from uuid import UUID
 
-from agentstate.errors import Invalid
+from agentstate.errors import Broken, Invalid
 from agentstate.people.permissions import PermissionDenied
-from agentstate.people.roles import Permission
 from audit import signer
 from audit.export import bundle
 from audit.export.gather import Installation, gather
 from audit.export.source import LedgerSource
-from sessions import access, masks, states
-from sessions.models import AgentSession
+from sessions import access, alterations, masks
 from sessions.queries import Person
+from sessions.visibility import may_export, may_open
 
 LONGEST_REASON = 300  # characters
 
@@ -28,9 +27,7 @@ def write(user: Person, session: UUID, out: IO[bytes], *, unmask: bool = False, 
     Raises as `may_export`, and with `unmask` PermissionDenied to those who may not, Invalid without a reason.
     """
     try:
-        team = may_export(user, session)
-        if unmask:
-            must_unmask(user, session, team)
+        team = may_open(user, session) if unmask else may_export(user, session)
     except PermissionDenied:
         access.refused(user, "export", session)
         raise
@@ -46,7 +43,14 @@ def plain_write(
     """Write the bundle of `session` to `out`. Whoever calls this has asked for permissions and made the record."""
     shows = masks.shows if masked else None
     file = cast(BinaryIO, out)
-    return bundle.write(session, LedgerSource(session), gather(session), Installation(), file, withhold, shows=shows)
+    remarks, source = alterations.remarks(session), LedgerSource(session)
+    try:
+        return bundle.write(
+            session, source, gather(session), Installation(), file, withhold, shows=shows, remarks=remarks
+        )
+    except Broken as error:  # what the signer refuses cannot be taken out: then by the reason's name
+        altered = alterations.instead_of(error, {"session": session})
+        raise alterations.SessionAltered(f"{altered.detail} {error}") if altered else error from None
 
 
 def checked(reason: str) -> str:
@@ -57,27 +61,7 @@ def checked(reason: str) -> str:
     return said
 
 
-def must_unmask(user: Person, session: UUID, team: UUID) -> None:
-    """Raises PermissionDenied to those who may not see personal values in clear."""
-    if not access.may(user, Permission.UNMASK, session, team):
-        needed = Permission.UNMASK.value
-        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-
-
 def key(user: Person, session: UUID) -> str:
     """The log's public key, as the verifier takes it. Raises as `may_export`."""
     may_export(user, session)
     return signer.vkey()
-
-
-def may_export(user: Person, session: UUID) -> UUID:
-    """The session's team, if `user` may export it. Raises UnknownSession to those who may not see it, else
-    PermissionDenied.
-    """
-    team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
-    if team is None or not access.may(user, Permission.SEE, session, team):
-        raise states.UnknownSession()
-    if not access.may(user, Permission.EXPORT, session, team):
-        needed = Permission.EXPORT.value
-        raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    return team

@@ -23,7 +23,7 @@ from django.conf import settings
 
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
-from audit import ledger
+from audit import ledger, signer
 from sessions.runtime import crash
 
 if TYPE_CHECKING:
@@ -53,10 +53,17 @@ def announce(committed: Committed, *, wake: bool) -> None:
     """
     if committed.repeated or committed.first == committed.seq:
         return
+    _report(committed)
     crash.point("after_commit", ev.kind_of(committed.events[0]))
     if wake and not isinstance(next_action(committed.state, committed.state.last_at), Nothing):
         wake_worker()  # first: viewers wait for a page, a worker for its work
     publish(committed.session, committed.place.team, committed.seq)
+
+
+def _report(committed: Committed) -> None:
+    """Tells the signer, past the database, of a decision: who owns the database could keep it from being signed."""
+    if committed.head is not None and any(isinstance(event, ev.DecisionMade) for event in committed.events):
+        signer.report(committed.session, committed.head.size, committed.head.root)
 
 
 def publish(session: UUID, team: UUID, seq: int) -> None:

@@ -1,4 +1,4 @@
-"""What a masked export shows of an entry: this list by kind of event, and nothing else.
+"""What a masked export or proof shows of an entry: this list by kind of event, and nothing else.
 
 Shown are money, times, tools and rules, outcomes, who acted and decided, and numbers that count. Never texts, names,
 account numbers, results, or digests by which one of these could be guessed. A field is shown only if it is listed here
@@ -11,8 +11,8 @@ listed shows its name and version alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 
 Form = re.Pattern[bytes]
 Forms = dict[str, Form]
@@ -191,6 +191,11 @@ def shows(kind: str, pointer: str, value: bytes) -> bool:
     """Whether the field of an entry of this kind at this JSON Pointer, with this value as JSON, may be seen."""
     form = _form(kind, pointer)
     return form is not None and form.fullmatch(value) is not None
+
+
+def of_entry(kind: str, payload: bytes) -> Callable[[str, bytes], bool]:
+    """The same for the fields of one entry, as proofs ask."""
+    return partial(shows, kind)
 
 
 @lru_cache(maxsize=4096)

@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from agentstate.engine.lifecycle import RequestStatus, SessionStatus
+from audit.keys import teams
 from sessions.alerts import tables as alert_tables  # noqa: F401  (the rows of alerts stand beside their code)
 from sessions.notifications import tables as notice_tables  # noqa: F401  (the rows of notices stand beside their code)
 from sessions.proposals import tables as proposal_tables  # noqa: F401  (the rows of proposals are defined beside their code)
@@ -35,7 +36,7 @@ class AgentSession(models.Model):
     kid = models.UUIDField()  # key of the data subject
     agent = models.CharField(max_length=60)
     channel = models.CharField(max_length=20)
-    alias = models.CharField(max_length=200, blank=True)  # `thread_id` of others
+    alias_token = models.BinaryField(null=True)  # keyed token of the alias, which is in the card; null: none
     status = models.CharField(max_length=20, choices=[(status.value, status.value) for status in SessionStatus])
     waiting_for = models.CharField(max_length=10, blank=True)
     seq = models.BigIntegerField()  # entries folded into this row
@@ -163,12 +164,12 @@ class Stop(models.Model):
     team = models.ForeignKey("people.Team", on_delete=models.PROTECT, related_name="+")
     scope = models.CharField(max_length=10, choices=Scope.choices)
     value = models.CharField(max_length=100, blank=True)  # name of the agent or tool, id of the team
-    reason = models.CharField(max_length=500)
+    sealed_reason = models.BinaryField()  # under the team's key
     by = models.CharField(max_length=60)
     at = models.DateTimeField(db_default=Now())
     lifted_by = models.CharField(max_length=60, blank=True, db_default="")
     lifted_at = models.DateTimeField(null=True)
-    lifted_why = models.CharField(max_length=500, blank=True, db_default="")
+    sealed_lifted_why = models.BinaryField(null=True)  # under the team's key
 
     class Meta:
         constraints: ClassVar = [
@@ -176,6 +177,16 @@ class Stop(models.Model):
                 fields=["team", "scope", "value"], name="stop_once", condition=models.Q(lifted_at__isnull=True)
             )
         ]
+
+    @property
+    def reason(self) -> str:
+        """Why it was set; empty once the team's key is destroyed."""
+        return teams.opened(bytes(self.sealed_reason))
+
+    @property
+    def lifted_why(self) -> str:
+        """Why it was lifted; empty while it is in force, and once the team's key is destroyed."""
+        return teams.opened(bytes(self.sealed_lifted_why or b""))
 
 
 class Skill(models.Model):

@@ -26,9 +26,11 @@ from agentstate.engine.state.involvement import MAX_PEOPLE, people
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from audit import keys
+from audit.keys import teams
+from audit.models import KeyedLog
 from sessions import states
 from sessions.agents.registry import given_for
-from sessions.models import SavedPlan
+from sessions.models import AgentSession, SavedPlan
 
 PURPOSE = "agent_sessions/saved_plan"
 TRIES = 5
@@ -40,6 +42,13 @@ class UnknownPlan(NotFound):
     code = "unknown_plan"
 
 
+class NamesCustomer(Refused):
+    """The plan names a customer, and it would keep the name after their erasure."""
+
+    code = "names_customer"
+    remedy = "Declare an input in its place, and give the customer when the plan is used."
+
+
 class SavedMeanwhile(Refused):
     """Others save under this name all the time."""
 
@@ -47,14 +56,16 @@ class SavedMeanwhile(Refused):
 
 
 def keep(tenant: UUID, team: UUID, by: str, name: str, plan: Plan, more: dict[str, Any]) -> Saved:
-    """The next version of a saved plan. Raises BadPlan, BadSchema, BadGuard, BadReference."""
+    """The next version of a saved plan. Raises BadPlan, BadSchema, BadGuard, BadReference, NamesCustomer."""
     inputs = more.pop("inputs", None) or dict(library.NO_INPUTS)
-    kid = keys.subject_kid(tenant, f"team:{team}")
+    kid = teams.kids_of(tenant, [team])[team]
     for _ in range(TRIES):
         before = _newest(team, name)
         made = library.saved(name, plan, inputs, before, **more)
         if made is before:
             return made
+        if _names_customer(tenant, team, library.texts(made)):
+            raise NamesCustomer(name)
         row = SavedPlan(id=new_id(), tenant_id=tenant, team_id=team, name=name, version=made.version, by=by, at=now())
         row.kid, row.sealed = kid, keys.seal(kid, f"{PURPOSE}/{row.id}", library.dump(made))
         try:
@@ -64,6 +75,13 @@ def keep(tenant: UUID, team: UUID, by: str, name: str, plan: Plan, more: dict[st
             continue
         return made
     raise SavedMeanwhile(name)
+
+
+def _names_customer(tenant: UUID, team: UUID, texts: Iterable[str]) -> bool:
+    """Whether one of the texts is the reference of a data subject of the team's sessions."""
+    known = keys.known_kids(tenant, texts).values()
+    logs = KeyedLog.objects.filter(kid__in=list(known)).values("log")
+    return AgentSession.objects.filter(team=team, pk__in=logs).exists()
 
 
 def saved_plan(team: UUID, reference: str) -> Saved:

@@ -42,6 +42,7 @@ class SessionCard(msgspec.Struct, frozen=True):
     last_role: str
     last_words: str
     open_preview: str = ""
+    alias: str = ""  # `thread_id` of others
 
 
 class RequestCard(msgspec.Struct, frozen=True):
@@ -110,7 +111,13 @@ def session_card(state: SessionState) -> SessionCard:
         last_role=said.role if said else "",
         last_words=said.text[:WORDS] if said else "",
         open_preview=waits[0].asked.preview if waits else "",
+        alias=state.opened.alias if state.opened else "",
     )
+
+
+def alias_token(tenant: UUID, alias: str) -> bytes | None:
+    """Returns the keyed token by which sessions with this alias are found; None without an alias."""
+    return keys.blind_token(tenant, "alias", alias) if alias else None
 
 
 def request_row(request: Request, state: SessionState) -> dict[str, Any]:
@@ -263,9 +270,9 @@ def _must_be_there(card: bytes) -> None:
 
 
 _OPEN = """INSERT INTO agent_sessions_agentsession
-  (id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests,
+  (id, tenant_id, team_id, kid, agent, channel, alias_token, status, waiting_for, seq, epoch, tier, open_requests,
    stuck, opened_at, last_at, ended_at, fork_of, card, ready_at, fence)
-  SELECT head.log, %(s_tenant)s, %(s_team)s, %(s_kid)s, %(s_agent)s, %(s_channel)s, %(s_alias)s, %(s_status)s,
+  SELECT head.log, %(s_tenant)s, %(s_team)s, %(s_kid)s, %(s_agent)s, %(s_channel)s, %(s_alias_token)s, %(s_status)s,
    %(s_waiting_for)s, %(s_seq)s, %(s_epoch)s, %(s_tier)s, %(s_open_requests)s, %(s_stuck)s,
    %(s_opened_at)s::timestamptz,
    %(s_last_at)s::timestamptz, %(s_ended_at)s::timestamptz, %(s_fork_of)s, %(s_card)s, NULL, 0 FROM head"""
@@ -376,7 +383,7 @@ def _session_fragment(place: Place, state: SessionState, before: SessionState | 
             "s_kid": place.kid,
             "s_agent": state.opened.agent,
             "s_channel": state.opened.channel,
-            "s_alias": state.opened.alias,
+            "s_alias_token": alias_token(place.tenant, state.opened.alias),
         }
         return Fragment(_OPEN, params)
     del params["s_opened_at"]

@@ -150,7 +150,8 @@ def _opening(folded: Folded) -> dict[str, Any]:
     """The columns of a session's row that never change."""
     opened = folded.state.opened
     assert opened is not None
-    said = {"agent": opened.agent, "channel": opened.channel, "alias": opened.alias}
+    token = projections.alias_token(folded.place.tenant, opened.alias)
+    said = {"agent": opened.agent, "channel": opened.channel, "alias_token": token}
     return {**_home(folded), "kid": folded.place.kid, **said}
 
 

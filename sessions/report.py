@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from agentstate.characters import marked_page
-from audit.export import report
 from audit.export.report import Report, ReportEntry, ReportHead
+from audit.verify import CLOSED
 from sessions import words
 from sessions.words.sentence import Sentence
 
@@ -40,8 +41,9 @@ SOUND = (
 )
 HOW = (
     "This report does not prove itself. Ask the operator, some other way than with this file, for the log's key.",
-    "Then run: python verify.py FILE --key KEY. It ends with OK only if every entry and every file, this one too, is"
-    " what was signed.",
+    "Then run: python verify.py FILE --key KEY --report OUT. It ends with OK only if every entry is what was recorded,"
+    " and writes a page of what it proved. entries.csv, entries.jsonl and report.json are compared with the entries.",
+    "This page and the PDF are signed, and nothing compares them with the entries: do not rely on them alone.",
     "README.txt in the export says more. Without a command line, the page /verify/ of the installation reads the file"
     " in the browser.",
 )
@@ -65,13 +67,13 @@ class Told:
     facts: tuple[tuple[str, str], ...]
     people: tuple[tuple[str, str], ...]  # actor, what they did
     decided: tuple[Decided, ...]
-    lines: tuple[dict[str, Any], ...]
+    lines: tuple[tuple[ReportEntry, str], ...]  # each entry with its description
 
 
 def render(head: ReportHead, entries: Iterable[ReportEntry]) -> Report:
     """The report of one session, in all its forms."""
     told = tell(head, list(entries))
-    return report.made_of(head, told.lines, _page(told), _paper(told))
+    return Report(_page(told).encode("utf-8", "replace"), _paper(told))
 
 
 def tell(head: ReportHead, entries: list[ReportEntry]) -> Told:
@@ -85,8 +87,8 @@ def tell(head: ReportHead, entries: list[ReportEntry]) -> Told:
 def _facts(head: ReportHead, entries: list[ReportEntry]) -> tuple[tuple[str, str], ...]:
     opened: dict[str, Any] = next((e.event for e in entries if e.kind == "session.opened" and e.event), {})
     times = [entry.at for entry in entries if entry.at]
-    states = {state: sum(entry.state == state for entry in entries) for state in ("erased", "pruned", "withheld")}
-    gone = ", ".join(f"{count} {state}" for state, count in states.items() if count)
+    closed = Counter(entry.state for entry in entries)
+    gone = ", ".join(f"{closed[state]} {state}" for state in CLOSED if closed[state])
     facts = (
         ("Session", head.log),
         ("Agent", str(opened.get("agent", ""))),
@@ -136,14 +138,16 @@ def _as_masked(value: Any) -> Any:
     return _Masked({name: _as_masked(item) for name, item in value.items()}) if isinstance(value, dict) else value
 
 
-def _line(entry: ReportEntry, tools: dict[str, str]) -> dict[str, Any]:
+def _line(entry: ReportEntry, tools: dict[str, str]) -> tuple[ReportEntry, str]:
     sentence = _sentence(entry, tools.get(str((entry.event or {}).get("call", "")), ""))
-    return report.line(entry, f"{sentence.act} {sentence.about}".strip())
+    return entry, f"{sentence.act} {sentence.about}".strip()
 
 
 def _sentence(entry: ReportEntry, tool: str) -> Sentence:
     if entry.state == "withheld":
         return Sentence(words.plain(entry.kind), "sealed in this export")
+    if entry.state == "indivisible":
+        return Sentence(words.plain(entry.kind), "sealed: no part of an entry this old can be shown alone")
     if entry.state != "partly":
         return words.entry(entry.kind, entry.event, tool)
     try:
@@ -273,8 +277,8 @@ def _text(value: str) -> str:
     return f"<pre>{text}</pre>" if "\n" in value else text
 
 
-def _all(lines: tuple[dict[str, Any], ...]) -> str:
-    return _table([_row(line) for line in lines])
+def _all(lines: tuple[tuple[ReportEntry, str], ...]) -> str:
+    return _table([_row(*line) for line in lines])
 
 
 def _table(rows: list[str]) -> str:
@@ -282,12 +286,10 @@ def _table(rows: list[str]) -> str:
     return f'<table class="all">{head}<tbody>{"".join(rows)}</tbody></table>'
 
 
-def _row(line: dict[str, Any]) -> str:
-    raw = "" if line["event"] is None else f"<pre>{html.escape(_pretty(line['event']))}</pre>"
-    answers = "" if line["answers"] is None else f' <span class="faint">answers entry {line["answers"]}</span>'
-    says = html.escape(line["says"] or line["kind"])
-    time, who = html.escape(_time(line["at"])), html.escape(line["actor"])
-    return f"<tr><td>{line['seq']}<td>{time}<td>{who}<td>{says}{answers}{raw}</tr>"
+def _row(entry: ReportEntry, description: str) -> str:
+    raw = "" if entry.event is None else f"<pre>{html.escape(_pretty(entry.event))}</pre>"
+    answers = "" if entry.ref < 0 else f' <span class="faint">answers entry {entry.ref}</span>'
+    return _cells(entry, f"{html.escape(description or entry.kind)}{answers}{raw}")
 
 
 def _cells(entry: ReportEntry, content: str) -> str:
@@ -326,5 +328,6 @@ def _paper(told: Told) -> bytes:
     return paper.done()
 
 
-def _on_paper(line: dict[str, Any]) -> tuple[str, str, str, str]:
-    return str(line["seq"]), _time(line["at"]), line["actor"], line["says"] or line["kind"]
+def _on_paper(line: tuple[ReportEntry, str]) -> tuple[str, str, str, str]:
+    entry, description = line
+    return str(entry.seq), _time(entry.at), entry.actor, description or entry.kind

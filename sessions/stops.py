@@ -22,6 +22,7 @@ from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState
 from audit import ledger
+from audit.keys import teams
 from sessions.projections import Place
 
 REMEMBERED = 1.0  # seconds
@@ -32,7 +33,7 @@ _IN_FORCE = """SELECT 1 FROM agent_sessions_stop st WHERE st.team_id = %(h_team)
  AND (st.scope = 'tool' AND st.value = ANY(%(h_tools)s::text[]) OR st.scope IN ('everything', 'team')
   OR st.scope = 'agent' AND st.value = %(h_agent)s)"""
 
-_ALL = """SELECT id, team_id, scope, value, reason, by, at FROM agent_sessions_stop
+_ALL = """SELECT id, team_id, scope, value, sealed_reason, by, at FROM agent_sessions_stop
  WHERE tenant_id = %(tenant)s AND lifted_at IS NULL ORDER BY at, id"""
 
 
@@ -43,9 +44,14 @@ class StopLine(msgspec.Struct, frozen=True):
     team: UUID
     scope: str
     value: str
-    reason: str
+    sealed_reason: bytes
     by: str
     at: datetime
+
+    @property
+    def reason(self) -> str:
+        """Why it was set; empty once the team's key is destroyed."""
+        return teams.opened(self.sealed_reason)
 
     def holds(self, agent: str, team: UUID) -> bool:
         """Whether it holds all of a session of that agent and team."""

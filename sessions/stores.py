@@ -50,12 +50,12 @@ def own_sessions(kid: UUID) -> list[UUID]:
 
 
 def _sessions(kid: UUID) -> QuerySet[AgentSession]:
-    return AgentSession.objects.filter(kid=kid).exclude(card=b"", alias="")
+    return AgentSession.objects.filter(kid=kid).exclude(card=b"", alias_token=None)
 
 
 def _sweep_sessions(kid: UUID) -> int:
     """The rows stay, for lists and figures, without a word; nothing is due in them any more."""
-    found = _sessions(kid).update(card=b"", alias="")
+    found = _sessions(kid).update(card=b"", alias_token=None)
     AgentSession.objects.filter(kid=kid).update(ready_at=None, lease_until=None)
     return found
 

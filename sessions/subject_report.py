@@ -17,19 +17,18 @@ from django.db.models import Q
 
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
-from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.models import User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keyed, keys, ledger, staff
 from audit.models import ErasureRequest, LegalHold
-from sessions import access, reach
+from sessions import access, reach, visibility
 from sessions import erasure as erasing
 from sessions.commands.erasure import subject
 from sessions.commands.person import Person
 from sessions.models import AgentSession, CustomerProfile
 from sessions.proposals import subjects
-from sessions.queries import guidance, privacy
+from sessions.queries import privacy
 from sessions.triggers import intake
 from sessions.triggers.tables import Trigger, TriggerFiring
 
@@ -47,6 +46,7 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
     keys.subject_key(kid)
     scope = _scope(user, kid)
     access.note(user, "subject report", _seen(user, kid, scope))
+    closed = keys.closed([kid])
     logs = [log for log in keyed.logs_of(kid) if scope.holds(log)]
     found = {
         "subject": str(kid),
@@ -55,8 +55,8 @@ def made(user: Person, *, customer: str = "", session: UUID | None = None) -> di
         "logs": [_log(log, kid) for log in logs],
         "waiting": [_waiting(row) for row in _firings(kid, scope)],
         "stores": erasing.preview(kid) if scope.whole else {},
-        "holds": [_plain(privacy.hold_line(row)) for row in _holds(kid, scope)],
-        "erasures": [_plain(privacy.line(row)) for row in _erasures(kid, scope)],
+        "holds": [_plain(privacy.hold_line(row, closed)) for row in _holds(kid, scope)],
+        "erasures": [_plain(privacy.line(row, closed)) for row in _erasures(kid, scope)],
     }
     with transaction.atomic():
         facts = {"subject_key": str(kid), "logs": len(logs), "teams": [str(team) for team in sorted(scope.teams)]}
@@ -123,12 +123,13 @@ def _what(log: UUID, kid: UUID) -> str:
 
 
 def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
+    seen = visibility.of_subject(log)
     for row in ledger.read_rows(log):
         envelope = ledger.parse_envelope(row.envelope)
         if envelope.kid != str(kid):
             continue
         try:
-            data = _told(msgspec.json.decode(ledger.open_row(row)[1]))
+            data = masked(seen.entry(envelope.kind, msgspec.json.decode(ledger.open_row(row)[1])))
         except ledger.Pruned:
             data = None
         yield {
@@ -138,24 +139,6 @@ def _entries(log: UUID, kid: UUID) -> Iterator[dict[str, Any]]:
             "by": masked(envelope.actor),
             "data": data,
         }
-
-
-def _told(data: dict[str, Any]) -> Any:
-    """What an entry says to its subject: what colleagues told the agent alone is not for them, wherever it stands."""
-    for name in guidance.KINDS.get(data.get("kind", ""), ()):
-        data[name] = guidance.WITHHELD
-    return masked(_unguided(data))
-
-
-def _unguided(value: Any) -> Any:
-    """A state that an entry carries, without the agent's guidance among its items."""
-    if isinstance(value, list):
-        return [_unguided(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("role") == "note" and str(value.get("text", "")).startswith((GUIDANCE, BACK)):
-        return {**value, "text": guidance.WITHHELD}
-    return {name: _unguided(each) for name, each in value.items()}
 
 
 def masked(value: Any) -> Any:

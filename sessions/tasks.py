@@ -13,7 +13,7 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
-from sessions import access, erasure, live, pruning
+from sessions import access, alterations, disk_space, erasure, live, pruning
 from sessions.alerts import escalating, watching
 from sessions.exports import building
 from sessions.levels import keeping as levels
@@ -91,6 +91,12 @@ def look_for_alerts() -> None:
 
 
 @shared_task(ignore_result=True)
+def look_at_disks() -> None:
+    """Every ten seconds: raise an alert where a disk is nearly full."""
+    disk_space.look()
+
+
+@shared_task(ignore_result=True)
 def fire_triggers() -> None:
     """Every second: take in what the clock and other applications' tables have for triggers, and act on what waits."""
     if not _triggers.has_room():
@@ -145,6 +151,13 @@ def prune() -> None:
     for tenant in Tenant.objects.values_list("pk", flat=True):
         pruning.prune_due(tenant)
     levels.forget_old()
+
+
+@shared_task(ignore_result=True)
+def scrub() -> None:
+    """Every two seconds: look a little further for sessions that somebody altered in the database."""
+    for tenant in Tenant.objects.values_list("pk", flat=True):
+        alterations.scrub(tenant)
 
 
 @worker_ready.connect

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -51,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.database import own_state_dir
 
         config.stash[STATE_DIR] = own_state_dir()
+    else:
+        os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))  # as on any host with outside servers
     os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
     import django
 

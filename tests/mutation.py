@@ -1,4 +1,5 @@
-"""`make mutate`: changes the pure rules in one place at a time and fails when their core tests do not notice.
+"""`make mutate`: changes the pure rules and the signer's in one place at a time and fails when their core tests do not
+notice.
 
 mutmut makes and runs the mutants (docs/decisions/0026-mutation-testing.md). A survivor passes only when
 tests/mutation.json lists it with the inputs for which both versions give the same answer. A listed entry names its
@@ -46,6 +47,8 @@ MODULES = (
     "agentstate/engine/policy/terms.py",
     "agentstate/engine/policy/verdict.py",
     "agentstate/people/roles.py",
+    "audit/signing/reports.py",
+    "audit/signing/rules.py",
 )
 TESTS = (
     "tests/core/test_agent_withdrawals.py",
@@ -72,6 +75,7 @@ TESTS = (
     "tests/core/test_speech.py",
     "tests/core/test_taking_over.py",
     "tests/core/test_grants.py",
+    "tests/core/test_signing_rules.py",
 )
 COPIED = ("audit", "demo", "docs", "sessions", "agentstate", "GLOSSARY.md", "README.md")
 SURVIVED, UNTESTED, KILLED = 0, 33, {1, 3, 24, 36, -24, 152}  # mutmut's exit codes; the last four: out of time
@@ -116,7 +120,7 @@ def prepare() -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, target)
     settings = {
-        "source_paths": ["agentstate"],
+        "source_paths": ["agentstate", "audit"],
         "only_mutate": MODULES,
         "also_copy": COPIED,
         "pytest_add_cli_args": ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:django", "-q"],

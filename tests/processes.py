@@ -42,7 +42,7 @@ def manage(state_dir: Path, *words: str, **env: str) -> subprocess.CompletedProc
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(
         command, cwd=ROOT, env=environment(AGENTSTATE_STATE_DIR=str(state_dir), **env),
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
 
 

@@ -92,14 +92,14 @@ def three_states(
     declared: Declared | None,
     *,
     counter: Counter = ESTIMATE,
-    hidden: str | None = None,
+    shown: SessionState | None = None,
 ) -> ThreeStates:
-    """The three kinds of state of `session`. With `hidden`, private values of the task's data are replaced by it; the
-    task's data is judged by `declared` first. Raises BreaksSchema.
+    """The three kinds of state of `session`, its words and data as `shown` has them; the task's data is judged by
+    `declared` as it is. Raises BreaksSchema.
     """
     schemas.check_state(declared, state.pad)
-    data = state.pad if hidden is None else schemas.without_private(declared, state.pad, hidden)
-    found = ThreeStates(_conversation(state, counter), task_of(session, state, data), _user(state))
+    shown = shown or state
+    found = ThreeStates(_conversation(shown, counter), task_of(session, state, shown.pad), _user(state))
     for name, schema in SCHEMAS.items():
         schemas.validate(schema, msgspec.to_builtins(getattr(found, name), builtin_types=(Decimal,)), name)
     return found

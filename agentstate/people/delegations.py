@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.errors import Invalid, NotFound, Refused
-from agentstate.people import trail
+from agentstate.people import reasons, trail
 from agentstate.people.models import Delegation, Team, User
 from agentstate.people.permissions import can, require, teams_with
 from agentstate.people.roles import DELEGABLE, Permission
@@ -62,10 +62,11 @@ def give(
         receiver=receiver,
         team=team,
         permissions=[each.value for each in wanted],
-        reason=reason.strip(),
+        sealed_reason=reasons.seal(giver.tenant_id, team.pk, reason.strip()),
         until=until,
     )
-    facts = {"delegation": str(made.pk), "team": str(team.pk), "until": until.isoformat(), "reason": made.reason}
+    facts = {"delegation": str(made.pk), "team": str(team.pk), "until": until.isoformat()}
+    facts["sealed_reason"] = reasons.on_record(made.sealed_reason)
     trail.record("delegation.given", giver, receiver, **facts, permissions=" ".join(made.permissions))
     return made
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.errors import Invalid, NotFound
-from agentstate.people import live, trail
+from agentstate.people import live, reasons, trail
 from agentstate.people.commands import require_may_configure
 from agentstate.people.errors import NoAuditor
 from agentstate.people.models import AccessGrant, Membership, Team, User
@@ -74,7 +74,7 @@ def give(
         starts=begins,
         until=until,
         given_by=by.actor if by is not None else "system",
-        reason=reason.strip(),
+        sealed_reason=reasons.seal(user.tenant_id, team.pk, reason.strip()),
     )
     trail.record("grant.given", by, user, **_facts(grant))
     return grant
@@ -95,7 +95,7 @@ def _facts(grant: AccessGrant) -> dict[str, str | int | bool]:
         "sessions": " ".join(map(str, grant.sessions)),
         "starts": grant.starts.isoformat(),
         "until": grant.until.isoformat(),
-        "reason": grant.reason,
+        "sealed_reason": reasons.on_record(grant.sealed_reason),
     }
     ends = {name: at.isoformat() for name in ("opened_from", "opened_to") if (at := getattr(grant, name))}
     return {**facts, **ends}

@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
 
 from agentstate.ids import new_id
+from agentstate.people import reasons
 from agentstate.people.roles import Role
 
 NAME = RegexValidator(r"\A[a-z0-9][a-z0-9._@-]{0,149}\Z", "lower-case letters, figures and . _ @ - only")
@@ -142,7 +143,7 @@ class AccessGrant(models.Model):
     starts = models.DateTimeField()
     until = models.DateTimeField()
     given_by = models.CharField(max_length=60)  # an actor's id
-    reason = models.CharField(max_length=500)
+    sealed_reason = models.BinaryField()  # under the team's key
     created = models.DateTimeField(db_default=Now(), editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
 
@@ -154,6 +155,11 @@ class AccessGrant(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} in {self.team_id} until {self.until:%Y-%m-%d}"
+
+    @property
+    def reason(self) -> str:
+        """The reason in clear; empty once the team's key is destroyed."""
+        return reasons.opened(self.sealed_reason)
 
     @property
     def is_narrow(self) -> bool:
@@ -172,7 +178,7 @@ class Delegation(models.Model):
     receiver = models.ForeignKey(User, on_delete=models.CASCADE, related_name="delegations")
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     permissions = ArrayField(models.CharField(max_length=20))  # out of `permissions.DELEGABLE`
-    reason = models.CharField(max_length=500)
+    sealed_reason = models.BinaryField()  # under the team's key
     until = models.DateTimeField()
     created = models.DateTimeField(db_default=Now(), editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
@@ -182,6 +188,11 @@ class Delegation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.giver_id} to {self.receiver_id} until {self.until:%Y-%m-%d}"
+
+    @property
+    def reason(self) -> str:
+        """The reason in clear; empty once the team's key is destroyed."""
+        return reasons.opened(self.sealed_reason)
 
 
 class Deputy(models.Model):
@@ -229,3 +240,18 @@ class SignInLink(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class SignInDelay(models.Model):
+    """How many wrong passwords an account, an address or a browser has against it, and whose turn to try comes when."""
+
+    key = models.CharField(max_length=64, primary_key=True)  # a keyed digest, see `attempts`
+    level = models.FloatField(db_default=0.0)  # wrong passwords that are not forgotten, as of `at`
+    at = models.DateTimeField(db_default=Now())
+    opens = models.DateTimeField(null=True)  # from when on the next attempt is read
+
+    class Meta:
+        indexes: ClassVar = [models.Index(fields=["at"], name="people_signindelay_at")]
+
+    def __str__(self) -> str:
+        return f"{self.level:.1f} at {self.at:%H:%M:%S}"

@@ -1,7 +1,7 @@
-"""Limits on failures from one network address: wrong tokens, and wrong passwords over many names.
+"""Limits on failures from one network address: wrong tokens, and links that nobody was given. Each has a count of its
+own. Wrong passwords are the business of `attempts`.
 
-One name from one address is django-axes' business (settings AXES_*). These counters live in the cache; losing
-them costs an attacker's waiting time, nothing else. A valid token is never throttled here: 256 random bits
+These counters live in the cache; without it nothing is limited. A valid token is never throttled here: 256 random bits
 cannot be guessed, and a colleague behind the same address must not suffer. What is limited is the noise, and
 with it the trail.
 """
@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from redis.exceptions import RedisError
 from rest_framework.throttling import SimpleRateThrottle
+
+from agentstate.proxies import network_of
 
 
 class FailureThrottle(SimpleRateThrottle):
@@ -25,17 +28,24 @@ class FailureThrottle(SimpleRateThrottle):
         return str(self.THROTTLE_RATES.get(self.scope) or self.default_rate)
 
     def get_cache_key(self, request: Any, view: Any = None) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+        return self.cache_format % {"scope": self.scope, "ident": network_of(self.get_ident(request) or "")}
 
     def spent(self, request: Any) -> bool:
         """Whether this address has failed too often. Counts nothing."""
         self.key, self.now = self.get_cache_key(request), self.timer()
-        self.history = [at for at in self.cache.get(self.key, []) if at > self.now - self.duration]
+        try:
+            kept = self.cache.get(self.key, [])
+        except RedisError:
+            kept = []
+        self.history = [at for at in kept if at > self.now - self.duration]
         return len(self.history) >= self.num_requests
 
     def count(self, request: Any) -> bool:
         """Count one failure. False, and not counted, once the limit is reached."""
-        return not self.spent(request) and self.throttle_success()
+        try:
+            return not self.spent(request) and self.throttle_success()
+        except RedisError:
+            return True
 
 
 class TokenFailures(FailureThrottle):
@@ -57,6 +67,8 @@ class LinkOpenings(FailureThrottle):
     default_rate = "60/min"
 
 
-class SignInFailures(FailureThrottle):
-    scope = "sign_in_failures"
+class UnknownNames(FailureThrottle):
+    """Of attempts to sign in under names that no account has: what is limited is their entries, never an attempt."""
+
+    scope = "unknown_names"
     default_rate = "60/min"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
+import math
 
-from axes.helpers import get_cool_off
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import AuthenticationForm
@@ -19,30 +17,42 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from agentstate.people import attempts, known_browsers, sign_ins
 from agentstate.people.commands import use_sign_in_link
 from agentstate.people.forms import SignInForm
 from agentstate.people.queries import open_link
-from agentstate.people.throttles import SignInFailures
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class SignIn(LoginView):
-    """Name and password. `next` is followed only within this host (Django's check)."""
+    """Name and password. `next` is followed only within this host (Django's check).
+
+    An attempt that has to wait is refused with 429 before its password is read.
+    """
 
     template_name = "people/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        failures = SignInFailures()
-        if failures.spent(request):
-            return too_many(request, seconds=int(failures.duration))
-        return super().post(request, *args, **kwargs)
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        assert isinstance(form, SignInForm)
+        if form.attempt is not None:
+            attempts.succeeded(form.attempt)
+        response = super().form_valid(form)
+        known_browsers.remember(self.request, response, form.get_user())
+        return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        SignInFailures().count(self.request)
-        return self.render_to_response(self.get_context_data(form=form), status=422)
+        attempt = form.attempt if isinstance(form, SignInForm) else None
+        response = self.render_to_response(self.get_context_data(form=form), status=422)
+        if attempt is None:
+            return response
+        if attempt.wait:
+            response.status_code = 429
+        elif attempt.began:
+            sign_ins.slowed(self.request, attempt.account)
+        if attempt.wait or attempt.next:
+            response["Retry-After"] = str(math.ceil(attempt.wait or attempt.next))
+        return response
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -67,18 +77,7 @@ def by_link(request: HttpRequest, token: str) -> HttpResponse:
     user = use_sign_in_link(token)
     if user is None:
         return render(request, "people/link_refused.html", status=410)
-    login(request, user, backend=BACKEND)
-    return redirect(settings.LOGIN_REDIRECT_URL)
-
-
-def locked_out(request: HttpRequest, *_: Any) -> HttpResponse:
-    """What django-axes answers with (AXES_LOCKOUT_CALLABLE): this name failed too often from this address."""
-    cool_off = get_cool_off(request) or timedelta(minutes=1)
-    return too_many(request, seconds=int(cool_off.total_seconds()))
-
-
-def too_many(request: HttpRequest, *, seconds: int) -> HttpResponse:
-    minutes = max(1, -(-seconds // 60))
-    response = render(request, "people/too_many.html", {"minutes": minutes}, status=429)
-    response["Retry-After"] = str(seconds)
+    login(request, user)
+    response = redirect(settings.LOGIN_REDIRECT_URL)
+    known_browsers.remember(request, response, user)
     return response

@@ -1,4 +1,4 @@
-"""One program as a child of ours: started in the foreground, dead when we die, its output in a bounded file.
+"""One program as a child of ours: started in the foreground, dead when we die, its output in a log (logs.py).
 
 Children have sessions of their own, so that Ctrl-C in the terminal reaches the supervisor only and it decides
 the order of stopping. On Linux the kernel kills them when the supervisor is killed (PR_SET_PDEATHSIG);
@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LOG_LIMIT = 8_000_000  # bytes; a longer log is moved to NAME.log.1
+from agentstate.stack.logs import Log, last_line
+
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -31,7 +32,8 @@ class Program:
     `mark` is a text that is in the command line of this program and of no other's: by it a leftover process
     is told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience`
     is how many seconds it may take to stop before it is killed. After a death it is started again once `cleared`
-    says that nothing of the dead one is in the way.
+    says that nothing of the dead one is in the way. `essential` is False for a program that may die for ever
+    without ending the others.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Program:
     layer: int = 0
     patience: float = 10.0
     cleared: Callable[[], bool] = lambda: True
+    essential: bool = True
 
 
 class Child:
@@ -53,22 +56,33 @@ class Child:
         """Start it. Main thread only: the kernel sends the death signal when the forking *thread* ends."""
         assert threading.current_thread() is threading.main_thread(), "not from a thread"
         self.program = program
-        self.log = log_dir / f"{program.name}.log"
         self.pid_file = run_dir / f"{program.name}.pid"
-        with open(self.log, "ab") as output:
+        self._is_noted = False
+        self.log = Log(log_dir / f"{program.name}.log")
+        try:
             self.process = subprocess.Popen(
                 program.command,
                 cwd=program.cwd,
                 env={**os.environ, **program.env},
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=self.log.writer,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 preexec_fn=_die_with(os.getpid(), program.kill_signal),
             )
+        finally:
+            self.log.hand_over()
+        self.note()
+
+    def note(self) -> None:
+        """Write the pid file, unless that is done. On a full disk nothing is written: call it again later."""
+        if self._is_noted:
+            return
         new = self.pid_file.with_suffix(".new")  # renamed, so that no reader finds half of it
-        new.write_text(f"{self.process.pid}\n{int(program.kill_signal)}\n{program.mark}")
-        new.replace(self.pid_file)
+        with suppress(OSError):
+            new.write_text(f"{self.process.pid}\n{int(self.program.kill_signal)}\n{self.program.mark}")
+            new.replace(self.pid_file)
+            self._is_noted = True
 
     @property
     def pid(self) -> int:
@@ -90,25 +104,13 @@ class Child:
         except subprocess.TimeoutExpired:
             self.process.send_signal(self.program.kill_signal)
             self.process.wait()
+        self.log.finish()
         self.pid_file.unlink(missing_ok=True)
 
     def last_words(self) -> str:
         """The last line it wrote, for a message."""
-        return last_line(self.log)
-
-    def trim_log(self) -> None:
-        """Keep the log bounded. It is written with O_APPEND, so emptying it in place leaves no hole."""
-        if self.log.stat().st_size > LOG_LIMIT:
-            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
-            os.truncate(self.log, 0)
-
-
-def last_line(log: Path) -> str:
-    """The last line of a log that is not blank, at most 300 characters; "" when there is none."""
-    with open(log, "rb") as file:
-        file.seek(max(0, log.stat().st_size - 4000))
-        lines = file.read().decode(errors="replace").split("\n")
-    return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        self.log.finish()
+        return last_line(self.log.path)
 
 
 def end_leftovers(run_dir: Path) -> None:

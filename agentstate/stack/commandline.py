@@ -58,6 +58,10 @@ def main(base_dir: Path) -> None:
             from agentstate.stack.statedir import prepare
 
             prepare(stack)  # the settings read the key that this makes
+        if needs_servers(argv):
+            from agentstate.stack import reach
+
+            reach.check(stack)
         execute_from_command_line(argv)
         return
     from agentstate.stack.servers import servers_for_command

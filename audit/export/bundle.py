@@ -2,13 +2,16 @@
 
     README.txt                     how to verify it, and what that proves
     manifest.json  manifest.note   SHA-256 of every other file; the log key's signature over that
-    report.html  .pdf  .json       what a person reads; the same for programs
-    entries.csv    entries.jsonl   the same entries, one a row: for spreadsheets, and for programs
+    report.html  .pdf              what a person reads: signed, and proved by nothing
+    entries.csv    entries.jsonl   the entries, one a row: for spreadsheets, and for programs
+    report.json                    the same rows with the head that they stand under
     policy                         log key, witnesses and quorum (C2SP tlog-policy), to compare with one's own
     log/checkpoint                 the global log's signed head, with what witnesses cosigned
     log/head.tlog-proof            that the session's head is a leaf of that log (C2SP tlog-proof)
     log/headmap.tlog-proof  .json  that a head map is one too, and that it calls this head the session's latest
     receipts/head.cbor             the same as log/head.tlog-proof, as a COSE receipt (RFC 9942)
+    log/heads                      the leaves that said this session's heads before, oldest first; each names the one
+                                   before it by index and hash, and so does the newest, in log/head.tlog-proof
     log/keys/...                   rotations of the log key, if any; log/checkpoint.tsr an RFC 3161 timestamp
     log/consistency/N              that the log continues its head of N entries, which somebody holds
     log/erasures/KEY.json          that staff erased a data subject of whom something is gone here: their entry, of
@@ -29,18 +32,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Protocol
 from uuid import UUID
 
 from agentstate.errors import AgentStateError, Broken
 from audit import verify
-from audit.export import report
+from audit.export import readme, report, tables
 from audit.export.archive import Packer, TooLarge
 from audit.export.evidence import Evidence, Leaf
-from audit.export.readme import README
-from audit.tlog import canonical, checkpoint, fields, tree
+from audit.tlog import canonical, fields, headleaf, tree
 
 MAX_ENVELOPE = 0xFFFF  # bytes: entry bundles have two bytes of length
 
@@ -108,13 +110,15 @@ def write(
     withhold: frozenset[str] = frozenset(),
     render: report.Renderer = report.render,
     shows: Shows | None = None,
+    remarks: Sequence[str] = (),
 ) -> Summary:
     """Write the bundle of `log` to `out`, up to the head that `evidence` proves. Entries of the kinds in `withhold`
     keep their content sealed; with `shows`, so do all fields of the others but those that it says may be seen.
+    `remarks` are what is known of alterations: README.txt and the report say them first.
 
     Raises TooLarge, or the signer's HeadRefused when the head cannot be signed.
     """
-    head = checkpoint.parse(evidence.head.body.decode("utf-8"))
+    head, _ = headleaf.parse(evidence.head.body)
     if head.size > verify.MAX_ENTRIES:
         raise TooLarge(f"Got {head.size} entries, want at most {verify.MAX_ENTRIES}.")
     with Packer() as packer:
@@ -126,7 +130,7 @@ def write(
         for kid in sorted(session.erased):
             if kid in evidence.erasures:
                 packer.add(f"log/erasures/{kid}.json", evidence.erasures[kid])
-        summary = Summary(head.size, head.root.hex(), session.warnings(head.size, head.root))
+        summary = Summary(head.size, head.root.hex(), [*remarks, *session.warnings(head.size, head.root)])
         about = report.ReportHead(
             str(log),
             head.origin,
@@ -136,7 +140,9 @@ def write(
             tuple(summary.warnings),
             masked=shows is not None,
         )
-        _write_report(packer, render(about, _report_entries(packer, entries)))
+        told = list(_report_entries(packer, entries))
+        _write_report(packer, render(about, told), about.warnings)
+        _write_tables(packer, about, told)
         _write_manifest(packer, signer, head.origin, entries)
         packer.write(out)
     return summary
@@ -249,19 +255,29 @@ class _Session:
 def _masked(envelope: dict[str, Any], ciphertext: bytes, okm: bytes, shows: Shows) -> dict[str, Any]:
     """The fields that may be seen. All of an entry of version 1 stays sealed: its fields cannot be shown one by one."""
     if "pc" not in envelope:
-        return {"state": "withheld"}
+        return {"state": "indivisible"}
     payload = verify.open_payload(envelope, ciphertext, okm)
     leaves = fields.leaves(okm, payload, lambda pointer, value: shows(envelope["kind"], pointer, value))
     return {"leaves": leaves} if any(isinstance(leaf, str) for leaf in leaves) else {"okm": okm.hex()}
 
 
-def _write_report(packer: Packer, rendered: report.Report) -> None:
+def _write_report(packer: Packer, rendered: report.Report, warnings: Sequence[str]) -> None:
     packer.add("report.html", rendered.html)
     packer.add("report.pdf", rendered.pdf)
-    packer.add("report.json", rendered.json)
-    packer.add("entries.csv", rendered.csv)
-    packer.add("entries.jsonl", rendered.jsonl)
-    packer.add("README.txt", README.encode("ascii"))
+    packer.add("README.txt", readme.of(warnings).encode("ascii", "replace"))
+
+
+def _write_tables(packer: Packer, about: report.ReportHead, told: list[report.ReportEntry]) -> None:
+    """What the verifier holds against the entries, value by value."""
+    rows = [verify.table_row(_placed(entry), entry.state, entry.event) for entry in told]
+    head = {"log": about.log, "origin": about.origin, "size": about.size, "root": about.root, "key": about.vkey}
+    packer.add("entries.csv", tables.csv_table(verify.COLUMNS, rows))
+    packer.add("entries.jsonl", tables.json_lines(rows))
+    packer.add("report.json", tables.document(rows, {"head": head, "warnings": list(about.warnings)}))
+
+
+def _placed(entry: report.ReportEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in ("seq", "at", "actor", "kind", "ref")}
 
 
 def _report_entries(packer: Packer, entries: int) -> Iterator[report.ReportEntry]:

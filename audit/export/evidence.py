@@ -49,6 +49,7 @@ class Evidence:
     row: MapRow  #: what it says of this session
     policy: bytes
     receipt: bytes  #: of the session's head, a COSE receipt (RFC 9942)
+    heads: tuple[bytes, ...] = ()  #: the leaves that said its heads before, oldest first
     rotations: tuple[Leaf, ...] = ()  #: of the log key, oldest first
     timestamp: bytes = b""  #: RFC 3161 response over the signed head; empty: none
     consistency: Mapping[int, tuple[bytes, ...]] = field(default_factory=dict)  #: size of an older head -> proof
@@ -59,6 +60,8 @@ class Evidence:
         yield "policy", self.policy
         yield "log/checkpoint", self.checkpoint
         yield "receipts/head.cbor", self.receipt
+        if self.heads:
+            yield "log/heads", b"".join(self.heads)
         yield "log/head.tlog-proof", self.head.proof(self.checkpoint)
         yield "log/headmap.tlog-proof", self.map.proof(self.checkpoint)
         siblings = [sibling.hex() for sibling in self.row.siblings]

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from agentstate.errors import Broken
-from audit import globallog, ledger, sequencer, signer, timestamps, witnesses
+from audit import globallog, growth, ledger, sequencer, signer, timestamps, witnesses
 from audit.export import erasures
 from audit.export.bundle import HeadMalformed
 from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.tlog import note, receipt, tree
-from audit.tlog.checkpoint import parse as parse_head
 from audit.tlog.policy import Group, Log, Policy, Witness
 
 TRIES = 10
@@ -74,6 +73,7 @@ class Anchor:
             row=row,
             policy=self.policy,
             receipt=_receipt(head, self),
+            heads=tuple(globallog.heads_before(self.tenant, row.index)),
             rotations=self.rotations,
             timestamp=self.timestamp,
             consistency={old: tuple(globallog.consistency(self.tenant, old, self.size)) for old in old_heads},
@@ -136,7 +136,7 @@ def _anchor(tenant: UUID, covering: int, key: note.VerifierKey) -> globallog.Sig
     found = witnesses.cosigned_head(tenant, covering, WAIT)
     if any(line.is_by(key) for line in note.parse(found.note).signatures):
         return found
-    sequencer.sign(tenant, again=True)  # the key is new, and this head older than its first signature
+    growth.sign(tenant, again=True)  # the key is new, and this head older than its first signature
     again = globallog.signed_head(tenant)
     assert again is not None
     return again
@@ -184,9 +184,7 @@ class Installation:
 
     def sign_head(self, head: Leaf, checkpoint: bytes) -> bytes:
         """The signed head of a log that is a leaf of the signed global head."""
-        said = parse_head(head.body.decode())
-        log = UUID(said.origin.rpartition("/s/")[2])
-        return self._alone(signer.sign_head(log, said.size, said.root, head.index, head.path, checkpoint))
+        return self._alone(growth.signed_head(head.body, head.index, head.path, checkpoint))
 
     def sign_text(self, text: str) -> bytes:
         """A note over a text that is no head."""

@@ -1,20 +1,19 @@
-"""The report in an export: what a person reads, on the screen, on paper and in a spreadsheet.
+"""The report in an export: what a person reads, on the screen and on paper.
 
 `audit` knows entries, not sessions, so the words come from outside: `sessions` registers a renderer that
 tells the story of a session. Until one is registered, the plain renderer below lists the entries as they are.
-What is rendered is signed with the bundle.
+What is rendered is signed with the bundle, and nothing proves it: the tables beside it (bundle.py) are proved.
 """
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from agentstate.characters import marked_page
-from audit.export import tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class ReportEntry:
     at: str
     actor: str
     ref: int
-    state: str  #: disclosed, partly, withheld, erased, pruned, unreadable, missing
+    state: str  #: disclosed, partly, withheld, indivisible, erased, pruned, unreadable, missing
     event: dict[str, Any] | None  #: numbers other than integers are text, as they were written
 
 
@@ -47,54 +46,19 @@ class ReportHead:
 
 @dataclass(frozen=True)
 class Report:
-    """The report for people (UTF-8 HTML, complete in itself, and PDF), for spreadsheets (CSV, a row an entry) and for
-    programs (JSON of the whole, and JSONL, a line an entry).
-    """
+    """The report for people: UTF-8 HTML, complete in itself, and PDF."""
 
     html: bytes
     pdf: bytes
-    json: bytes
-    csv: bytes
-    jsonl: bytes
 
 
 Renderer = Callable[[ReportHead, Iterable[ReportEntry]], Report]
-COLUMNS = ("seq", "at", "actor", "kind", "says", "answers", "state", "event")  #: of entries.csv
-
-
-def line(entry: ReportEntry, says: str) -> dict[str, Any]:
-    """One entry as report.json, entries.csv and entries.jsonl have it. `answers` is None where it answers none."""
-    return {
-        "seq": entry.seq,
-        "kind": entry.kind,
-        "at": entry.at,
-        "actor": entry.actor,
-        "answers": entry.ref if entry.ref >= 0 else None,
-        "state": entry.state,
-        "says": says,
-        "event": entry.event,
-    }
-
-
-def made_of(head: ReportHead, lines: Sequence[dict[str, Any]], page: str, pdf: bytes) -> Report:
-    """The report of these lines; what is for programs follows from them."""
-    facts = {"log": head.log, "origin": head.origin, "size": head.size, "root": head.root, "key": head.vkey}
-    data = {"head": facts, "masked": head.masked, "warnings": list(head.warnings), "entries": lines}
-    text = json.dumps(data, ensure_ascii=False, sort_keys=True)
-    return Report(
-        html=page.encode("utf-8", "replace"),
-        pdf=pdf,
-        json=text.encode("utf-8", "replace"),
-        csv=tables.csv_table(COLUMNS, lines),
-        jsonl=tables.json_lines(lines),
-    )
 
 
 def plain(head: ReportHead, entries: Iterable[ReportEntry]) -> Report:
     """The entries in order, with everything they disclose."""
     kept = list(entries)
-    lines = [line(entry, entry.kind) for entry in kept]
-    return made_of(head, lines, _page(head, [_row(entry) for entry in kept]), _paper(head, kept))
+    return Report(_page(head, [_row(entry) for entry in kept]).encode("utf-8", "replace"), _paper(head, kept))
 
 
 _renderers: dict[str, Renderer] = {"": plain}

@@ -58,9 +58,15 @@ def subject_kids(tenant: UUID, subjects: Iterable[str]) -> dict[str, UUID]:
 
 def known_kid(tenant: UUID, subject: str) -> UUID | None:
     """The id of the subject's living key, by the blind index; None when nobody of that reference is known."""
-    token = blind.blind_token(tenant, SUBJECT, subject)
+    return known_kids(tenant, [subject]).get(subject)
+
+
+def known_kids(tenant: UUID, subjects: Iterable[str]) -> dict[str, UUID]:
+    """The ids of the living keys of those of the subjects who are known, by the blind index. One query."""
+    blinds = blind.blind_tokens(tenant, SUBJECT, subjects)
     with connection.cursor() as cursor:
-        return _find_all(cursor, tenant, [token]).get(token)
+        found = _find_all(cursor, tenant, blinds.values())
+    return {subject: found[token] for subject, token in blinds.items() if token in found}
 
 
 def _made(tenant: UUID, token: bytes) -> list[Any]:
@@ -141,6 +147,17 @@ def _is_gone(kid: UUID) -> bool:
     except Erased:
         return True
     return False
+
+
+def closed(kids: Iterable[UUID]) -> frozenset[UUID]:
+    """Returns those of `kids` whose erasure has begun, as the database has it: nothing new begins under them."""
+    with connection.cursor() as cursor:
+        begun = (
+            "SELECT kid FROM audit_subjectkey"
+            " WHERE kid = ANY(%s) AND coalesce(closing_at, destroyed_at) IS NOT NULL"
+        )
+        cursor.execute(begun, [list(kids)])
+        return frozenset(kid for (kid,) in cursor.fetchall())
 
 
 def destroyed(kids: Iterable[UUID]) -> dict[UUID, datetime]:

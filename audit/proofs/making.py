@@ -14,16 +14,20 @@ from uuid import UUID
 
 from agentstate.errors import Broken, Refused
 from audit import globallog, keys, ledger, sequencer, signer
+from audit import growth as logs
 from audit.export.evidence import Leaf
 from audit.proofs import document, sessiontree
 from audit.proofs.document import Last, Opened, Tail, TooMany, Trust
 from audit.proofs.sessiontree import LogTiles
-from audit.tlog import checkpoint, fields, note, subtree, tiles, tree
+from audit.tlog import checkpoint, fields, headleaf, note, subtree, tiles, tree
 from audit.tlog import receipt as cose
 from audit.tlog.proof import Proof
 
 TRIES = 10
 T = TypeVar("T")
+
+#: which fields of an entry are shown: called with its kind and its payload, then with each field's pointer and JSON
+Shows = Callable[[str, bytes], Callable[[str, bytes], bool]]
 
 
 class NotProvable(Broken):
@@ -94,19 +98,24 @@ class _Anchored:
     tail: Tail | None
 
 
-def entry(log: UUID, seq: int, *, shown: bool = True, pointers: Sequence[str] = ()) -> bytes:
-    """The proof of one entry: opened in full, in the fields at `pointers`, or (not `shown`) not at all.
+def nothing(kind: str, payload: bytes) -> Callable[[str, bytes], bool]:
+    """Shows no field: that the entry stands there is proven all the same."""
+    return lambda pointer, value: False
+
+
+def entry(log: UUID, seq: int, *, shows: Shows | None = None, pointers: Sequence[str] = ()) -> bytes:
+    """The proof of one entry, in the fields that `shows` says, in full without it. With `pointers` of these fields only
+    those there: one that `shows` hides is refused as one that is not there.
 
     Raises NoSuchEntry, NoSuchField, NotProvable, ledger.UnknownLog, signer.SignerDown, signer.HeadRefused.
     """
     at = _anchored(log)
     row = _rows(at, seq, seq + 1)[0]
     path = _path(at, row)
-    opened = _fields(log, row, pointers) if pointers else _opened(log, row, shown)
-    return document.entry(at.trust, at.head, opened, path)
+    return document.entry(at.trust, at.head, _opened(log, row, shows, pointers), path)
 
 
-def extract(log: UUID, start: int, end: int, *, shown: bool = True) -> bytes:
+def extract(log: UUID, start: int, end: int, *, shows: Shows | None = None) -> bytes:
     """The proof of the entries from `start` up to `end` (not included). Raises TooMany and as `entry`."""
     at = _anchored(log)
     rows = _rows(at, start, end)
@@ -117,16 +126,16 @@ def extract(log: UUID, start: int, end: int, *, shown: bool = True) -> bytes:
         return found if subtree.verify_range(found, leaves, at.size, at.root) else None
 
     found = _sound(log, proved)
-    return document.extract(at.trust, at.head, [_opened(log, row, shown) for row in rows], found)
+    return document.extract(at.trust, at.head, [_opened(log, row, shows) for row in rows], found)
 
 
-def complete(log: UUID, *, shown: bool = True) -> bytes:
+def complete(log: UUID, *, shows: Shows | None = None) -> bytes:
     """The proof of a whole session: every entry, and none after. Raises as `extract`."""
     at = _anchored(log, with_map=True)
     rows = _rows(at, 0, at.size)
     if tree.root_of([tree.leaf_hash(row.envelope) for row in rows]) != at.root or at.tail is None:
         raise NotProvable(str(log))
-    return document.complete(at.trust, at.head, [_opened(log, row, shown) for row in rows], at.tail)
+    return document.complete(at.trust, at.head, [_opened(log, row, shows) for row in rows], at.tail)
 
 
 def absence(tenant: UUID, session: UUID) -> bytes:
@@ -215,7 +224,7 @@ def tlog_files(log: UUID, seq: int) -> Tlog:
     at = _anchored(log)
     row = _rows(at, seq, seq + 1)[0]
     path = _path(at, row)
-    signed = signer.sign_head(log, at.size, at.root, at.head.index, at.head.path, at.trust.checkpoint)
+    signed = logs.signed_head(at.head.body, at.head.index, at.head.path, at.trust.checkpoint)
     vkey, signature = signer.sign_receipt(at.trust.checkpoint)
     size = checkpoint.parse(note.parse(at.trust.checkpoint).text).size
     return Tlog(
@@ -239,7 +248,7 @@ def _anchored(log: UUID, *, with_map: bool = False) -> _Anchored:
     else:
         raise sequencer.Unsettled(str(log))
     leaf = _global_leaf(tenant, place.index, anchor.size)
-    body = checkpoint.parse(leaf.body.decode())
+    body, _ = headleaf.parse(leaf.body)
     tail = None if said is None else Tail(_global_leaf(tenant, said.index, anchor.size), said.proof.siblings)
     return _Anchored(log, _trust(tenant, anchor), leaf, body.size, body.root, tail)
 
@@ -297,30 +306,43 @@ def _sound(log: UUID, proved: Callable[[], T | None]) -> T:
     raise NotProvable(str(log))
 
 
-def _opened(log: UUID, row: ledger.Row, shown: bool) -> Opened:
-    if not shown:
+def _opened(log: UUID, row: ledger.Row, shows: Shows | None, pointers: Sequence[str] = ()) -> Opened:
+    """The entry in the fields that may be shown. Its key opens all: it is handed out only where all may be shown."""
+    try:
+        okm, payload = _key_and_payload(log, row)
+    except ledger.Pruned:
+        return Opened(row.envelope, closed="pruned")
+    except keys.Erased:
+        return Opened(row.envelope, closed="erased")
+    envelope = ledger.parse_envelope(row.envelope)
+    if shows is None and not pointers:
+        return Opened(row.envelope, okm, payload)
+    if not envelope.pc:  # of version 1: it commits to no fields
         return Opened(row.envelope)
-    try:
-        okm, payload = _key_and_payload(log, row)
-    except ledger.Pruned:
-        return Opened(row.envelope, closed="pruned")
-    except keys.Erased:
-        return Opened(row.envelope, closed="erased")
-    return Opened(row.envelope, okm, payload)
+    may = _everything if shows is None else shows(envelope.kind, payload)
+    if pointers:
+        return Opened(row.envelope, fields=_at(okm, payload, pointers, may))
+    every = fields.fields(okm, payload)
+    shown = tuple(each for each in every if may(each.pointer, each.value))
+    return Opened(row.envelope, okm, payload) if len(shown) == len(every) else Opened(row.envelope, fields=shown)
 
 
-def _fields(log: UUID, row: ledger.Row, pointers: Sequence[str]) -> Opened:
-    try:
-        okm, payload = _key_and_payload(log, row)
-    except ledger.Pruned:
-        return Opened(row.envelope, closed="pruned")
-    except keys.Erased:
-        return Opened(row.envelope, closed="erased")
+def _everything(pointer: str, value: bytes) -> bool:
+    return True
+
+
+def _at(
+    okm: bytes, payload: bytes, pointers: Sequence[str], may: Callable[[str, bytes], bool]
+) -> tuple[fields.Field, ...]:
+    """The fields at these pointers. Raises NoSuchField where one is not there, or may not be shown."""
     try:
         found = {each.index: each for pointer in pointers for each in fields.disclose(okm, payload, pointer)}
     except fields.BadFields as error:
         raise NoSuchField(str(error)[:200]) from None
-    return Opened(row.envelope, fields=tuple(found[index] for index in sorted(found)))
+    hidden = next((each.pointer for each in found.values() if not may(each.pointer, each.value)), None)
+    if hidden is not None:
+        raise NoSuchField(f"{hidden[:200]!r} is withheld")
+    return tuple(found[index] for index in sorted(found))
 
 
 def _key_and_payload(log: UUID, row: ledger.Row) -> tuple[bytes, bytes]:

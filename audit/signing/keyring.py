@@ -126,7 +126,7 @@ class Keyring:
         self._keys.clear()
 
     def _prepare(self) -> None:
-        first, heads = self._key_path(1), self._memory / "global.heads"
+        first, heads = self._key_path(1), self._memory / "heads"
         if not first.exists() and not self._file(2, "active").exists():
             if heads.exists() and self._file(1, "vkey").exists():
                 raise BadLogKey(f"{first} is gone, but heads were signed with it: restore it from its backup.")

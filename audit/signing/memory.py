@@ -1,93 +1,97 @@
-"""What the signer remembers of each log: the largest head that it signed, one line a head, in a file that only grows.
+"""What a signer remembers: of each log the newest head under its name, 64 bytes each, in one file.
 
-A line torn by a crash is forgotten: its head was never given out. The file of the global log, which grows with every
-round of the sequencer, is rewritten now and then with its last line alone.
+A log has a place in the file from its first head on, and a later head takes the same place. So a round is a few writes
+and one sync, and the file never has to be rewritten. Places begin at multiples of 64 bytes: none lies in two sectors.
+What is remembered too early does no harm: the head is asked for again, and a later one continues it.
+
+Format of a place: name (17 bytes), size (7, little endian), root (32), and the first 8 bytes of the SHA-256 of these.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from agentstate.files import sync_directory
 from audit.signing.errors import BadMemory
 
-LONG = 1_000_000  # bytes of a file that is worth rewriting
+PLACE = 64  # bytes
+NAME = 17  # bytes
+_CHECKED = 56  # bytes of a place before its check
 
 Head = tuple[int, bytes]  # size, root
 
 
 class Memory:
-    """The heads under one folder (mode 0700). One process at a time: see server.py."""
+    """The heads in the file `heads` of a folder (mode 0700). One process at a time: see server.py."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._file = folder / "heads"
+        self._kept: dict[bytes, tuple[int, bytes]] | None = None  # name -> where its place begins, size and root
 
-    def last(self, name: str) -> Head | None:
-        """The largest head of a log that was signed. Raises BadMemory."""
+    def last(self, name: bytes) -> Head | None:
+        """The newest head that was remembered under a name of 17 bytes. Raises BadMemory."""
+        kept = self._read().get(name)
+        return None if kept is None else (int.from_bytes(kept[1][:7], "little"), kept[1][7:])
+
+    def remember(self, heads: Mapping[bytes, Head]) -> None:
+        """Keeps these heads; all are on the disk, whole, when this returns. Raises OSError, and then none counts as
+        remembered: the file is as long as it was.
+        """
+        kept = self._read()
+        end = len(kept) * PLACE
+        values = {name: size.to_bytes(7, "little") + root for name, (size, root) in heads.items()}
+        fresh = [name for name in values if name not in kept]
+        places = {name: end + number * PLACE for number, name in enumerate(fresh)}
+        descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            with self._open(name, os.O_RDWR) as file:
-                return _last_head(file)
-        except FileNotFoundError:
-            return None
-
-    def remember(self, name: str, head: Head) -> None:
-        """Keep `head`, which is larger than the last; on the disk when this returns."""
-        path = self._path(name)
-        fresh = not path.exists()
-        with self._open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
-            os.write(file, _line(head))
-            os.fsync(file)
-            size = os.fstat(file).st_size
-        if fresh:
-            sync_directory(self.folder)
-        if size > LONG:
-            self._rewrite(path, head)
-
-    def _rewrite(self, path: Path, head: Head) -> None:
-        handle, draft = tempfile.mkstemp(dir=self.folder)
-        with os.fdopen(handle, "wb") as file:
-            file.write(_line(head))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        sync_directory(self.folder)
-
-    @contextmanager
-    def _open(self, name: str, flags: int) -> Iterator[int]:
-        descriptor = os.open(self._path(name), flags | os.O_CLOEXEC, 0o600)
-        try:
-            yield descriptor
+            # New places first: they need room on the disk, which a place that is taken again does not.
+            _write(descriptor, b"".join(_place(name, values[name]) for name in fresh), end)
+            for name, value in values.items():
+                if name not in places:
+                    _write(descriptor, _place(name, value), kept[name][0])
+            os.fsync(descriptor)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(descriptor, end)
+            raise
         finally:
             os.close(descriptor)
+        if not kept:
+            sync_directory(self.folder)
+        for name, value in values.items():
+            kept[name] = places.get(name, kept[name][0] if name in kept else 0), value
 
-    def _path(self, name: str) -> Path:
-        return self.folder / f"{name}.heads"
+    def _read(self) -> dict[bytes, tuple[int, bytes]]:
+        """What the file holds, read once. A place torn at its end is cut off: its head was never given out."""
+        if self._kept is None:
+            try:
+                data = self._file.read_bytes()
+            except FileNotFoundError:
+                data = b""
+            if torn := len(data) % PLACE:
+                os.truncate(self._file, len(data) - torn)
+            self._kept = {}
+            for at in range(0, len(data) - torn, PLACE):
+                place = data[at : at + PLACE]
+                name, value = place[:NAME], place[NAME:_CHECKED]
+                if _place(name, value) != place or name in self._kept:
+                    self._kept = None
+                    raise BadMemory(f"Malformed place at byte {at} of {self._file}.")
+                self._kept[name] = at, value
+        return self._kept
 
 
-def _line(head: Head) -> bytes:
-    return f"{head[0]} {head[1].hex()}\n".encode("ascii")
+def _place(name: bytes, value: bytes) -> bytes:
+    return name + value + hashlib.sha256(name + value).digest()[: PLACE - _CHECKED]
 
 
-def _last_head(file: int) -> Head | None:
-    """The last whole line. Sizes only grow, so it is the largest head that was signed."""
-    end = os.fstat(file).st_size
-    tail = os.pread(file, 512, max(0, end - 512))
-    whole, newline, torn = tail.rpartition(b"\n")
-    if torn:
-        # A crash while the line was written: that head was never signed. Else the next line would join it.
-        os.ftruncate(file, end - len(torn))
-    if not newline:
-        return None
-    line = whole.rpartition(b"\n")[2]
-    try:
-        size, root = line.decode("ascii").split(" ")
-        head = int(size), bytes.fromhex(root)
-    except ValueError:
-        raise BadMemory(f"Malformed line {line[:80]!r}.") from None
-    if head[0] < 0 or len(head[1]) != 32:
-        raise BadMemory(f"Malformed line {line[:80]!r}.")
-    return head
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    """All of it, or OSError: a disk that fills up takes a part and says so only to the next write."""
+    while data:
+        written = os.pwrite(descriptor, data, at)
+        data, at = data[written:], at + written

@@ -17,24 +17,65 @@ class Status(msgspec.Struct, frozen=True, tag="status"):
     """Asks for keys, memory and downtimes."""
 
 
+class Growth(msgspec.Struct, frozen=True, array_like=True):
+    """A leaf of the global log that says the head of one log, and that this log grew to it from `old` entries: the
+    frontier that it had then, and the nodes that follow (audit.tlog.growth). `via`: sizes that a node ends.
+    """
+
+    body: bytes
+    old: int = 0
+    frontier: bytes = b""
+    nodes: bytes = b""
+    via: tuple[int, ...] = ()
+
+
+class Admit(msgspec.Struct, frozen=True, tag="admit"):
+    """Asks whether these heads may stand in the global log after its present leaves, `size` with this root. At most one
+    head of each log.
+    """
+
+    size: int
+    root: bytes
+    heads: list[Growth]
+
+
 class SignGlobal(msgspec.Struct, frozen=True, tag="global"):
-    """Asks for a head of the global log."""
+    """Asks for a head of the global log: it had `old` leaves and this frontier, and `leaves` follow."""
 
     size: int
     root: bytes
     old: int
-    proof: list[bytes]
+    frontier: bytes
+    leaves: list[bytes]
 
 
-class SignHead(msgspec.Struct, frozen=True, tag="head"):
-    """Asks for the head of one log, with its proof in a signed global head."""
+class Report(msgspec.Struct, frozen=True, tag="report"):
+    """Says that a decision was committed as an entry of this head. Nobody waits for an answer."""
 
     log: UUID
     size: int
     root: bytes
+
+
+class Confirm(msgspec.Struct, frozen=True, tag="confirm"):
+    """Shows that a log grew from a reported head to the newest that was signed: its frontier then, and the nodes."""
+
+    log: UUID
+    old: int
+    frontier: bytes
+    nodes: bytes
+
+
+class SignHead(msgspec.Struct, frozen=True, tag="head"):
+    """Asks for the head of one log that is leaf `index`, `body`, of a signed global head. Where the log was signed for
+    since, `growth` is the consistency proof to that newer head.
+    """
+
+    body: bytes
     index: int
     proof: list[bytes]
     head: bytes
+    growth: list[bytes]
 
 
 class SignText(msgspec.Struct, frozen=True, tag="text"):
@@ -61,7 +102,7 @@ class Activate(msgspec.Struct, frozen=True, tag="activate"):
     head: bytes
 
 
-Request = Status | SignGlobal | SignHead | SignText | SignReceipt | Announce | Activate
+Request = Status | Admit | SignGlobal | Report | Confirm | SignHead | SignText | SignReceipt | Announce | Activate
 
 
 class Signed(msgspec.Struct, frozen=True, tag="signed"):
@@ -83,6 +124,33 @@ class Behind(msgspec.Struct, frozen=True, tag="behind"):
     size: int
 
 
+class Unproved(msgspec.Struct, frozen=True, array_like=True):
+    """A head that may not stand in the global log: the log, the sizes that it must be proved to have grown from (the
+    last that was signed, then those that were reported since), and why not.
+    """
+
+    log: UUID
+    sizes: tuple[int, ...]
+    why: str
+
+
+class Admitted(msgspec.Struct, frozen=True, tag="admitted"):
+    """All heads may stand in the global log but these."""
+
+    unproved: list[Unproved]
+
+
+class Reported(msgspec.Struct, frozen=True, array_like=True):
+    """A reported head that is neither signed nor extended by a signed one: of this log and size, for so many seconds.
+    `signed`: of which size its log was signed last; 0: never.
+    """
+
+    log: UUID
+    size: int
+    seconds: float
+    signed: int
+
+
 class Downtime(msgspec.Struct, frozen=True):
     """The signer did not run in between."""
 
@@ -92,7 +160,8 @@ class Downtime(msgspec.Struct, frozen=True):
 
 class Known(msgspec.Struct, frozen=True, tag="known"):
     """Keys (the one that signs now, that of the second signature or "", and all, oldest first), the notes that
-    introduced them, the size of the last head, downtimes.
+    introduced them, the size of the last head, downtimes, the reported heads that wait, oldest first, and the logs of
+    which the newest head was refused.
     """
 
     vkey: str
@@ -101,6 +170,8 @@ class Known(msgspec.Struct, frozen=True, tag="known"):
     introductions: list[bytes]
     size: int
     downtimes: list[Downtime]
+    reported: list[Reported]
+    refused: list[UUID]
 
 
 class Refusal(msgspec.Struct, frozen=True, tag="refused"):
@@ -110,4 +181,4 @@ class Refusal(msgspec.Struct, frozen=True, tag="refused"):
     detail: str
 
 
-Answer = Signed | Attested | Behind | Known | Refusal
+Answer = Signed | Attested | Behind | Admitted | Known | Refusal

@@ -128,15 +128,17 @@ class Desk:
         """One connection, until it ends."""
         try:
             while line := await reader.readline():
-                writer.write(msgspec.json.encode(self.answer(line)) + b"\n")
-                await writer.drain()
+                answer = self.answer(line)
+                if answer is not None:
+                    writer.write(msgspec.json.encode(answer) + b"\n")
+                    await writer.drain()
         except (ConnectionError, ValueError):  # gone, or a line without an end
             pass
         finally:
             writer.close()
 
-    def answer(self, line: bytes) -> Answer:
-        """The answer to one line; a refusal is one too."""
+    def answer(self, line: bytes) -> Answer | None:
+        """The answer to one line; a refusal is one too. None to a report: who sent it is gone."""
         try:
             return self._answer(_requests.decode(line))
         except msgspec.MsgspecError as error:
@@ -150,14 +152,27 @@ class Desk:
             log.exception("the signer's disk")
             return Refusal("bad_signer_memory", f"{error.strerror or error}.")
 
-    def _answer(self, asked: Request) -> Answer:
+    def _answer(self, asked: Request) -> Answer | None:
         signer = self._signer
         match asked:
+            case messages.Admit():
+                return messages.Admitted(signer.admit(asked.size, asked.root, asked.heads))
             case messages.SignGlobal():
-                found = signer.sign_global(asked.size, asked.root, asked.old, asked.proof)
-                return messages.Behind(found.size) if isinstance(found, rules.Behind) else Signed(found)
+                found = signer.sign_global(asked.size, asked.root, asked.old, asked.frontier, asked.leaves)
+                match found:
+                    case rules.Behind():
+                        return messages.Behind(found.size)
+                    case list():
+                        return messages.Admitted(found)
+                return Signed(found)
+            case messages.Report():
+                signer.report(asked.log, asked.size, asked.root)
+                return None
+            case messages.Confirm():
+                signer.confirm(asked.log, asked.old, asked.frontier, asked.nodes)
             case messages.SignHead():
-                return Signed(signer.sign_head(asked.log, asked.size, asked.root, asked.index, asked.proof, asked.head))
+                note = signer.sign_head(asked.body, asked.index, asked.proof, asked.head, asked.growth)
+                return messages.Behind(note.size) if isinstance(note, rules.Behind) else Signed(note)
             case messages.SignText():
                 return Signed(signer.sign_text(asked.text))
             case messages.SignReceipt():
@@ -177,4 +192,9 @@ class Desk:
             keys.introductions(),
             last[0] if last else 0,
             self.diary.downtimes(),
+            [
+                messages.Reported(each.log, each.size, each.seconds, self._signer.last_of(each.log)[0])
+                for each in self._signer.reports.waiting()
+            ],
+            self._signer.refused(),
         )

@@ -66,7 +66,7 @@ def rows(here: Ground, quick: bool, group: str) -> list[Row]:
 
 
 def _verified(here: Ground, quick: bool, group: str, folder: Path) -> list[Row]:
-    count, session = ENTRIES[quick], _talked(here, ENTRIES[quick])
+    count, session = ENTRIES[quick], talked(here, ENTRIES[quick])
     made = []
     for masked in (False, True):
         path = folder / f"{masked}.zip"
@@ -82,7 +82,7 @@ def _verified(here: Ground, quick: bool, group: str, folder: Path) -> list[Row]:
     return made
 
 
-def _talked(here: Ground, entries: int) -> UUID:
+def talked(here: Ground, entries: int) -> UUID:
     """A session in which so many messages were said."""
     loaded = states.load(opened(here, "steps", "customer-export"))
     head, said = loaded.head, ev.MessageAdded("agent", SAID, "agent:steps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from benchmarks.ground import Ground
-from benchmarks.ledger import access, appends, exporting, proofs, sequencing
+from benchmarks.ledger import access, appends, exporting, proofs, scrubbing, sequencing, structures
 from benchmarks.rounds import Size, interleaved, paired
 from benchmarks.rows import Goal, Row, against
 
@@ -21,7 +21,11 @@ def rows(here: Ground, quick: bool) -> list[Row]:
     size = QUICK if quick else FULL
     measured = [row for entries in (len(appends.STEP), appends.BATCH) for row in _appends(here, size, entries)]
     measured += [*access.rows(here, size, GROUP), *_bytes(here, size), *proofs.rows(here, quick, GROUP)]
-    measured += exporting.rows(here, quick, GROUP)
+    measured += [
+        *exporting.rows(here, quick, GROUP),
+        *scrubbing.rows(here, quick, GROUP),
+        *structures.rows(quick, GROUP),
+    ]
     return [*measured, *sequencing.rows(here, quick)]  # last: a million sessions are left behind
 
 

@@ -27,7 +27,7 @@ from agentstate.stack.children import Program
 from audit import sequencer, signer
 from benchmarks.ground import Ground
 from benchmarks.ledger import appends
-from benchmarks.ledger.sequenced import fill
+from benchmarks.ledger.sequenced import begin, fill, grow
 from benchmarks.rounds import Cell, interleaved, paired, percentile, speed
 from benchmarks.rounds import Size as Rounds
 from benchmarks.rows import Goal, Row, against
@@ -37,6 +37,7 @@ WRITERS = 8
 LAG, ROUND = 100.0, 400.0  # ms: what the issue asks
 WITHIN = Goal(1.0, at_least=False)
 COST = Goal(0.9, at_least=True)  # of the throughput without a sequencer
+PROOFS = Goal(2.0, at_least=False)  # of a round that proves nothing
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,13 @@ class Size:
     sessions: int
     heads: tuple[int, int]
     repeated: int
+    proved: tuple[tuple[int, int], ...]  # heads of a round, and how many rounds
     soak: float
     cost: Rounds
 
 
-FULL = Size(1_000_000, (1_000, 10_000), 7, 120.0, Rounds(9, 1.0, 0))
-QUICK = Size(500, (50, 500), 1, 0.3, Rounds(1, 0.1, 0))
+FULL = Size(1_000_000, (1_000, 10_000), 7, ((1, 300), (50, 60), (1_000, 9)), 120.0, Rounds(9, 1.0, 0))
+QUICK = Size(500, (50, 500), 1, ((1, 3), (5, 2), (50, 1)), 0.3, Rounds(1, 0.1, 0))
 
 
 def rows(here: Ground, quick: bool) -> list[Row]:
@@ -66,10 +68,6 @@ def rows(here: Ground, quick: bool) -> list[Row]:
 
 
 # --- rounds beside many sessions
-
-_TOUCH = """
-UPDATE audit_head SET size = size * 2, frontier = sha256(frontier), dirty_since = now()
-  WHERE log = ANY(%s)"""
 
 
 @dataclass(slots=True)
@@ -91,9 +89,14 @@ class Taken:
 
 def _clocks() -> tuple[float, float, float]:
     connection.ensure_connection()
-    path = Path(f"/proc/{connection.connection.info.backend_pid}/stat")
+    return time.perf_counter(), time.process_time(), _ticks(connection.connection.info.backend_pid)
+
+
+def _ticks(pid: int) -> float:
+    """Seconds of CPU of a process; 0 where the system does not say."""
+    path = Path(f"/proc/{pid}/stat")
     ticks = [int(word) for word in path.read_text().rpartition(")")[2].split()[11:13]] if path.exists() else []
-    return time.perf_counter(), time.process_time(), sum(ticks) / os.sysconf("SC_CLK_TCK")
+    return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
 
 def _rounds(here: Ground, size: Size) -> Iterator[Row]:
@@ -106,7 +109,7 @@ def _rounds(here: Ground, size: Size) -> Iterator[Row]:
             rounds, maps = Taken(), Taken()
             for _ in range(size.repeated):
                 chosen, logs = logs[:many], logs[many:] + logs[:many]
-                admin.execute(_TOUCH, [chosen])
+                grow(admin, chosen)
                 with rounds.one():
                     heads = sequencer.run_once(tenant).heads
                 with maps.one():
@@ -116,6 +119,40 @@ def _rounds(here: Ground, size: Size) -> Iterator[Row]:
                 cpu = f"CPU {median(taken.ours):.0f} ms ours, {median(taken.servers):.0f} ms the server's"
                 said = f"{size.repeated} times beside {size.sessions} sessions; {cpu}, {_load()}"
                 yield _within(what, median(taken.wall), ROUND, said)
+        for many, rounds in size.proved:
+            yield _proved(here, admin, tenant, logs[:many], rounds)
+
+
+def _proved(here: Ground, admin: psycopg.Connection, tenant: UUID, logs: list[UUID], rounds: int) -> Row:
+    """CPU of everybody in rounds over logs that grew by a step, beside rounds over as many new logs, which need no
+    proof; by turns.
+    """
+    proved: list[float] = []
+    unproved: list[float] = []
+    for _ in range(rounds):
+        for taken, prepare in (
+            (proved, lambda: grow(admin, logs)),
+            (unproved, lambda: begin(admin, tenant, len(logs))),
+        ):
+            prepare()
+            before = _cpu(here)
+            heads = sequencer.advance(tenant).heads
+            taken.append((_cpu(here) - before) * 1000)
+            assert heads == len(logs)
+        while not sequencer.mark_clean(tenant):
+            pass
+    value, base = sum(proved) / rounds, sum(unproved) / rounds
+    name = f"a round that proves the growth of {len(logs)} heads"
+    return against(
+        GROUP, name, value, "ms", base, PROOFS, f"CPU of sequencer, server and signer, {rounds} rounds each, {_load()}"
+    )
+
+
+def _cpu(here: Ground) -> float:
+    """Seconds of CPU of this process, of the server's process behind it, and of the signer."""
+    _, ours, servers = _clocks()
+    (signing,) = (kept.child.pid for kept in here.supervisor.kept if kept.program.name == "signer")
+    return ours + servers + _ticks(signing)
 
 
 def _superuser(here: Ground) -> psycopg.Connection:

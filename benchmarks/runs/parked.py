@@ -12,9 +12,9 @@ from benchmarks.ground import Ground
 from sessions.runtime import leases
 
 INSERT = """INSERT INTO agent_sessions_agentsession
- (id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests, opened_at,
+ (id, tenant_id, team_id, kid, agent, channel, status, waiting_for, seq, epoch, tier, open_requests, opened_at,
   last_at, card, ready_at, fence)
- SELECT gen_random_uuid(), t.tenant_id, t.id, t.id, %s, 'phone', '', 'idle', 'customer', 9, 0, 0, 0, now(), now(),
+ SELECT gen_random_uuid(), t.tenant_id, t.id, t.id, %s, 'phone', 'idle', 'customer', 9, 0, 0, 0, now(), now(),
   decode(repeat('00', 300), 'hex'), CASE WHEN %s THEN now() WHEN n %% 2 = 0 THEN now() + interval '90 days' END, 0
  FROM people_team t, generate_series(1, %s) n"""
 CLAIMS = 40

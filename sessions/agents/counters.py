@@ -19,7 +19,7 @@ class NoSuchCounter(Refused):
     """There is no such counter of tokens."""
 
     code = "no_such_counter"
-    remedy = "Use estimate, or install requirements/tokenizers.txt for o200k and cl100k."
+    remedy = "Use estimate, or install requirements/locked/tokenizers.txt for o200k and cl100k."
 
 
 class Vocabulary:

@@ -12,16 +12,15 @@ from http import HTTPStatus
 from itertools import islice
 from typing import Any
 
-import psycopg
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from redis.exceptions import RedisError
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from agentstate.errors import AgentStateError, NotFound, Refused
+from agentstate.outages import OUTAGES
+from sessions import alterations
 from sessions.api.rendering import encode
 
 log = logging.getLogger(__name__)
@@ -29,17 +28,15 @@ MEDIA_TYPE = "application/problem+json"
 PREFIX = "/api/"
 WORDS = 500  # characters of a detail: what is quoted in one may be as long as a body
 WRONG = 100  # fields of one body that a refusal names
-SERVER_DOWN = (
-    OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError, RedisError,
-)  # fmt: skip
 
 
 def problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's exception handler. None for what nobody foresaw: Django logs it, and `everywhere` answers 500."""
     set_rollback()
+    error = alterations.instead_of(error, context.get("kwargs") or {}) or error
     if isinstance(error, AgentStateError):
         return _ours(error, context.get("kwargs") or {})
-    if isinstance(error, SERVER_DOWN):
+    if isinstance(error, OUTAGES):
         log.error("a server does not answer: %s", error)
         return _response(503, "unavailable", detail="A server behind this one does not answer. Try again.", wait=1)
     if isinstance(error, Http404):
@@ -113,14 +110,22 @@ def everywhere(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Calla
     def answer(request: HttpRequest) -> HttpResponseBase:
         if not f"{request.path_info}/".startswith(PREFIX):
             return get_response(request)
-        # Django takes a chunked body for an empty one: better refused than half understood.
-        response = HttpResponse(status=411) if "Transfer-Encoding" in request.headers else get_response(request)
+        response = _unreadable(request) or get_response(request)
         if response.status_code >= 400 and "json" not in response.headers.get("Content-Type", ""):
             response = _instead(response)
         response.headers.setdefault("Cache-Control", "no-store")
         return response
 
     return answer
+
+
+def _unreadable(request: HttpRequest) -> HttpResponse | None:
+    """The answer to what no operation must see: a body in chunks, which Django takes for an empty one, and an address
+    with NUL, which PostgreSQL does not take at all.
+    """
+    if "Transfer-Encoding" in request.headers:
+        return HttpResponse(status=411)
+    return HttpResponse(status=404) if "\x00" in request.path_info else None
 
 
 def instead_of(refusal: Refused) -> HttpResponse:

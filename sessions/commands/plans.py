@@ -219,7 +219,7 @@ def change_goals(
 
 def save_plan(user: Person, name: str, calls: list[Any], *, team: str = "", **more: Any) -> Saved:
     """Keep a plan under a name, as its next version; the same as before is no new version. `more` are fields of Saved:
-    inputs, output, result, conditions, about. Raises BadPlan, BadSchema, BadGuard, BadReference.
+    inputs, output, result, conditions, about. Raises BadPlan, BadSchema, BadGuard, BadReference, NamesCustomer.
     """
     chosen = _keeping_team(user, team)
     author = author_of(user)

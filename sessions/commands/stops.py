@@ -8,7 +8,7 @@ which they stop it themselves. With `stop_everywhere` it takes effect in every t
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -19,10 +19,12 @@ from agentstate.clock import now
 from agentstate.engine.decide.alerts import TooManyAlerts
 from agentstate.errors import Invalid, NotFound, Refused
 from agentstate.ids import new_id
+from agentstate.people import reasons
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import PermissionDenied, can, holds_any, teams_with
 from agentstate.people.roles import Permission, roles_with
 from audit import ledger, staff
+from audit.keys import teams as team_keys
 from sessions import live, reach, stops
 from sessions.agents import registry
 from sessions.alerts import raising
@@ -66,16 +68,17 @@ def stop(
     named = _named(person, scope, value)
     _must_say("reason", reason)
     wanted = _teams_reached(person, scope, named, teams, everywhere)
+    sealed = team_keys.seal_each(person.tenant_id, wanted, reason.strip())
     with transaction.atomic(durable=True):
         _after_what_is_under_way()
         held = Stop.objects.filter(team__in=wanted, scope=scope, value=named, lifted_at=None)
         fresh = sorted(wanted - set(held.values_list("team_id", flat=True)))
         if not fresh:
             raise AlreadyStopped(f"{scope} {value}".strip())
-        rows = [_row(person, team, scope, named, reason.strip()) for team in fresh]
+        rows = [_row(person, team, scope, named, sealed[team]) for team in fresh]
         Stop.objects.bulk_create(rows)
-        facts = {"scope": scope, "value": named, "reason": reason.strip(), "teams": [str(team) for team in fresh]}
-        _record("stop.set", person, {"stops": [str(row.pk) for row in rows], **facts})
+        facts = {"scope": scope, "value": named, "teams": [str(team) for team in fresh]}
+        _record("stop.set", person, rows, facts, sealed[fresh[0]])
         _alert(person, scope, named, fresh)
     _publish(fresh)
     return list(Stop.objects.filter(pk__in=[row.pk for row in rows]).order_by("team__name"))
@@ -93,10 +96,11 @@ def lift(user: Person, stop_id: UUID, why: str) -> Stop:
             raise UnknownStop()
         if row.lifted_at is not None:
             raise NotStopped()
-        row.lifted_by, row.lifted_why, row.lifted_at = person.actor, why.strip(), Now()
-        row.save(update_fields=["lifted_by", "lifted_why", "lifted_at"])
-        facts = {"scope": row.scope, "value": row.value, "reason": why.strip(), "teams": [str(row.team_id)]}
-        _record("stop.lifted", person, {"stops": [str(row.pk)], **facts})
+        row.lifted_by, row.lifted_at = person.actor, Now()
+        row.sealed_lifted_why = team_keys.seal(person.tenant_id, row.team_id, why.strip())
+        row.save(update_fields=["lifted_by", "sealed_lifted_why", "lifted_at"])
+        facts = {"scope": row.scope, "value": row.value, "teams": [str(row.team_id)]}
+        _record("stop.lifted", person, [row], facts, row.sealed_lifted_why)
         _close_alerts(row)
     row.refresh_from_db()
     _publish([row.team_id])
@@ -150,9 +154,9 @@ def _teams_reached(person: User, scope: str, value: str, slugs: Sequence[str], e
     return may
 
 
-def _row(person: User, team: UUID, scope: str, value: str, reason: str) -> Stop:
+def _row(person: User, team: UUID, scope: str, value: str, sealed: bytes) -> Stop:
     return Stop(
-        id=new_id(), tenant=person.tenant, team_id=team, scope=scope, value=value, reason=reason, by=person.actor
+        id=new_id(), tenant=person.tenant, team_id=team, scope=scope, value=value, sealed_reason=sealed, by=person.actor
     )
 
 
@@ -180,8 +184,10 @@ def _after_what_is_under_way() -> None:
         return
 
 
-def _record(kind: str, person: User, facts: dict[str, object]) -> None:
-    staff.record(person.tenant_id, now(), kind, person.actor, "", facts)
+def _record(kind: str, person: User, rows: Sequence[Stop], facts: Mapping[str, object], sealed: bytes) -> None:
+    """Enters it in the staff log, with the reason sealed under the key of the first team."""
+    known = {"stops": [str(row.pk) for row in rows], **facts, "sealed_reason": reasons.on_record(sealed)}
+    staff.record(person.tenant_id, now(), kind, person.actor, "", known)
 
 
 def alert_key(scope: str, value: str) -> str:

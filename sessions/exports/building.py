@@ -22,7 +22,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from agentstate.errors import AgentStateError
+from agentstate.errors import AgentStateError, Broken
 from audit import globallog, keys, ledger, sequencer
 from audit.export import bundle, erasures
 from audit.export.evidence import MapRow
@@ -30,7 +30,7 @@ from audit.export.gather import Anchor, Installation, anchored, anchored_at
 from audit.export.source import LedgerSource
 from audit.tlog import headmap
 from audit.verify import ERASED_BY, MAX_BUNDLE, PRUNED_BY
-from sessions import masks
+from sessions import alterations, masks
 from sessions.exports import keeping, rows
 from sessions.models import Export, ExportPart
 from sessions.runtime import crash
@@ -94,6 +94,15 @@ def _next(export: UUID, fence: int, anchor: Anchor) -> bool:
     part = ExportPart.objects.filter(export=export, state=ExportPart.State.WAITING).order_by("position").first()
     if part is None:
         return False
+    try:
+        _build(part, about, fence, anchor)
+    except Broken as error:
+        raise alterations.instead_of(error, {"session": part.session}) or error from None
+    return True
+
+
+def _build(part: ExportPart, about: Export, fence: int, anchor: Anchor) -> None:
+    """Build one bundle."""
     source = _Source(part.session)
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as out:
         bundle.write(
@@ -103,10 +112,11 @@ def _next(export: UUID, fence: int, anchor: Anchor) -> bool:
             Installation(anchor.vkey),
             out,  # type: ignore[arg-type]
             shows=masks.shows if about.masked else None,
+            remarks=alterations.remarks(part.session),
         )
         if source.closed and _overtaken(part):
             keeping.pass_over(part, fence)
-            return True
+            return
         out.seek(0)
         kids = sorted(source.kids)
         row = rows.row(part.session, part.entries, masked=about.masked)
@@ -114,9 +124,8 @@ def _next(export: UUID, fence: int, anchor: Anchor) -> bool:
             keeping.keep(part, fence, out, kids, row)
         except keys.Erased:
             keys.forget_all()  # erased since it was read: the next try shows that
-            return True
+            return
     crash.point("after_export_part", str(part.position))
-    return True
 
 
 class _Source(LedgerSource):

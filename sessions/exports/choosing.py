@@ -20,7 +20,7 @@ from agentstate.people.models import Tenant, User
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import keys, staff
-from sessions import access
+from sessions import access, visibility
 from sessions.export import checked
 from sessions.models import AgentSession, Export, ExportPart
 from sessions.queries import Person
@@ -106,7 +106,7 @@ def ask(user: User, wanted: Filter, *, unmask: bool = False, reason: str = "") -
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
     chosen = _bounded(rows.filter(wanted.rows()))
     if unmask:
-        _must_cover(user, Permission.UNMASK, chosen)
+        _must_open(user, chosen)
     with transaction.atomic():
         User.objects.select_for_update(of=("self",)).get(pk=user.pk)  # two clicks at once are counted one by one
         if Export.objects.filter(user=user, state__in=UNDER_WAY).count() >= MOST_UNDER_WAY:
@@ -164,6 +164,12 @@ def _must_cover(user: User, permission: Permission, chosen: Sequence[tuple[UUID,
         raise PermissionDenied(f"This needs the permission {permission.value}.", permission=permission.value)
 
 
+def _must_open(user: User, chosen: Sequence[tuple[UUID, UUID]]) -> None:
+    _must_cover(user, Permission.UNMASK, chosen)
+    for team in {team for _, team in chosen}:
+        visibility.must_see_guidance(user, team)
+
+
 def _bounded(rows: QuerySet[AgentSession]) -> list[tuple[UUID, UUID]]:
     """(session, team) of these, oldest first."""
     found = list(rows.order_by("opened_at", "pk").values_list("pk", "team_id")[: MOST + 1])
@@ -211,7 +217,7 @@ def must_still(user: Person, export: Export, chosen: Sequence[tuple[UUID, UUID]]
     assert isinstance(user, User)
     _must_cover(user, Permission.EXPORT, chosen)
     if not export.masked:
-        _must_cover(user, Permission.UNMASK, chosen)
+        _must_open(user, chosen)
 
 
 def batches(chosen: Sequence[tuple[UUID, UUID]]) -> Iterator[Sequence[tuple[UUID, UUID]]]:

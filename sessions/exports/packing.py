@@ -38,8 +38,10 @@ To verify all of it you need three things, and only the first is in this file:
 
     python verify.py FILE --key KEY            (KEY is the line itself or a file that holds it)
 
-It checks every bundle, that all of them prove their session under the same head of the log (log/checkpoint), and
-that the list, and every file here, is what the log's key signed. It ends with status 0 only if everything holds.
+With --report OUT it writes a page (HTML) of what it proved: read that one. It checks every bundle, that all of
+them prove their session under the same head of the log (log/checkpoint), and that the list, and every file here, is
+what the log's key signed. It ends with status 0 only if everything holds. Of the list it proves which sessions it
+names and how many entries each has; the rest of it, and the reports, are signed and not proved.
 A session whose customer was erased after the export was made is in the list, and its bundle is gone.
 """
 

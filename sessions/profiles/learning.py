@@ -17,6 +17,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.profile import Declaration, Happening
 from agentstate.engine.profile.commands import Learn
+from agentstate.outages import OUTAGES
 from audit import keys, ledger
 from sessions import states, versions
 from sessions.commit import Author
@@ -34,7 +35,8 @@ _PROGRESS = """INSERT INTO agent_sessions_taught (session, seq) SELECT {source}
 def teach_all(sessions: Collection[UUID]) -> None:
     """Let each of these sessions teach what it has not taught yet; those of agents without profiles teach nothing.
 
-    One that cannot is told to the log: it must not keep the others waiting.
+    One that cannot is told to the log: it must not keep the others waiting. An outage is raised: all of them are to be
+    taught when it is over.
     """
     wanted = ledger.run(
         "SELECT id FROM agent_sessions_agentsession WHERE id = ANY(%(ids)s) AND agent = ANY(%(agents)s)"
@@ -46,6 +48,8 @@ def teach_all(sessions: Collection[UUID]) -> None:
             teach(session)
         except keys.Erased:
             continue
+        except OUTAGES:
+            raise
         except Exception as error:  # without the error's own words: they may quote what a customer said
             log.error("session %s could not teach its customer's profile: %s", session, type(error).__name__)
 

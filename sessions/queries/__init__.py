@@ -29,6 +29,7 @@ from sessions.queries.plans import (
 from sessions.queries.replays import ReplayLine, replayed
 from sessions.queries.request_lines import (
     RequestLine,
+    as_listed,
     assignable,
     decidable,
     decided,
@@ -77,6 +78,7 @@ __all__ = [
     "UndoableLine",
     "VersionsLine",
     "WallCounts",
+    "as_listed",
     "assignable",
     "check_plan",
     "conflicts",

@@ -7,6 +7,7 @@ look here is an entry of the access log too.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -24,11 +25,14 @@ from agentstate.people.roles import Permission
 from audit import access as log
 from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
+from audit.keys import teams as team_keys
 from audit.models import Gap
 from audit.proofs.drawn import Found, look
 from audit.retention import Schedule
-from sessions import access, reach
+from audit.scrub import schedule
+from sessions import access, alterations, reach
 from sessions.access import Kind, Seen
+from sessions.alterations import AlterationLine
 from sessions.models import AccessLine, AgentSession
 from sessions.queries.session_lines import PAGE, Person
 
@@ -314,6 +318,8 @@ def _staff_lines(name: UUID) -> list[StaffLine]:
         else:
             subject = str(facts.pop("subject", ""))
             facts.pop("kind", None)
+            if sealed := facts.pop("sealed_reason", ""):
+                facts["reason"] = team_keys.opened(b64decode(sealed))
         found.append(StaffLine(row.seq, envelope.at, envelope.kind, envelope.actor, subject, facts))
     return found
 
@@ -397,6 +403,12 @@ def gaps(user: Person, *, before: int | None = None, limit: int = PAGE) -> list[
     if before is not None:
         rows = rows.filter(index__lt=before)
     return [GapLine(row.index, row.part, row.since, row.until) for row in rows.order_by("-index")[:limit]]
+
+
+def scrubbed(user: Person) -> tuple[schedule.Standing, list[AlterationLine]]:
+    """How far the scrubber is, and what it found altered. Raises PermissionDenied."""
+    auditor = _must_audit(user)
+    return schedule.standing(auditor.tenant_id), alterations.lines(auditor, [seen.team for seen in _of_teams(auditor)])
 
 
 def keeping(user: Person) -> tuple[Condition, list[WitnessSeen]]:

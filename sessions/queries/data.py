@@ -7,12 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.engine.schemas import HIDDEN
-from agentstate.engine.scratchpad import messages
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission
-from sessions import access, states
-from sessions.access import Seen
+from sessions import states, visibility
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
@@ -41,14 +38,11 @@ def data_of(user: Person, session: UUID) -> DataLines:
     """
     team = must_read(user, session)
     state = states.load(session).state
-    own = [("", state.plans.own), *((name, part) for name, part in state.plans.instances.items() if not part.kid)]
-    masked = [(messages.shown(part.data, HIDDEN), messages.values(part.data)) for _, part in own]
-    private = any(shown != values for shown, values in masked)
-    in_clear = private and access.may(user, Permission.UNMASK, session, team)
-    if in_clear:
-        access.note(user, "private", [Seen(session, team)])
-    found = []
-    for (instance, part), (hidden, values) in zip(own, masked, strict=True):
-        shown = values if in_clear else hidden
-        found += [DataLine(kind, instance, shown[kind], held.schema, held.by) for kind, held in part.data.items()]
+    shown = visibility.shown_state(user, session, team, state).plans
+    own = [("", shown.own), *((name, part) for name, part in shown.instances.items() if not part.kid)]
+    found = [
+        DataLine(kind, instance, held.value, held.schema, held.by)
+        for instance, part in own
+        for kind, held in part.data.items()
+    ]
     return DataLines(state.seq, found, can(user, Permission.CHANGE_STATE, team))

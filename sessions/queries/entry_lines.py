@@ -8,17 +8,20 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from django.db.models import OuterRef, Subquery
 
 from agentstate.engine.state import SessionState
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import keys, ledger
+from audit.models import Head
+from audit.scrub.altered import Found
 from audit.tlog import tree
-from sessions import access, states
+from sessions import access, alterations, states, visibility
 from sessions.access import Seen
 from sessions.models import AgentSession
-from sessions.queries import guidance
 from sessions.queries.session_lines import PAGE, Person
+from sessions.visibility import Visibility
 
 _exact = msgspec.json.Decoder(float_hook=Decimal)  # numbers keep the text in which they arrived
 TAIL = 200  # entries
@@ -39,9 +42,11 @@ class EntryLine(msgspec.Struct, frozen=True):
 
 
 def state_of(user: Person, session: UUID, what: str = "state") -> SessionState:
-    """The folded state. Raises UnknownSession, or PermissionDenied to those who may see but not read."""
-    must_read(user, session, what)
-    return states.load(session).state
+    """The folded state as this person may see it: for reading, not for deciding. Raises UnknownSession, or
+    PermissionDenied to those who may see but not read.
+    """
+    team = must_read(user, session, what)
+    return visibility.shown_state(user, session, team, states.load(session).state)
 
 
 def must_read(user: Person, session: UUID, what: str = "state") -> UUID:
@@ -56,9 +61,19 @@ def must_read(user: Person, session: UUID, what: str = "state") -> UUID:
 
 def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
     """The session's team, for what shows nothing personal. Raises as `must_read`."""
-    team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
-    if team is None:
+    return _readable(user, session, what)[0]
+
+
+def _readable(user: Person, session: UUID, what: str) -> tuple[UUID, int]:
+    """The session's team, and how many entries its head counts. Raises as `must_read`."""
+    size = Head.objects.filter(log=OuterRef("pk")).values("size")
+    rows = AgentSession.objects.filter(pk=session).annotate(
+        entries=Subquery(size), altered=alterations.standing_in("pk")
+    )
+    row = rows.values_list("team_id", "entries", "altered").first()
+    if row is None:
         raise states.UnknownSession()
+    team, entries, altered = row
     if not access.may(user, Permission.SEE, session, team):
         access.refused(user, what, session)
         raise states.UnknownSession()
@@ -66,45 +81,48 @@ def may_read(user: Person, session: UUID, what: str = "state") -> UUID:
         access.refused(user, what, session)
         needed = Permission.READ.value
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    return team
+    if altered or entries is None:
+        raise alterations.refusal(session, [] if altered else [Found(session, "log_missing")])
+    return team, entries
+
+
+def _whole(session: UUID, start: int, stop: int) -> list[ledger.Row]:
+    """The entries from `start` up to `stop`, none of which is missing. Raises SessionAltered."""
+    rows = list(ledger.read_rows(session, start, stop)) if start < stop else []
+    alterations.must_be_whole(session, rows, start, max(start, stop))
+    return rows
 
 
 def entries(user: Person, session: UUID, *, after: int = -1, limit: int = PAGE) -> list[EntryLine]:
     """Entries with seq above `after`, opened, oldest first. Raises as `state_of`."""
-    team, start = may_read(user, session, "entries"), after + 1
-    lines = _without_guidance(user, team, list(opened(ledger.read_rows(session, start, start + limit))))
-    _note(user, "entries", session, team, lines)
-    return lines
+    team, size = _readable(user, session, "entries")
+    start = max(0, after + 1)
+    rows = _whole(session, start, min(start + limit, size))
+    return _visible(user, session, team, list(opened(iter(rows))))
 
 
 def conversation(user: Person, session: UUID) -> list[EntryLine]:
     """Of the whole session the entries about what was said, asked, decided and called, opened, oldest first: what the
     card of a request is made of. Raises as `state_of`.
     """
-    team = may_read(user, session, "entries")
-    rows = (row for row in ledger.read_rows(session) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
-    lines = list(opened(rows))
-    _note(user, "entries", session, team, lines)
-    return lines
+    team, size = _readable(user, session, "entries")
+    rows = (row for row in _whole(session, 0, size) if ledger.parse_envelope(row.envelope).kind.startswith(_CARD))
+    return _visible(user, session, team, list(opened(rows)))
 
 
-def _without_guidance(user: Person, team: UUID, lines: list[EntryLine]) -> list[EntryLine]:
-    """The lines; without what colleagues told the agent where the reader is on the customer's side."""
-    if not any(line.kind in guidance.KINDS for line in lines) or not guidance.withheld_from(user, team):
-        return lines
-    return [_withheld(line) for line in lines]
-
-
-def _withheld(line: EntryLine) -> EntryLine:
-    if line.kind not in guidance.KINDS or line.data is None:
-        return line
-    hidden = dict.fromkeys(guidance.KINDS[line.kind], guidance.WITHHELD)
-    return msgspec.structs.replace(line, data={**line.data, **hidden})
-
-
-def _note(user: Person, what: str, session: UUID, team: UUID, lines: list[EntryLine]) -> None:
+def _visible(user: Person, session: UUID, team: UUID, lines: list[EntryLine]) -> list[EntryLine]:
+    """The lines as this person may see them; that they read them is noted."""
     if lines:
-        access.note(user, what, [Seen(session, team, lines[0].seq, lines[-1].seq)])
+        access.note(user, "entries", [Seen(session, team, lines[0].seq, lines[-1].seq)])
+    seen = visibility.of_reader(user, session, team)
+    shown = [seen_by(seen, line) for line in lines]
+    visibility.note(user, session, team, seen)
+    return shown
+
+
+def seen_by(seen: Visibility, line: EntryLine) -> EntryLine:
+    """A line as the reader may see it."""
+    return line if line.data is None else msgspec.structs.replace(line, data=seen.entry(line.kind, line.data))
 
 
 def opened(rows: Iterator[ledger.Row]) -> Iterator[EntryLine]:
@@ -135,11 +153,10 @@ def ledger_head(user: Person, session: UUID) -> ledger.Head:
 
 def ledger_lines(user: Person, session: UUID, start: int, stop: int) -> list[LedgerLine]:
     """The entries from `start` up to `stop` with their leaf hashes, oldest first. Raises as `state_of`."""
-    team = may_read(user, session, "entries")
-    rows = list(ledger.read_rows(session, max(0, start), stop))
+    team, size = _readable(user, session, "entries")
+    rows = _whole(session, max(0, start), min(stop, size))
     leaves = [tree.leaf_hash(row.envelope).hex() for row in rows]
-    lines = _without_guidance(user, team, list(opened(iter(rows))))
-    _note(user, "entries", session, team, lines)
+    lines = _visible(user, session, team, list(opened(iter(rows))))
     return [LedgerLine(entry, leaf) for entry, leaf in zip(lines, leaves, strict=True)]
 
 

@@ -11,10 +11,10 @@ from agentstate.engine.decide.memory import scene_of
 from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.summaries import Summary
+from sessions import states, visibility
 from sessions.agents import context
 from sessions.agents.registry import find, given_for
-from sessions.queries.entry_lines import state_of
-from sessions.queries.guidance import must_not_tell
+from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
 
@@ -59,9 +59,11 @@ class Memory(msgspec.Struct, frozen=True):
 
 def memory_of(user: Person, session: UUID) -> Memory:
     """What is remembered now. Raises UnknownSession, PermissionDenied."""
-    state = state_of(user, session, "memory")
+    team = must_read(user, session, "memory")
+    state = states.load(session).state
     assert state.opened is not None
-    must_not_tell(user, UUID(state.opened.team), state.items)
+    visibility.of_reader(user, session, team).must_see_all(state.items, state.memory.summaries)
+    shown = visibility.shown_state(user, session, team, state)
     agent = find(state.opened.agent)
     scene = scene_of(state, given_for(agent.name, now()), state.memory.asked_model)
     request = context.build(agent, state.memory.asked_model, state)
@@ -72,19 +74,19 @@ def memory_of(user: Person, session: UUID) -> Memory:
         counter=scene.counter.name,
         factor=scene.factor,
         tokens=context.frame(request, scene.counter).total + held,
-        items=tuple(_remembered(scene, seq) for seq in range(len(state.items))),
-        summaries=state.memory.summaries,
-        pins=state.memory.pins,
+        items=tuple(_remembered(scene, place, item.text) for place, item in enumerate(shown.items)),
+        summaries=shown.memory.summaries,
+        pins=shown.memory.pins,
     )
 
 
-def _remembered(scene: Scene, place: int) -> Remembered:
+def _remembered(scene: Scene, place: int, text: str) -> Remembered:
     item = scene.items[place]
     matters = scene.importance(item)
     return Remembered(
         seq=item.seq,
         role=item.role,
-        text=item.text,
+        text=text,
         tools=tuple(call.tool for call in item.calls) or ((item.by,) if item.role == "tool" else ()),
         at=item.at,
         turn=item.turn,

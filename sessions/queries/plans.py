@@ -30,8 +30,9 @@ from audit import ledger
 from sessions import plans, states
 from sessions.agents.registry import facts_for, given_for
 from sessions.models import SavedPlan
-from sessions.queries.entry_lines import must_read
+from sessions.queries.entry_lines import must_read, state_of
 from sessions.queries.session_lines import ERASED_NAME, Person
+from sessions.visibility import shown_state
 
 MOST = 200  # instances told one by one, and deviations
 LONGEST = 500  # characters of a deviation
@@ -103,7 +104,7 @@ class UnknownVersion(NotFound):
 def plan_of(user: Person, session: UUID, instance: str = "") -> PlanLine:
     """Raises UnknownSession, PermissionDenied (it needs `read`), UnknownInstance."""
     team = must_read(user, session, "plan")
-    state = states.load(session).state
+    state = shown_state(user, session, team, states.load(session).state)
     held = state.plans
     shown = instance or next(iter(held.members), "")
     if instance and instance not in held.members:
@@ -289,8 +290,7 @@ class GoalsLine(msgspec.Struct, frozen=True):
 
 def goals_of(user: Person, session: UUID) -> GoalsLine:
     """Raises UnknownSession, PermissionDenied (it needs `read`)."""
-    must_read(user, session, "plan")
-    state = states.load(session).state
+    state = state_of(user, session, "plan")
     tree = state.goals.tree
     if tree is None:
         return GoalsLine(state.goals.version, None, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
@@ -10,7 +11,7 @@ import msgspec
 
 from agentstate.people.permissions import PermissionDenied, holds_any, teams_with
 from agentstate.people.roles import Permission
-from audit import erasure, holds, keyed
+from audit import erasure, holds, keyed, keys
 from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
 from sessions import erasure as erasing
@@ -91,8 +92,9 @@ def must_open(user: Person) -> None:
 def erasures(user: Person) -> list[Erasure]:
     """The erasure requests that `user` deals with: those that wait for approval first, then newest first."""
     must_open(user)
-    rows = ErasureRequest.objects.order_by("-asked_at")[:MOST]
-    mine = [shown_to(user, line(row)) for row in rows if deals_with(user, reach.of_subject(row.kid))]
+    rows = list(ErasureRequest.objects.order_by("-asked_at")[:MOST])
+    closed = keys.closed(row.kid for row in rows)
+    mine = [shown_to(user, line(row, closed)) for row in rows if deals_with(user, reach.of_subject(row.kid))]
     order = {"asked": 0, "blocked": 1, "running": 2}
     return sorted(mine, key=lambda each: order.get(each.state, 3))
 
@@ -106,14 +108,14 @@ def shown_to(user: Person, found: Shown) -> Shown:
     return msgspec.structs.replace(found, reason="")
 
 
-def line(row: ErasureRequest) -> Erasure:
-    """One request as it is shown."""
+def line(row: ErasureRequest, closed: Container[UUID]) -> Erasure:
+    """One request as it is shown. `closed`: the keys whose erasure has begun, its own among them if so."""
     return Erasure(
         row.pk,
         row.kid,
-        _shown_state(row),
+        _shown_state(row, closed),
         row.basis,
-        erasure.reason_of(row),
+        erasure.reason_of(row, closed),
         row.asked_by,
         row.asked_at,
         row.ruled_by,
@@ -124,10 +126,10 @@ def line(row: ErasureRequest) -> Erasure:
     )
 
 
-def _shown_state(row: ErasureRequest) -> str:
+def _shown_state(row: ErasureRequest, closed: Container[UUID]) -> str:
     if row.state != State.APPROVED:
         return str(row.state)
-    if erasure.begun(row.kid) or not holds.blocking(row.kid, keyed.logs_of(row.kid)):
+    if row.kid in closed or not holds.blocking(row.kid, keyed.logs_of(row.kid)):
         return "running"
     return "blocked"
 
@@ -135,13 +137,15 @@ def _shown_state(row: ErasureRequest) -> str:
 def detail(user: Person, request: UUID) -> Detail:
     """One request with all that is needed to approve it. Raises UnknownErasure."""
     row = erasure_request(user, request)
-    shown = shown_to(user, line(row))
+    logs = keyed.logs_of(row.kid)
+    blocking = holds.blocking(row.kid, logs)
+    closed = keys.closed([row.kid, *(hold.kid for hold in blocking)])
+    shown = shown_to(user, line(row, closed))
     waits = subjects.erasure_waits(row.pk)
     before = row.destroyed_at is None and row.state in (State.ASKED, State.APPROVED)
     held = {team for permission in PRIVACY for team in teams_with(user, permission)}
     whole = reach.of_subject(row.kid) <= held
     counts = {} if not whole else erasing.preview(row.kid) if before else row.counts
-    logs = keyed.logs_of(row.kid)
     seen = teams_with(user, Permission.SEE)
     own = AgentSession.objects.filter(pk__in=logs, team__in=seen).order_by("opened_at").values_list("pk", "kid")
     actor = getattr(user, "actor", "")
@@ -152,7 +156,7 @@ def detail(user: Person, request: UUID) -> Detail:
         shown,
         [(store.words, counts.get(store.name, 0)) for store in STORES] if whole else [],
         [(session, kid == row.kid) for session, kid in own],
-        [shown_to(user, hold_line(hold)) for hold in holds.blocking(row.kid, logs)],
+        [shown_to(user, hold_line(hold, closed)) for hold in blocking],
         may_approve=row.state == State.ASKED and may and actor != row.asked_by and waits is None,
         may_withdraw=row.state == State.ASKED and actor == row.asked_by,
         proposal=waits.pk if waits is not None else None,
@@ -162,17 +166,18 @@ def detail(user: Person, request: UUID) -> Detail:
 def all_holds(user: Person) -> list[Hold]:
     """The holds that `user` deals with, newest first."""
     must_open(user)
-    rows = LegalHold.objects.order_by("-set_at")[:MOST]
-    return [shown_to(user, hold_line(row)) for row in rows if deals_with(user, reach.of_hold(row))]
+    rows = list(LegalHold.objects.order_by("-set_at")[:MOST])
+    closed = keys.closed(row.kid for row in rows)
+    return [shown_to(user, hold_line(row, closed)) for row in rows if deals_with(user, reach.of_hold(row))]
 
 
-def hold_line(row: LegalHold) -> Hold:
-    """One hold as it is shown."""
+def hold_line(row: LegalHold, closed: Container[UUID]) -> Hold:
+    """One hold as it is shown. `closed`: the keys whose erasure has begun, its own among them if so."""
     return Hold(
         row.pk,
         row.kid,
         row.log,
-        holds.reason_of(row),
+        holds.reason_of(row, closed),
         row.until,
         row.set_by,
         row.set_at,
@@ -193,4 +198,6 @@ def pruning_due(user: Person) -> list[pruning.Due]:
 def held(session: UUID) -> list[Hold]:
     """The holds on a session, or on its customer, that are in force."""
     kid = AgentSession.objects.filter(pk=session).values_list("kid", flat=True).first()
-    return [hold_line(row) for row in holds.blocking(kid, [session])] if kid else []
+    found = holds.blocking(kid, [session]) if kid else []
+    closed = keys.closed(row.kid for row in found)
+    return [hold_line(row, closed) for row in found]

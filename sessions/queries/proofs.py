@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 from uuid import UUID
 
 from agentstate.errors import Invalid
@@ -12,37 +13,58 @@ from agentstate.people.roles import Permission
 from audit.proofs import making
 from audit.proofs.making import Receipt, Tlog
 from audit.tlog.tree import HASH_SIZE
-from sessions import access, states
+from sessions import access, masks, states
 from sessions.access import Seen
 from sessions.models import AgentSession
 from sessions.queries.entry_lines import may_read
 from sessions.queries.session_lines import Person
+from sessions.visibility import may_open
+
+#: what a proof shows of its entries: what a masked export does, all of it, or hashes and kinds alone
+Content = Literal["masked", "full", "withheld"]
 
 
-def entry(user: Person, session: UUID, seq: int, *, shown: bool = True, pointers: Sequence[str] = ()) -> bytes:
-    """One entry, with its words (`shown`), with some of its fields, or with neither. Raises UnknownSession,
-    PermissionDenied (it needs `read`), and as making.entry.
+def entry(user: Person, session: UUID, seq: int, *, content: Content = "masked", pointers: Sequence[str] = ()) -> bytes:
+    """One entry. With `pointers` it is opened at these fields alone, as `full` is.
+
+    Raises UnknownSession, PermissionDenied (it needs `read`, to be opened `export` and `unmask`), as making.entry.
     """
     team = may_read(user, session, "proof")
-    found = making.entry(session, seq, shown=shown, pointers=pointers)
+    shows = _shows(user, session, team, "full" if pointers else content)
+    found = making.entry(session, seq, shows=shows, pointers=pointers)
     access.note(user, "proof", [Seen(session, team, seq, seq)])
     return found
 
 
-def extract(user: Person, session: UUID, first: int, last: int, *, shown: bool = True) -> bytes:
+def extract(user: Person, session: UUID, first: int, last: int, *, content: Content = "masked") -> bytes:
     """The entries from `first` to `last`, none missing. Raises as `entry`, and TooMany."""
     team = may_read(user, session, "proof")
-    found = making.extract(session, first, last + 1, shown=shown)
+    found = making.extract(session, first, last + 1, shows=_shows(user, session, team, content))
     access.note(user, "proof", [Seen(session, team, first, last)])
     return found
 
 
-def complete(user: Person, session: UUID, *, shown: bool = True) -> bytes:
+def complete(user: Person, session: UUID, *, content: Content = "masked") -> bytes:
     """All entries, and that none follows. Raises as `extract`."""
     team = may_read(user, session, "proof")
-    found = making.complete(session, shown=shown)
+    found = making.complete(session, shows=_shows(user, session, team, content))
     access.note(user, "proof", [Seen(session, team)])
     return found
+
+
+def _shows(user: Person, session: UUID, team: UUID, content: Content) -> making.Shows | None:
+    """What a proof shows of its entries: as a masked export does, unless all or nothing is asked for. All of it is on
+    record as unmasked. Raises PermissionDenied.
+    """
+    if content == "full":
+        try:
+            may_open(user, session)
+        except PermissionDenied:
+            access.refused(user, "proof unmasked", session)
+            raise
+        access.note(user, "proof unmasked", [Seen(session, team)])
+        return None
+    return making.nothing if content == "withheld" else masks.of_entry
 
 
 def tlog_files(user: Person, session: UUID, seq: int) -> Tlog:

@@ -21,7 +21,8 @@ from sessions import states, words
 from sessions.agents.registry import given_for
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
-from sessions.queries.versions import shown_state, voice
+from sessions.queries.versions import voice
+from sessions.visibility import shown_state
 
 MOST_ENTRIES = 20_000
 _encoder = msgspec.json.Encoder(decimal_format="number")

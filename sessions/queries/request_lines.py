@@ -27,6 +27,7 @@ from sessions.models import ApprovalRequest
 from sessions.queries.entitled import Entitled
 from sessions.queries.paging import behind
 from sessions.queries.session_lines import ERASED_NAME, PAGE, Person
+from sessions.visibility.account_numbers import shortened, shortened_in
 
 
 class RequestLine(msgspec.Struct, frozen=True):
@@ -117,6 +118,21 @@ def decided(user: Person, limit: int = PAGE) -> list[RequestLine]:
     """Requests that have ended in any way but expiry, newest first."""
     rows = visible_requests(user).exclude(state__in=["pending", "expired"])
     return _request_lines(user, rows.order_by("-ended_at")[:limit], "requests", state="decided")
+
+
+def as_listed(lines: list[RequestLine]) -> list[RequestLine]:
+    """The lines as a list shows them: account numbers by their last digits. The request itself has them whole."""
+    return [
+        msgspec.structs.replace(
+            line,
+            preview=shortened(line.preview),
+            arguments=shortened_in(line.arguments),
+            why=shortened(line.why),
+            reason=shortened(line.reason),
+            because=shortened(line.because),
+        )
+        for line in lines
+    ]
 
 
 def request_line(user: Person, request: UUID) -> RequestLine:

@@ -16,14 +16,14 @@ from agentstate.engine.migrating import CannotMigrate, Catalogue
 from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.migrating.overview import PlaceLine, overview
 from agentstate.engine.migrating.report import Report, tried
-from agentstate.engine.schemas import HIDDEN, Problem, missing
+from agentstate.engine.schemas import Problem, missing
 from agentstate.engine.state import SessionState
 from agentstate.engine.three_states import ThreeStates, three_states
 from agentstate.errors import NotFound
 from agentstate.people.permissions import PermissionDenied, can, teams_with
 from agentstate.people.roles import Permission
 from audit import keys
-from sessions import access, states
+from sessions import states, visibility
 from sessions.agents import registry
 from sessions.models import AgentSession
 from sessions.queries.entry_lines import must_read
@@ -109,15 +109,13 @@ def kinds_of(user: Person, session: UUID) -> KindsLine:
         raise states.UnknownSession()
     given = registry.given_for(state.opened.agent, now())
     declared = in_force(state, given)
-    hidden = None if access.may(user, Permission.UNMASK, session, team) else HIDDEN
-    if hidden is None:
-        access.note(user, "private", [access.Seen(session, team)])
+    shown = visibility.shown_state(user, session, team, state)
     pending, blocked = _ahead(given.schemas, state)
     return KindsLine(
         seq=state.seq,
         schema=state.schema.reference,
         held=state.schema.held,
-        kinds=three_states(str(session), state, declared, counter=given.counter, hidden=hidden),
+        kinds=three_states(str(session), state, declared, counter=given.counter, shown=shown),
         missing=missing(declared, state.pad),
         pending=pending,
         blocked=blocked,

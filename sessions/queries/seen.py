@@ -10,9 +10,9 @@ import msgspec
 
 from agentstate.engine import events as ev
 from audit import ledger
-from sessions import access
+from sessions import access, visibility
 from sessions.access import Seen
-from sessions.queries.entry_lines import EntryLine, opened
+from sessions.queries.entry_lines import EntryLine, opened, seen_by
 from sessions.queries.request_lines import request_line
 from sessions.queries.session_lines import Person
 
@@ -44,7 +44,11 @@ def seen_of(user: Person, request: UUID) -> list[SeenLine]:
     if made:
         known = {*said, *(each.seq for each in made)}
         access.note(user, "entries", [Seen(line.session, line.team, min(known), max(known))])
-    return [_line(each, said) for each in made]
+    seen = visibility.of_reader(user, line.session, line.team)
+    said = {seq: seen_by(seen, each) for seq, each in said.items()}
+    shown = [_line(each, seen_by(seen, each), said) for each in made]
+    visibility.note(user, line.session, line.team, seen)
+    return shown
 
 
 def _decisions(session: UUID, asked: int) -> Iterator[ledger.Row]:
@@ -69,18 +73,19 @@ def _entries(session: UUID, wanted: set[int]) -> list[EntryLine]:
     return list(opened(row for row in rows if row.seq in wanted))
 
 
-def _line(entry: EntryLine, entries: dict[int, EntryLine]) -> SeenLine:
-    made, shown = entry.data or {}, (entry.data or {}).get("shown") or {}
-    data, cited = shown.get("data"), _cited(entry)
+def _line(entry: EntryLine, shown: EntryLine, entries: dict[int, EntryLine]) -> SeenLine:
+    """One decision; its digest is compared with what was recorded, not with what this reader may see of it."""
+    made, recorded = shown.data or {}, ((entry.data or {}).get("shown") or {}).get("data")
+    view, cited = made.get("shown") or {}, _cited(entry)
     said = [entries[seq] for seq in cited if seq in entries and entries[seq].data is not None]
     return SeenLine(
         seq=entry.seq,
         at=entry.at,
         by=entry.actor,
         decision=made.get("decision", ""),
-        digest=shown.get("digest", ""),
-        matches=data is not None and ev.digest(data) == shown.get("digest"),
-        data=data,
+        digest=view.get("digest", ""),
+        matches=recorded is not None and ev.digest(recorded) == view.get("digest"),
+        data=view.get("data"),
         said=said,
         gone=len(cited) - len(said),
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
-from django.db.models import Case, CharField, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, CharField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
@@ -18,11 +18,13 @@ from agentstate.people.models import Team, User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keys
-from sessions import access, projections, states
+from audit.models import SubjectKey
+from sessions import access, alterations, projections, states
 from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
 from sessions.models import URGENT, AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
+from sessions.visibility.account_numbers import shortened
 
 if TYPE_CHECKING:
     from sessions.commit import Committed
@@ -42,7 +44,6 @@ class SessionLine(msgspec.Struct, frozen=True):
     id: UUID
     agent: str
     channel: str
-    alias: str
     status: str
     waiting_for: str
     seq: int
@@ -57,6 +58,7 @@ class SessionLine(msgspec.Struct, frozen=True):
     customer: UUID | None = None  # the id of the data subject's key; None for those who may not read
     name: str = ""
     topic: str = ""
+    alias: str = ""
     last_role: str = ""
     last_words: str = ""
     open_preview: str = ""
@@ -100,6 +102,7 @@ def needs_person() -> Q:
 
 
 _PENDING = ApprovalRequest.objects.filter(session=OuterRef("pk"), state="pending")
+_OPEN_KEY = Exists(SubjectKey.objects.filter(pk=OuterRef("kid"), closing_at=None, destroyed_at=None))
 _NEAREST = Subquery(_PENDING.order_by("expires_at").values("expires_at")[:1])
 
 
@@ -172,10 +175,13 @@ def sessions(
 
 
 def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> QuerySet[AgentSession]:
-    """Those whose id ends so or whose alias it is; and those of the customer of that reference, found by its blind
-    index, for people who may read what they say.
+    """Returns those whose id ends so. People who may read the sessions also find those with this alias, by its token
+    while their customer's key is open, and those of the customer of that reference, by its blind index.
     """
-    fits = Q(alias=reference)
+    fits = Q()
+    if isinstance(user, User):
+        token = projections.alias_token(user.tenant_id, reference)
+        fits = Q(_OPEN_KEY, access.within(user, Permission.READ), alias_token=token)
     tail = reference.lower().replace("-", "")
     if _HEX.fullmatch(tail):
         hexes = Func(Cast("pk", CharField()), Value("-"), Value(""), function="replace")
@@ -187,10 +193,11 @@ def _referred(user: Person, rows: QuerySet[AgentSession], reference: str) -> Que
 
 
 def session_line(user: Person, session: UUID) -> SessionLine:
-    """One session. Raises UnknownSession to those who may not see it."""
-    lines = _lines(user, visible_sessions(user).filter(pk=session), "line")
+    """One session. Raises UnknownSession to those who may not see it, SessionAltered."""
+    rows = visible_sessions(user).filter(pk=session)
+    lines = _lines(user, rows.exclude(alterations.standing_in("pk")), "line")
     if not lines:
-        raise states.UnknownSession()
+        raise alterations.refusal(session) if rows.exists() else states.UnknownSession()
     return lines[0]
 
 
@@ -210,7 +217,7 @@ def opening(committed: Committed, reader: Person | None = None) -> SessionLine:
         team=place.team,
         agent=state.opened.agent,
         channel=state.opened.channel,
-        alias=state.opened.alias,
+        alias=said.alias,
         name=said.name or said.customer,
         topic=said.topic,
         **row,
@@ -241,7 +248,6 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         id=row.pk,
         agent=row.agent,
         channel=row.channel,
-        alias=row.alias,
         status=row.status,
         waiting_for=row.waiting_for,
         seq=row.seq,
@@ -273,8 +279,9 @@ def _line(row: AgentSession, readable: bool, deadline: Deadline | tuple[None, No
         plain,
         customer=row.kid,
         name=card.name or card.customer,
-        topic=card.topic,
+        topic=shortened(card.topic),
+        alias=card.alias,
         last_role=card.last_role,
-        last_words=card.last_words,
-        open_preview=card.open_preview,
+        last_words=shortened(card.last_words),
+        open_preview=shortened(card.open_preview),
     )

@@ -22,11 +22,10 @@ from agentstate.engine.memory.summaries import Summary
 from agentstate.engine.state import SessionState
 from agentstate.errors import NotFound, Refused
 from audit import ledger
-from sessions import definitions, states
+from sessions import definitions, states, visibility
 from sessions.agents import context
 from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.queries.entry_lines import must_read
-from sessions.queries.guidance import must_not_tell
 from sessions.queries.session_lines import Person
 
 ASKED = ("model.requested", "summary.requested")
@@ -81,7 +80,7 @@ def step_request(user: Person, session: UUID, step: str = "") -> StepRequest:
     size = ledger.read_head(session).size
     seq, at, event = _found(session, size, step)
     state = states.as_of(session, seq)
-    must_not_tell(user, team, state.items)
+    visibility.of_reader(user, session, team).must_see_all(state.items, state.memory.summaries)
     near = [number for number, _ in _asked(session, max(0, seq - NEAR), min(size, seq + NEAR))]
     earlier = max((number for number in near if number < seq), default=-1)
     later = min((number for number in near if number > seq), default=-1)

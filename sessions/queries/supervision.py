@@ -9,7 +9,7 @@ from agentstate.engine.decide.supervision import inconsistent
 from agentstate.engine.handing_back import summary_of
 from sessions import states
 from sessions.agents.registry import given_for
-from sessions.queries.entry_lines import state_of
+from sessions.queries.entry_lines import must_read, state_of
 from sessions.queries.session_lines import Person
 
 
@@ -25,5 +25,6 @@ def proposed_summary(user: Person, session: UUID) -> str:
 
 def not_consistent(user: Person, session: UUID) -> list[str]:
     """What keeps the session from being handed back, by path and rule. Raises UnknownSession, PermissionDenied."""
-    state = state_of(user, session)
+    must_read(user, session)
+    state = states.load(session).state
     return inconsistent(state, given_for(state.opened.agent if state.opened else "", now()))

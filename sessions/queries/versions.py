@@ -12,9 +12,8 @@ from agentstate.engine.versions.difference import Difference, Voice, difference,
 from agentstate.engine.versions.kept import Checkpoint, Versions
 from agentstate.people.permissions import can, require
 from agentstate.people.roles import Permission
-from sessions import states, versions, words
+from sessions import states, versions, visibility, words
 from sessions.models import AgentSession
-from sessions.queries.changes import shown_pad
 from sessions.queries.entry_lines import must_read
 from sessions.queries.session_lines import Person
 
@@ -80,12 +79,8 @@ def state_difference(user: Person, session: UUID, start: int, end: int, other: U
 
 
 def _readable(user: Person, session: UUID, seq: int) -> SessionState:
-    return shown_state(user, session, must_read(user, session, "difference"), _state(session, seq))
-
-
-def shown_state(user: Person, session: UUID, team: UUID, state: SessionState) -> SessionState:
-    """The state, private values hidden from those who may not unmask."""
-    return msgspec.structs.replace(state, pad=shown_pad(user, session, team, state))
+    team = must_read(user, session, "difference")
+    return visibility.shown_state(user, session, team, _state(session, seq))
 
 
 def _state(session: UUID, seq: int) -> SessionState:

@@ -14,9 +14,6 @@ from functools import partial
 from uuid import UUID
 
 import msgspec
-import psycopg
-import redis
-from django.db import InterfaceError, OperationalError
 
 from agentstate.engine import advance as core
 from agentstate.engine import events as ev
@@ -37,6 +34,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.speech import SAY
 from agentstate.engine.state import SessionState, pending
+from agentstate.outages import OUTAGES
 from audit import keys
 from audit.server_clock import now
 from sessions import stops
@@ -82,7 +80,7 @@ def advance(lease: Lease) -> None:
             log.warning("session %s is left to other workers: %s", lease.session, type(unknown).__name__)
             of = "agent" if isinstance(unknown, registry.UnknownAgent) else "entry"
             stalls.leave_to_others(lease, f"unknown_{of}")
-        except (OperationalError, InterfaceError, psycopg.OperationalError, redis.RedisError) as outage:
+        except OUTAGES as outage:
             log.warning("session %s could not be advanced: %s", lease.session, type(outage).__name__)
             leases.give_up(lease, PAUSE_AFTER_OUTAGE)  # no fault of the session's
         except Exception as error:  # one session that cannot go on must not stop the others

@@ -363,7 +363,7 @@ def _usd(minor: int) -> dict[str, Any]:
 
 
 def _named(account: str, known: dict[str, dict[str, Any]]) -> str:
-    return f"{known[account]['kind']} ..{account[-4:]}" if account in known else f"account {account}"
+    return f"{known[account]['kind']} ..{account[-4:]}" if account in known else f"account ..{account[-4:]}"
 
 
 def _dollars(amount: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from sessions import states
 from sessions.agents import registry
 from sessions.commit import Author, jitter, open_session, person_command
 from sessions.models import AgentSession
-from sessions.projections import Place
+from sessions.projections import Place, alias_token
 from sessions.runtime import crash
 from sessions.triggers import entries, intake, judging, keeping
 from sessions.triggers.definition import Definition
@@ -241,7 +241,7 @@ def _meant(firing: TriggerFiring, trigger: Trigger, act: Act) -> UUID:
     if to.session:
         found = found.filter(pk=_as_id(to.session))
     elif to.alias:
-        found = found.filter(alias=to.alias)
+        found = found.filter(alias_token=alias_token(trigger.tenant_id, to.alias))
     elif to.customer:
         found = found.filter(kid=keys.subject_kid(trigger.tenant_id, to.customer))
     elif firing.about is not None:

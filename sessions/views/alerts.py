@@ -78,7 +78,7 @@ def _context(request: HttpRequest) -> dict[str, Any]:
     groups = _open(request) if view == "open" else [("", _closed(request))]
     lines = [line for _, group in groups for line in group]
     requests = _requests(lines)
-    told = stop_lines.told_by(lines, request.user.tenant_id) if isinstance(request.user, User) else {}
+    told = stop_lines.told_by(lines, request.user) if isinstance(request.user, User) else {}
     about = [_proposal(line) for line in lines if line.name == carrying.ALERT]
     titles = proposing.titles(request.user, about) if about else {}
     actors = {name for line in lines for name in (line.held_by, line.closed_by) if name}

@@ -16,6 +16,7 @@ from agentstate.people.roles import Permission
 from sessions import access, export, queries, transcript, words
 from sessions.queries.privacy import held
 from sessions.views.frame import console
+from sessions.visibility.account_numbers import shortened
 
 PAGE = 50  # entries
 LOOK_BACK = 50  # entries before a page that may name the tools of its calls
@@ -58,6 +59,7 @@ def _rows(lines: list[queries.LedgerLine], start: int) -> list[dict[str, Any]]:
         if line.entry.seq >= start:
             tool = tools.get((line.entry.data or {}).get("call", ""), "")
             sentence = words.entry(line.entry.kind, line.entry.data, tool)
+            sentence = sentence._replace(about=shortened(sentence.about))
             rows.append({"entry": line.entry, "leaf": line.leaf, "sentence": sentence})
     return rows
 
@@ -74,12 +76,12 @@ def _may_export(request: HttpRequest, session_id: UUID) -> bool:
 @require_POST
 def session_export(request: HttpRequest, session_id: UUID) -> FileResponse:
     """The bundle, as a download."""
-    line = queries.session_line(request.user, session_id)
     out = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - the response closes it
     unmask = request.POST.get("unmask") == "on"
     export.write(request.user, session_id, out, unmask=unmask, reason=request.POST.get("reason", ""))
     out.seek(0)
-    return FileResponse(out, as_attachment=True, filename=f"{line.reference}.zip", content_type="application/zip")
+    name = f"{session_id.hex[-6:].upper()}.zip"
+    return FileResponse(out, as_attachment=True, filename=name, content_type="application/zip")
 
 
 @console

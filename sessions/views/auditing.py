@@ -18,14 +18,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agentstate.clock import now
+from agentstate.database_roles import database_roles
 from agentstate.errors import Invalid, Refused
-from agentstate.people import grants
+from agentstate.people import grants, reasons
 from agentstate.people.models import Membership, Team, User
 from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
 from agentstate.people.roles import GRANTABLE, Permission, Role
 from audit import condition
-from sessions import words
+from sessions import disk_space, words
 from sessions.access import Kind
 from sessions.queries import auditing as queries
 from sessions.views.frame import as_id, console
@@ -169,12 +170,18 @@ def gaps(request: HttpRequest) -> HttpResponse:
     before = request.GET.get("before", "")
     lines = queries.gaps(request.user, before=_leaf(before) if before else None, limit=PAGE + 1)
     present, witnesses = queries.keeping(request.user)
+    scrubbed, altered = queries.scrubbed(request.user)
     context = {
         "here": "audit",
         "part": "gaps",
+        "scrubbed": scrubbed,
+        "altered": altered,
+        "names": display_names({name for line in altered for name in line.by}),
         "now": present,
+        "warnings": database_roles().warnings,
         "most": condition.MOST,
         "witnesses": witnesses,
+        "disks": disk_space.all_disks(),
         "lines": [(line, PARTS.get(line.part, words.plain(line.part))) for line in lines[:PAGE]],
         "older": lines[PAGE - 1].index if len(lines) > PAGE else None,
     }
@@ -279,7 +286,7 @@ def _give(request: HttpRequest, typed: dict[str, str]) -> None:
 def _grants(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Refused | None = None) -> HttpResponse:
     user = _person(request)
     mine = teams_with(user, Permission.CONFIGURE)
-    given = list(grants.given(user)[:PAGE])
+    given = reasons.with_keys(grants.given(user)[:PAGE])
     if not mine and not given and not queries.may_audit(user):
         raise _denied(Permission.AUDIT)
     auditors = Membership.objects.filter(role=Role.AUDITOR, team__in=mine).select_related("user", "team")

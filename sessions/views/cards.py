@@ -14,10 +14,9 @@ from agentstate.engine.state import Request
 from agentstate.engine.state.involvement import people
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
-from sessions import decisive_turns, forms, money, queries, retyping, showing, transcript, words
+from sessions import decisive_turns, forms, money, queries, retyping, showing, transcript, visibility, words
 from sessions.customer_turns import CUSTOMER, SPOKEN, differences_of, own_accounts
 from sessions.differences import Difference, Turn, as_data, withheld
-from sessions.queries.changes import shown_basis
 from sessions.tools import registry as tools
 
 
@@ -188,10 +187,12 @@ class Card:
 
 def card_of(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None = None) -> Card:
     """Returns the card of one request, with what the person has `typed` into its form."""
-    line, held, state = queries.request_of(request.user, request_id)
+    line, held, _ = queries.request_of(request.user, request_id)
     asked = held.asked
     schema = found.arguments if (found := tools.find(asked.tool)) else {}
-    evidence, masked = shown_basis(request.user, line.session, line.team, state, asked.basis)
+    seen = visibility.of_reader(request.user, line.session, line.team)
+    evidence, masked = seen.basis(asked.basis)
+    visibility.note(request.user, line.session, line.team, seen)
     typed = typed if line.state == "pending" and line.may_decide else None
     entries = queries.conversation(request.user, line.session)
     story, said = _story(entries, line, held), _said(entries, held)

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agentstate.clock import now
 from agentstate.errors import Invalid, Refused
 from agentstate.people import delegations as people
+from agentstate.people import reasons
 from agentstate.people.models import Delegation, Membership, Team, User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import DELEGABLE, Permission, roles_with
@@ -65,7 +66,7 @@ def _page(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Re
     colleagues = {each.user for each in reading.select_related("user")} - {user}
     context = {
         "here": "decisions",
-        "lines": [(each, _standing(each)) for each in people.known_to(user)[:PAGE]],
+        "lines": [(each, _standing(each)) for each in reasons.with_keys(people.known_to(user)[:PAGE])],
         "colleagues": sorted(colleagues, key=lambda each: each.display_name),
         "teams": Team.objects.filter(pk__in=teams).order_by("name"),
         "permissions": [each.value for each in DELEGABLE],

@@ -123,13 +123,16 @@ def disclosure_revoke(request: HttpRequest, session_id: UUID, disclosure_id: UUI
 @console
 @require_safe
 def session_proof(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """A proof as a file: of one entry, of a range, or without a number of the whole session."""
+    """A proof as a file: of one entry, of a range, or without a number of the whole session; masked, or in full."""
     first, last = (_number(request.GET.get(name, ""), name) for name in ("first", "last"))
+    user = request.user
+    content: proofs.Content = "full" if request.GET.get("content") == "full" else "masked"
     if first is None:
-        return _download(proofs.complete(request.user, session_id), f"{session_id}.json")
+        return _download(proofs.complete(user, session_id, content=content), f"{session_id}.json")
     if last is None or last == first:
-        return _download(proofs.entry(request.user, session_id, first), f"{session_id}-{first}.json")
-    return _download(proofs.extract(request.user, session_id, first, last), f"{session_id}-{first}-{last}.json")
+        return _download(proofs.entry(user, session_id, first, content=content), f"{session_id}-{first}.json")
+    data = proofs.extract(user, session_id, first, last, content=content)
+    return _download(data, f"{session_id}-{first}-{last}.json")
 
 
 def _download(data: bytes, name: str) -> HttpResponse:

@@ -20,7 +20,7 @@ from agentstate.people.permissions import holds_any, teams_with
 from agentstate.people.roles import Permission
 from audit import condition
 from audit.keys import Erased
-from sessions import queries
+from sessions import alterations, disk_space, queries
 from sessions import stops as stopping
 from sessions.queries import alerts as alerting
 from sessions.queries import notifications as notified
@@ -28,6 +28,7 @@ from sessions.queries import privacy as subjects
 from sessions.queries import proposals as proposing
 from sessions.queries import stops as stop_lines
 from sessions.queries import work
+from sessions.visibility import may_export
 
 View = Callable[..., HttpResponseBase]
 INSIDE = (Permission.CONFIGURE, Permission.CHANGE_STATE)
@@ -112,10 +113,27 @@ class Shell:
 
     @cached_property
     def trouble(self) -> condition.Trouble | None:
-        """What is wrong with the ledger, for who looks after an installation: what they see before anything else."""
+        """What is wrong with the ledger, for admins; that somebody altered it, for supervisors and auditors as well."""
+        if self.person is None:
+            return None
+        told = condition.read(self.person.tenant_id).told
+        if told is None:
+            return None
+        if told.code in condition.TAMPERED:
+            return told if alterations.is_told(self.person) else None
+        return told if teams_with(self.person, Permission.CONFIGURE) else None
+
+    @cached_property
+    def altered(self) -> alterations.Altered | None:
+        """What was altered in the database, for supervisors, auditors and admins, until it is acknowledged."""
+        return alterations.banner(self.person) if self.person is not None else None
+
+    @cached_property
+    def disk(self) -> condition.Trouble | None:
+        """Which disk is full or nearly so, for admins."""
         if self.person is None or not teams_with(self.person, Permission.CONFIGURE):
             return None
-        return condition.read(self.person.tenant_id).told
+        return disk_space.trouble()
 
     @cached_property
     def may_play_caller(self) -> bool:
@@ -142,8 +160,13 @@ def console(view: View) -> View:
         try:
             _must_be_text(request)
             return view(request, *args, **kwargs)
-        except (Refused, Erased) as refusal:
-            return refused(request, refusal)
+        except Exception as error:
+            altered = alterations.instead_of(error, kwargs)
+            if altered is not None or isinstance(error, alterations.SessionAltered):
+                return _altered(request, altered or error, kwargs.get("session_id"))
+            if isinstance(error, Refused | Erased):
+                return refused(request, error)
+            raise
 
     return shown
 
@@ -161,6 +184,17 @@ def refused(request: HttpRequest, refusal: Refused | Erased) -> HttpResponse:
     if refusal.status == 404:
         raise Http404(str(refusal))
     return render(request, "agent_sessions/refused.html", {"refusal": refusal}, status=refusal.status)
+
+
+def _altered(request: HttpRequest, refusal: Exception, session: UUID | None) -> HttpResponse:
+    """The page of an altered session, with the export for those who may take it out: it says so first."""
+    try:
+        if session is not None:
+            may_export(me(request), session)
+    except Refused:
+        session = None
+    context = {"refusal": refusal, "export": session}
+    return render(request, "agent_sessions/refused.html", context, status=alterations.SessionAltered.status)
 
 
 def as_id(text: str, field: str) -> UUID:

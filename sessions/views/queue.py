@@ -25,6 +25,7 @@ def queue(request: HttpRequest, view: str) -> dict[str, Any]:
         lines = queries.requests(request.user, state="expired")
     else:
         view, lines = "open", queries.requests(request.user)
+    lines = queries.as_listed(lines)
     concerned = {actor for line in lines for actor in (line.decided_by, line.claimed_by, line.assigned_to)}
     names = display_names(concerned)
     groups: dict[str, list[queries.RequestLine]] = {}

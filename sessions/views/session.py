@@ -21,7 +21,6 @@ from audit import ledger
 from sessions import access, commands, queries, transcript, words
 from sessions.commands import erasure
 from sessions.queries import supervision as handing_back
-from sessions.queries.changes import shown_pad
 from sessions.queries.talk import talk_lines
 from sessions.views.frame import console
 from sessions.views.supervision import colleagues, to_assign
@@ -190,7 +189,7 @@ def _context(request: HttpRequest, line: queries.SessionLine, before: str) -> di
         "state": state,
         "alerted": len(open_alerts(state.alerts)),
         "items": items,
-        "pad": words.rows(shown_pad(request.user, line.id, line.team, state)),
+        "pad": words.rows(state.pad),
         "timeline": timeline,
         "talk": talk_lines(state),
         "names": names,

@@ -22,6 +22,8 @@ CAUSES = {
     "stopped_here": "this team has stopped the same",
     "stop_lifted": "the stop was lifted",
     "answered": "the team has answered",
+    "space_again": "the disk has space again",
+    "right_again": "a later look found it right again",
 }
 
 
@@ -59,6 +61,21 @@ WHY = {
     "sla_missed": "a service level was missed",
     "stopped_elsewhere": "another team has stopped this; it still runs in this team",
     "stopped_everywhere": "this was stopped in every team",
+    "disk_low": "less than 5 % of a disk is free; when it is full, nothing new can be saved",
+    "log_missing": "a session was deleted from the database",
+    "log_cut_off": "the end of a session was deleted in the database",
+    "head_altered": "the head of a session was altered in the database",
+    "tail_differs": "the end of a session was altered in the database",
+    "session_missing": "a session was deleted from the database",
+    "entry_missing": "an entry of a session was deleted in the database",
+    "entry_altered": "an entry of a session was altered in the database",
+    "entries_altered": "entries of a session were altered in the database",
+    "payload_altered": "the content of a session was altered in the database",
+    "payload_missing": "the content of a session was deleted in the database",
+    "leaves_altered": "the global log was altered in the database",
+    "head_refused": "the ledger was cut off, altered or restored from a backup",
+    "decision_unsigned": "a decision was recorded, and its entry is not signed",
+    "global_log_altered": "the global log was altered in the database",
     "proposal_made": "a proposal waits for this team's answer",
 }
 

@@ -291,8 +291,7 @@ class Talk:
 
     def settle(self, person: Person, how: str, **more: Any) -> Answer:
         """An intervention on the call that a person must settle."""
-        calls = self.get_stuck()
-        assert calls, f"{self.id}: nothing to settle"
+        calls = eventually(self.get_stuck, f"{self.id}: there is a call to settle")
         return self.post(
             person, "interventions", call=calls[-1]["call"], how=how, reason="the post office is open", **more
         )

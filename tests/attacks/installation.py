@@ -186,6 +186,7 @@ def written(folder: Path) -> dict[str, str]:
     for chart in (WINDOW_CHART, FRAUD_CHART):
         write_chart(folder, chart)
     return {
+        "TRUSTED_PROXIES": "127.0.0.1",
         "AGENT_MODULES": "hunters", "POLICY_FOLDER": str(policies.parent), "ATTACKS_FOLDER": str(folder),
         "PYTHONPATH": str(Path(__file__).parent / "installed"),
     }  # fmt: skip

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 
@@ -26,6 +28,14 @@ def person(name: str, *memberships: str) -> dict[str, str]:
         commands.grant_role(user, team, Role(role), None)
     teams = {each.slug: str(each.pk) for each in Team.objects.all()}
     return {"id": str(user.pk), "token": commands.issue_token(user, "attacks", None), "teams": teams}
+
+
+def password(name: str, text: str) -> None:
+    """Gives a person a password."""
+    from agentstate.people import commands
+    from agentstate.people.queries import person as found
+
+    commands.set_password(found(name), text, None)
 
 
 def link(name: str, base: str) -> str:
@@ -48,12 +58,45 @@ def remove_role(name: str, membership: str) -> None:
     commands.remove_role(User.objects.get(username=name), Team.objects.get(slug=slug), Role(role), None)
 
 
+def export(session: str, out: str) -> str:
+    """Writes the bundle of a session; returns the key of the log."""
+    from django.core.management import call_command
+
+    from audit import signer
+
+    call_command("export", session, "--out", out, stdout=StringIO(), stderr=StringIO())
+    return signer.vkey()
+
+
+def refused_export(session: str, out: str) -> str:
+    """Returns why there is no bundle of a session."""
+    from django.core.management import CommandError
+
+    try:
+        export(session, out)
+    except CommandError as error:
+        return str(error)
+    return ""
+
+
 def disable(name: str) -> None:
     """Ends every way in of a person."""
     from agentstate.people import commands
     from agentstate.people.models import User
 
     commands.disable(User.objects.get(username=name), None)
+
+
+def search_token(name: str, term: str, days: int) -> str:
+    """The token of this person's search for a term so many days from now."""
+    from unittest import mock
+
+    from agentstate.people.queries import person as known
+    from sessions import access
+
+    then = access.now() + timedelta(days=days)
+    with mock.patch.object(access, "now", return_value=then):
+        return access.searched(known(name), term)
 
 
 def task(name: str) -> None:

@@ -58,8 +58,14 @@ class Stack:
     def start(self) -> None:
         """`up`, ready: at the same address each time."""
         more = {"DEMO_CALLERS": "0", "AGENTSTATE_WORKERS": "1", "ATTACKS_RELEASE": str(self.release), **self.settings}
-        self.up = Running.up(self.state, "--demo", "--port", self.port, **more)
-        self.url = self.up.ready(120)
+        more |= {"SCRUB_HEADS_EVERY": "2", "SCRUB_ENTRIES_EVERY": "2", "SCRUB_SHARE": "0.2"}
+        usual = ("sh", "-c", 'ulimit -Sn 1024 && exec "$@"', "sh")  # limit of open files, as most systems have it
+        self.up = Running.up(self.state, "--demo", "--port", self.port, prefix=usual, **more)
+        try:
+            self.url = self.up.ready(240)
+        except BaseException:
+            self.up.stop(seconds=60)  # or it would outlive the tests
+            raise
 
     def deploy(self) -> None:
         """The installation's next release, after a power cut: what ran is lost."""

@@ -28,9 +28,18 @@ def failed_for_good(stack: Stack, tool: str = "act") -> tuple[Talk, Person]:
     talk.wants({"_tool": tool, "subject": talk.id})
     talk.one_pending().approve(sue).must()
     eventually(talk.get_stuck, "a person must settle it", 90)
+    eventually(lambda: has_spoken_since(talk, "tool.failed"), "the agent says that it failed", 30)
     talk.rests()
     stack.trouble(talk.id, 0)
     return talk, sue
+
+
+def has_spoken_since(talk: Talk, kind: str) -> bool:
+    """Returns whether the agent has said something after the last entry of that kind."""
+    entries = talk.entries()
+    last = max(each["seq"] for each in entries if each["kind"] == kind)
+    said = [each for each in entries if each["kind"] == "message.added" and each["seq"] > last]
+    return any(each["data"]["role"] == "agent" for each in said)
 
 
 def approved_at_the_gate(talk: Talk, ann: Person, sue: Person, *calls: Json, **more: object) -> None:

@@ -26,6 +26,18 @@ This page is written by `python -m tests.attacks.table`.
 
 #: finding -> what is promised, what was tried
 PROMISES: dict[str, tuple[str, str]] = {
+    "c1": (
+        "What was signed is not taken back, and what was decided is signed, or somebody is told within a minute.",
+        "PostgreSQL's superuser makes a rejected request wait again; a colleague approves it; the log grows on.",
+    ),
+    "h1": (
+        "A monitor accuses no honest log, and takes no other log for the one that it follows.",
+        "A monitor checks again and again while sessions go on.",
+    ),
+    "h8": (
+        "On a full disk the signer signs nothing that it did not remember whole.",
+        "Heads are signed on a small file system, filled to the last byte.",
+    ),
     "c2": (
         "An edit is a new call: the rule that fits the edited call decides.",
         "A supervisor edits a transfer between the customer's accounts into one to a stranger.",
@@ -294,9 +306,116 @@ PROMISES: dict[str, tuple[str, str]] = {
         "Every shipped agent has bounds, and a tool that is called again and again is stopped, whatever its arguments.",
         "The model calls `remember` with new words for ever, 16 calls an answer.",
     ),
+    "h2": (
+        "A session that was deleted in the database is found within an hour, and told.",
+        "A superuser deletes every row that names a session, in every table.",
+    ),
+    "m1": (
+        "What a superuser alters of a session is found within one pass, and no reader shows a part as the whole.",
+        "A superuser turns one bit of a payload.",
+    ),
+    "h3": (
+        "Log files may be moved or deleted: new ones are begun, and nothing ends.",
+        "All log files are renamed while everything runs; the whole folder is.",
+    ),
+    "a1": (
+        "Behind a named proxy limits and the staff log see the caller's own address, which no caller can choose.",
+        "A stranger behind the proxy tries a colleague's name with wrong passwords; the colleague signs in elsewhere.",
+    ),
+    "m2": (
+        "Wrong passwords make attempts wait, at most 30 s, and lock nobody out. Made-up names slow nobody.",
+        "A stranger tries made-up names, and then a colleague signs in at the same address.",
+    ),
+    "a2": (
+        "A process that serves or signs has a secret key of its own, or refuses to start.",
+        "The operator starts a web process on a second host that has the ledger's key only.",
+    ),
+    "a8": (
+        "A setting that cannot work is refused at the start, in one line that names it, without its password.",
+        "The operator mistypes a number, a password and an address.",
+    ),
+    "a9": ("A setting that is neither yes nor no is refused.", "The operator writes BEHIND_TLS=maybe."),
+    "h4": (
+        "A full disk is named, warned of, and survived without a hand: nothing is lost or doubled.",
+        "The disk of an installation is filled to 96 %, and to the last byte while transfers are approved.",
+    ),
+    "h5": (
+        "A client that opens many connections and completes no request takes the console from nobody.",
+        "1,100 connections send half a request head, or one byte of a body.",
+    ),
+    "m6": (
+        "What is too large is refused before it is read.",
+        "A stranger announces a body of 150 MB, and sends it; another sends a head of 50 KB.",
+    ),
+    "l1": ("No address makes the API answer 500.", "NUL stands in an address."),
+    "l3": (
+        "Only the console's own pages open a socket.",
+        "A page of another port, scheme or name of this host opens one with a signed-in person's cookie.",
+    ),
+    "l4": ("A socket sends a bounded number of frames.", "A viewer's socket sends 116,000 messages, or pings."),
+    "l5": (
+        "Behind TLS browsers are told to stay there, and the token of forms lives for a shift.",
+        "The sign-in page is asked for behind a proxy with TLS, and without one.",
+    ),
+    "l8": (
+        "An outage is told in few lines.",
+        "PostgreSQL, or Valkey, is away for some seconds while sessions are worked on.",
+    ),
+    "e3": (
+        "An alias stands nowhere in clear: in no table, dump or statistics.",
+        "Twelve sessions share three aliases; a superuser analyses the tables and reads every column of `pg_stats`.",
+    ),
+    "e4": (
+        "Only who may read a session is shown its alias, or finds it by that; and it is on record.",
+        "An admin reads lists, pages and the session by API.",
+    ),
+    "e5": (
+        "The secret of a link reaches no log.",
+        "The holder of a link sends a form without a token, opens it too often, and opens it once it was taken back.",
+    ),
+    "e6": (
+        "What a search leaves in the access log leads to no search of another reader or another day.",
+        "Two readers search for the same customer.",
+    ),
+    "e7": (
+        "Reasons of delegations, audit accesses, stops and their lifting are sealed, and callers read none of a stop.",
+        "A superuser dumps the database and reads the statistics after each was given.",
+    ),
+    "e8": (
+        "The reason of an erasure or hold is unreadable once the erasure has begun, however long the sweep takes.",
+        "A superuser holds the lock of the session's row, so that the erasure cannot go on.",
+    ),
+    "e10": (
+        "A saved plan names no customer of its team.",
+        "A supervisor saves a plan whose call has a customer's reference as its argument.",
+    ),
+    "e1": (
+        "What colleagues tell the agent reaches the customer's side at no door.",
+        "The caller's token reads state, memory, entries and every proof after a whisper and a hand-back.",
+    ),
+    "e2": (
+        "A private value is shown to nobody without `unmask`, at no door.",
+        "A viewer and the caller read entries, proofs and the audit page after a supervisor wrote a private value.",
+    ),
+    "e9": (
+        "Lists show account numbers by their last four digits. The decision card and the session have them whole.",
+        "A transfer to a new payee waits; supervisors, viewers and programs read the lists.",
+    ),
+    "e11": (
+        "A proof is masked as an export is, and is opened for those alone who may export and unmask.",
+        "A viewer and the caller ask for proofs of a whole session, and for one field of an entry.",
+    ),
+    "e12": (
+        "An erasure that is held up holds up no other, and waits for transactions of every database role.",
+        "A superuser locks the log of one of two customers; a transaction of the role `owner` may still append.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",
+    ),
+    "v1": (
+        "What people read in a bundle is compared with what was recorded, or named as not proved.",
+        "Whoever holds the log key replaces the PDF, the page, the CSV or the JSON in a bundle and signs it again.",
     ),
 }
 

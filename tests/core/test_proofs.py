@@ -88,6 +88,12 @@ def test_a_range_with_an_entry_dropped_doubled_or_moved_is_refused(size):
             assert not check(rewritten(data, change)).ok, (at, change.__name__)
 
 
+@pytest.mark.parametrize("part", [(0, 0), (3, 3), (5, 4), (-1, -1), (-2, 1), (0, 9)])
+def test_a_part_that_holds_no_entry_or_more_than_there_are_is_refused_and_does_not_go_on_for_ever(part):
+    with pytest.raises(verify.Fault, match="has to hold one"):
+        verify.root_of_subtree(part, 8, bytes(32), [bytes(32)] * 3)
+
+
 def test_a_session_without_its_last_entry_is_no_whole_session():
     longer, shorter = World(6), World(5)
     assert not check(rewritten(longer.complete(), lambda said: said["entries"].pop())).ok

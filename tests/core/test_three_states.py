@@ -63,11 +63,6 @@ def test_what_is_known_of_the_user_comes_from_the_profile():
     assert user.history["payees"] == [{"to": "9931"}]
 
 
-def test_private_values_can_be_hidden():
-    state = replace(worlds.opened().state, pad={"verification": {"answer": "blue"}})
-    assert three_states("s", state, BANK, hidden="(private)").task.data == {"verification": "(private)"}
-
-
 def test_a_state_that_breaks_its_schema_does_not_leave():
     state = replace(worlds.opened().state, pad={"authorization": {"allowed": "yes"}})
     with pytest.raises(BreaksSchema) as refusal:

@@ -96,7 +96,7 @@ def test_the_verdict_for_programs_names_entry_kind_check_and_message(bundle):
     result = run(bundle, "--json")
     verdict = json.loads(result.stdout)
     assert result.returncode == 1
-    assert set(verdict) == {"ok", "failures", "counts", "head", "log", "timestamp", "key"}
+    assert set(verdict) == {"ok", "failures", "counts", "head", "log", "timestamp", "key", "unproved"}
     assert [{**failure, "message": ""} for failure in verdict["failures"]] == [
         {"entry": 1, "kind": "message.added", "check": "payload", "message": ""}
     ]

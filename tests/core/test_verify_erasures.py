@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from audit import verify
 from tests.core.tlog_world import (
     KID,
     OTHER_LOG,
@@ -42,11 +41,10 @@ def erased() -> MemoryLedger:
     return ledger
 
 
-def without_proof(**manifest: str) -> bytes:
+def without_proof() -> bytes:
     """The bundle of a dishonest exporter, who has the log key: it just says so."""
     files = unpack(export(erased()))
     del files[NAME]
-    files["manifest.json"] = plain(json.loads(files["manifest.json"]) | manifest)
     return pack(dict(sorted(resign(files).items())))
 
 
@@ -54,13 +52,6 @@ def test_an_erasure_that_nothing_proves_is_reported_entry_by_entry(tmp_path):
     verdict = check(without_proof(), tmp_path)
     assert named(verdict) == {0, 1, 2, 3}
     assert {failure.check for failure in verdict.failures} == {"erasure"}
-
-
-def test_an_older_bundle_still_verifies_and_the_verdict_says_what_it_does_not_prove(tmp_path):
-    verdict = check(without_proof(format=verify.OLDER_FORMAT), tmp_path)
-    assert verdict.ok, said(verdict)
-    assert (verdict.counts["erased"], verdict.counts["unproved"]) == (4, 4)
-    assert "only the exporter says that they are erased" in "\n".join(verify.in_words(verdict))
 
 
 def test_of_the_entry_of_staff_nothing_is_shown_but_kind_and_key(tmp_path):

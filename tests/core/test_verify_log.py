@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import io
+import json
 from datetime import UTC, datetime, timedelta
 
 import cbor2
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 from audit import verify
 from audit.export import bundle
+from audit.tlog.checkpoint import Checkpoint
 from tests.core.tlog_world import (
     LOG,
     OTHER_LOG,
@@ -323,3 +326,116 @@ def test_a_timestamp_over_another_head_does_not_pass(tmp_path):
     ledger = chatter(2)
     evidence = dataclasses.replace(in_a_log(ledger), timestamp=b"0\x03nonsense")
     assert "not an RFC 3161 response" in said(check(export(ledger, evidence=evidence), tmp_path))
+
+
+# --- earlier heads of the session
+
+
+def grown(*sizes: int, last: int = 9):
+    """A ledger of which the log said these heads before, and the evidence of its newest."""
+    ledger, log = chatter(last), GlobalLog()
+    for size in (*sizes, last):
+        head = log.add_head(ledger.log, ledger.honest[:size])
+        log.add_head(OTHER_LOG, [b"other"])
+    return ledger, log, log.evidence(ledger.log, head, log.add_map())
+
+
+def test_every_earlier_head_that_the_log_said_is_the_beginning_of_these_entries(tmp_path):
+    ledger, _, evidence = grown(1, 2, 5, 8)
+    verdict = check(export(ledger, evidence=evidence), tmp_path)
+    assert (verdict.ok, verdict.head["earlier"]) == (True, 4), said(verdict)
+    assert "after 4 earlier heads" in "\n".join(verify.in_words(verdict))
+
+
+@pytest.mark.parametrize("cut", [3, 4])
+def test_a_session_cut_back_and_grown_past_an_earlier_head_is_refused(cut, tmp_path):
+    """The log said five entries, of which the last were taken back; everything else is as a log key can make it."""
+    ledger, log = chatter(9), GlobalLog()
+    log.add_head(ledger.log, ledger.honest[:cut])
+    log.add_head(ledger.log, [*ledger.honest[:cut], *[b"taken back"] * (5 - cut)])
+    head = log.add_head(ledger.log, ledger.honest)
+    verdict = check(export(ledger, evidence=log.evidence(ledger.log, head, log.add_map())), tmp_path)
+    assert [(failure.check, failure.entry) for failure in verdict.failures] == [("heads", 4)], said(verdict)
+    assert "the log said another head of 5 entries: some were taken back or rewritten" in said(verdict)
+
+
+@pytest.mark.parametrize("forged", ["one left out", "the first left out", "one more", "none", "another", "half a line"])
+def test_a_chain_of_heads_that_is_not_the_one_which_the_log_names_is_refused(forged, tmp_path):
+    ledger, _, evidence = grown(1, 2, 5)
+    first, second, third = evidence.heads
+    chains = {
+        "one left out": (first, third),
+        "the first left out": (second, third),
+        "one more": (first, first, second, third),
+        "none": (),
+        "another": (first, second, third.replace(b"\n5\n", b"\n6\n")),
+        "half a line": (first, second, third[:-1]),
+    }
+    bundled = export(ledger, evidence=dataclasses.replace(evidence, heads=chains[forged]))
+    verdict = check(bundled, tmp_path)
+    assert "heads" in {failure.check for failure in verdict.failures}, said(verdict)
+
+
+@pytest.mark.parametrize("line", ["after 0", "after x x", "before 0 {hash}", "after 00 {hash}", "after 0 {hash} ", "x"])
+def test_a_leaf_with_another_fourth_line_is_no_head(line, tmp_path):
+    ledger, log, _ = world()
+    text = line.format(hash=base64.b64encode(bytes(32)).decode())
+    head = log.add(log.leaves[-1] + f"{text}\n".encode())
+    log.latest[str(ledger.log)] = (head, 5)
+    evidence = log.evidence(ledger.log, head - 1, log.add_map())
+    evidence = dataclasses.replace(evidence, head=log.leaf(head), receipt=log.receipt(head))
+    with pytest.raises(ValueError):
+        export(ledger, evidence=evidence)
+    with pytest.raises(verify.Fault):
+        verify.read_head_leaf(log.leaves[head], SIGNER.origin)
+
+
+def kept(ledger, size: int) -> bytes:
+    """The signed head of the session as it was with so many entries."""
+    head = Checkpoint(SIGNER.origin_of(ledger.log), size, naive_root(ledger.honest[:size]))
+    return SIGNER.sign_text(head.body())
+
+
+@pytest.mark.parametrize("size", [1, 5, 9])
+def test_a_session_that_begins_with_the_held_head_passes(size, tmp_path):
+    ledger, _, evidence = grown(5)
+    verdict = check(export(ledger, evidence=evidence), tmp_path, demand=verify.Demand(held=kept(ledger, size)))
+    assert (verdict.ok, verdict.head["continues"]) == (True, size), said(verdict)
+
+
+def test_a_session_that_does_not_extend_the_held_head_is_refused(tmp_path):
+    ledger, _, evidence = grown(5)
+    rewritten = Checkpoint(SIGNER.origin_of(ledger.log), 6, naive_root([*ledger.honest[:4], b"x", b"y"]))
+    foreign = Checkpoint(SIGNER.origin_of(OTHER_LOG), 1, naive_root([b"other"]))
+    longer = Checkpoint(SIGNER.origin_of(ledger.log), 10, naive_root([*ledger.honest, b"x"]))
+    bundled = export(ledger, evidence=evidence)
+    for head, words in (
+        (rewritten, "you hold another head of 6 entries: some were taken back or rewritten"),
+        (foreign, f"the head that you hold is of session {OTHER_LOG}"),
+        (longer, "you hold a head of 10 entries, and there are 9: its end was cut off"),
+    ):
+        verdict = check(bundled, tmp_path, demand=verify.Demand(held=SIGNER.sign_text(head.body())))
+        assert (words in said(verdict), verdict.ok) == (True, False), said(verdict)
+
+
+def test_the_command_takes_an_older_bundle_a_head_or_a_receipt_as_what_is_held(tmp_path, capsys):
+    ledger, _, evidence = grown(5)
+    (tmp_path / "new.zip").write_bytes(export(ledger, evidence=evidence))
+    older = dataclasses.replace(ledger, stored=ledger.stored[:5])
+    log = GlobalLog()
+    at = log.add_head(ledger.log, ledger.honest[:5])
+    (tmp_path / "older.zip").write_bytes(export(older, evidence=log.evidence(ledger.log, at, log.add_map())))
+    (tmp_path / "head").write_bytes(kept(ledger, 5))
+    leaf = hashlib.sha256(b"\x00" + ledger.honest[4]).hexdigest()
+    facts = {"session": str(ledger.log), "size": 5, "root": naive_root(ledger.honest[:5]).hex(), "leaf": leaf}
+    (tmp_path / "receipt").write_text(json.dumps(facts))
+    told = [str(tmp_path / "new.zip"), "--key", SIGNER.vkey()]
+    for name in ("older.zip", "head", "receipt"):
+        assert verify.main([*told, "--held", str(tmp_path / name)]) == 0, capsys.readouterr().out
+    (tmp_path / "receipt").write_text(json.dumps(facts | {"leaf": "0" * 64}))
+    (tmp_path / "head").write_bytes(SIGNER.sign_text(Checkpoint(SIGNER.origin_of(ledger.log), 5, bytes(32)).body()))
+    for name in ("head", "receipt"):
+        assert verify.main([*told, "--held", str(tmp_path / name)]) == 1
+    back = [str(tmp_path / "older.zip"), "--key", SIGNER.vkey(), "--held", str(tmp_path / "new.zip")]
+    assert verify.main(back) == 1
+    assert "you hold a head of 9 entries, and there are 5" in capsys.readouterr().out

@@ -143,6 +143,7 @@ def test_a_line_of_leaves_with_one_thing_wrong_names_its_entry(wrong, tmp_path):
     told[1]["leaves"] = mangled(told[1]["leaves"])[wrong]
     verdict = check(with_lines(files, told), tmp_path)
     assert named(verdict) == {1}, said(verdict)
+    assert {failure.check for failure in verdict.failures} == {"payload"}
 
 
 def opened(payload: dict | str, leaves: list | None = None, shown=lambda _pointer, _value: True) -> verify.Shown:
@@ -201,6 +202,6 @@ def test_an_entry_of_version_1_stays_sealed_in_a_masked_bundle_and_cannot_be_sho
     ledger.append("message.added", {"role": "customer", "text": "hello", "v": 1}, v=1)
     verdict = check(export(ledger, shows=without("/text")), tmp_path)
     assert verdict.ok, said(verdict)
-    assert verdict.counts["withheld"] == 1
+    assert (verdict.counts["withheld"], verdict.counts["indivisible"]) == (0, 1)
     with pytest.raises(verify.Fault, match="version 1"):
         verify.open_leaves({"kind": "x.y"}, [])

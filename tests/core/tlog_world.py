@@ -29,7 +29,7 @@ from audit.export.archive import Packer
 from audit.export.evidence import Evidence, Leaf, MapRow
 from audit.export.report import Renderer
 from audit.export.report import plain as plain_report
-from audit.tlog import fields, note, receipt
+from audit.tlog import fields, headleaf, note, receipt
 from audit.tlog.checkpoint import Checkpoint
 from tests.core import judged
 from tests.shared_data import shared_data
@@ -143,7 +143,7 @@ class TestSigner:
         return f"{self.origin}/s/{log}"
 
     def sign_head(self, head: Leaf, _checkpoint: bytes) -> bytes:
-        return self.sign_text(head.body.decode())
+        return self.sign_text(headleaf.parse(head.body)[0].body())
 
     def sign_text(self, text: str) -> bytes:
         return note.sign(text, self.origin, self.key)
@@ -166,9 +166,18 @@ class GlobalLog:
         return len(self.leaves) - 1
 
     def add_head(self, log: UUID, entries: list[bytes]) -> int:
-        index = self.add(Checkpoint(self.signer.origin_of(log), len(entries), naive_root(entries)).body().encode())
+        head, before = Checkpoint(self.signer.origin_of(log), len(entries), naive_root(entries)), None
+        if str(log) in self.latest:
+            index = self.latest[str(log)][0]
+            before = headleaf.Before(index, hashlib.sha256(b"\x00" + self.leaves[index]).digest())
+        index = self.add(headleaf.body(head, before))
         self.latest[str(log)] = (index, len(entries))
         return index
+
+    def heads_before(self, index: int) -> tuple[bytes, ...]:
+        """The leaves that said the log's heads before this one, oldest first."""
+        _, before = headleaf.parse(self.leaves[index])
+        return () if before is None else (*self.heads_before(before.index), self.leaves[before.index])
 
     def add_map(self) -> int:
         root = naive_map({self.key(log): row for log, row in self.latest.items()})
@@ -203,7 +212,7 @@ class GlobalLog:
     def evidence(self, log: UUID, head: int, map_leaf: int, *witnesses: Witness, **more: Any) -> Evidence:
         checkpoint = self.checkpoint(*witnesses)
         shown = self.leaf(head), self.leaf(map_leaf), self.row(log), self.policy()
-        return Evidence(checkpoint, *shown, self.receipt(head), **more)
+        return Evidence(checkpoint, *shown, self.receipt(head), self.heads_before(head), **more)
 
     def receipt(self, index: int) -> bytes:
         key, size = note.parse_vkey(self.signer.vkey()), len(self.leaves)

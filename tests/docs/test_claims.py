@@ -46,7 +46,7 @@ def test_the_page_of_threats_has_a_table_for_each_party_and_no_promise_without_a
     page = (claims.FILE.parent / "threats.md").read_text(encoding="utf-8")
     parties = page.split("\n## ")[1:]
     assert [party.partition("\n")[0] for party in parties] == [
-        "The customer", "A tool", "The model", "A program or API client", "People", "The operator",
+        "The customer", "A tool", "The model", "A program or API client", "A stranger", "People", "The operator",
     ]  # fmt: skip
     assert all(claims.read(party) for part in parties for party in part.split("\n### "))
     assert all(row.proof != claims.OPEN for row in claims.read(page))

@@ -35,7 +35,7 @@ def test_the_table_of_an_export_has_every_file_that_a_bundle_may_hold():
     ]
     forms = [form.replace("<size>", "[0-9]+").replace(r"\*", ".+") for form in forms]
     erasure = f"log/erasures/{verify.STAFF_LOGS}.json"
-    optional = ["log/checkpoint.tsr", "log/keys/000.tlog-proof", "log/consistency/5", erasure]
+    optional = ["log/heads", "log/checkpoint.tsr", "log/keys/000.tlog-proof", "log/consistency/5", erasure]
     assert all(verify.OPTIONAL.fullmatch(name) for name in optional)
     for name in (*verify.layout(70_000), *optional):
         assert any(re.fullmatch(form, name) for form in forms), name

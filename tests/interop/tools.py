@@ -21,10 +21,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parents[1] / ".venv" / "interop"
 SECONDS = 300  # for one installer
+PIP = ("-m", "pip", "install", "-q", "--require-hashes", "-r")
 GO = ("golang-1.19-go", "golang-1.19-src", "golang-golang-x-mod-dev")
 SIGSTORE = "@sigstore/verify@4.1.3"
-PYTHON = ("tlog-scales==0.0.3", "scitt-cose==0.5.0")
-AGMI = "agent-memory-integrity==0.6.3"
+LOCKED = HERE.parents[1] / "requirements" / "locked"
 
 
 class Absent(Exception):
@@ -114,10 +114,9 @@ def python_packages() -> Path:
 
     def bring(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", str(folder)])
-        _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *PYTHON])
+        _run([str(folder / "bin" / "python"), *PIP, str(LOCKED / "interop.txt")])
 
-    digest = hashlib.sha256(" ".join(PYTHON).encode()).hexdigest()[:12]
-    return _brought(f"python-{digest}", bring) / "bin" / "python"
+    return _brought(f"python-{_digest('interop.txt')}", bring) / "bin" / "python"
 
 
 @lru_cache
@@ -125,9 +124,13 @@ def agmi() -> Path:
     """A folder with agmi alone, to be put on the path: its adapter for our ledger needs our own environment."""
 
     def bring(folder: Path) -> None:
-        _run([str(python_packages()), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), AGMI])
+        _run([str(python_packages()), *PIP, str(LOCKED / "agmi.txt"), "--no-deps", "--target", str(folder)])
 
-    return _brought("agmi-" + AGMI.rpartition("=")[2], bring)
+    return _brought(f"agmi-{_digest('agmi.txt')}", bring)
+
+
+def _digest(locked: str) -> str:
+    return hashlib.sha256((LOCKED / locked).read_bytes()).hexdigest()[:12]
 
 
 @lru_cache

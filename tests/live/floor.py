@@ -43,14 +43,15 @@ class Line:
             base_url=f"{url}api/v1", timeout=20, trust_env=False, headers={"Authorization": f"Bearer {token}"}
         )
         self.troubles: list[httpx.Response] = []  # answers of 5xx that were met on the way
+        self.patience = 60.0  # seconds
 
     def once(self, method: str, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
         """One try."""
         return self.client.request(method, path, json=body)
 
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None, seconds: float = 60) -> Any:
-        """The JSON of the first answer that is one, within `seconds`. Fails on 4xx."""
-        deadline = time.monotonic() + seconds
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """The JSON of the first answer that is one, within `patience`. Fails on 4xx."""
+        deadline = time.monotonic() + self.patience
         while True:
             try:
                 answer = self.once(method, path, body)
@@ -184,14 +185,22 @@ class Floor:
         self.calls: list[Call] = []
         self.cookie = ""
         self.start()
-        tokens = (state / "demo" / "callers.token").read_text().strip(), self.manage("token", "supervisor").strip()
+        try:
+            tokens = (state / "demo" / "callers.token").read_text().strip(), self.manage("token", "supervisor").strip()
+        except BaseException:
+            self.stop()
+            raise
         self.customers, self.staff = (Line(self.url, token) for token in tokens)
 
     def start(self) -> None:
         """`up`, ready."""
         self.up = Running.up(self.state, "--demo", "--port", self.port, **self.env)
-        self.url = self.up.ready(120)
-        eventually(lambda: "beat" in self.up.pids(), 30, "beat is started")
+        try:
+            self.url = self.up.ready(240)
+            eventually(lambda: "beat" in self.up.pids(), 30, "beat is started")
+        except BaseException:
+            self.stop()  # or it would outlive the test
+            raise
 
     def stop(self) -> None:
         self.up.stop(seconds=60)

@@ -36,7 +36,9 @@ class Daphne:
             "agentstate.asgi:application",
         )
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "daphne", *arguments], cwd=ROOT, env={**os.environ, "LOG_LEVEL": "CRITICAL"}
+            [sys.executable, "-m", "agentstate.serving", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "LOG_LEVEL": "CRITICAL"},
         )
 
     def answers(self) -> bool:
@@ -90,7 +92,7 @@ def test_what_only_a_socket_can_send_is_a_problem_document_too(daphne: Daphne) -
     with nothing_written():
         assert daphne.ask(post, large, bearer)["code"] == "too_large"
         assert daphne.ask(post, chunked, bearer, b"Transfer-Encoding: chunked")["code"] == "length_required"
-        assert daphne.ask(post, large)["status"] == 401
+        assert daphne.ask(post, large)["code"] == "too_large"
         assert daphne.ask(post, b'{"text": "\\ud800"}', bearer)["field"] == "text"
         assert daphne.ask(post, b'{"text": NaN}', bearer)["code"] == "bad_json"
         assert daphne.ask(post, b"\xff\xfe", bearer)["code"] == "bad_json"
@@ -103,7 +105,8 @@ def test_addresses_that_are_none_are_problem_documents_through_daphne(daphne: Da
         b"/api": "unknown_address",
         b"/api/v1/sessions/": "unknown_address",
         b"/api/v1/sessions/%FF%FE": "unknown_session",
-        b"/api/v1/sessions/%00": "unknown_session",
+        b"/api/v1/sessions/%00": "unknown_address",
+        b"/api/v1/plans/%00": "unknown_address",
         b"/api/v1/requests/x": "unknown_request",
         b"/api/v1/sessions?limit=%FF": "invalid",
     }

@@ -26,7 +26,7 @@ class Ran:
     rows: list[dict[str, Any]]
 
 
-ROWS = {"engine": 22, "first": 7, "ledger": 33, "patterns": 5, "runs": 22}
+ROWS = {"engine": 22, "first": 7, "ledger": 40, "patterns": 5, "runs": 22}
 
 
 @pytest.fixture(scope="module", params=ROWS)

@@ -110,7 +110,7 @@ def test_the_preview_says_in_plain_words_what_will_happen(bank: str) -> None:
     tool, state = registry.find("transfer"), {"customer": run("load_customer", {"customer": ELEANOR})}
     assert tool is not None
     assert tool.preview(moving(430000), state) == "Move $4,300.00 from savings ..2207 to checking ..9931"
-    assert tool.preview(moving(5, STRANGER, new_payee=True), {}).endswith(f"to account {STRANGER}, a new payee")
+    assert tool.preview(moving(5, STRANGER, new_payee=True), {}).endswith(f"to account ..{STRANGER[-4:]}, a new payee")
 
 
 def connect(settings: Any, url: str, folder: Path) -> None:

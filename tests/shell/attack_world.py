@@ -26,7 +26,7 @@ from audit.export.archive import TooLarge
 from audit.export.gather import Installation, gather
 from audit.export.report import plain
 from audit.export.source import LedgerSource
-from audit.tlog import canonical, tree
+from audit.tlog import canonical, headleaf, tree
 from audit.tlog.checkpoint import Checkpoint
 from tests.core.tlog_world import naive_root
 from tests.database import TestDatabase
@@ -82,9 +82,10 @@ class Superuser:
         self.rehash(log)
         place, head = globallog.latest_place(log), ledger.read_head(log)
         assert place is not None
-        body = Checkpoint(globallog.origin_of(log), head.size, head.root).body().encode()
+        _, before = headleaf.parse(globallog.body(TENANT, place.index))
+        body = headleaf.body(Checkpoint(globallog.origin_of(log), head.size, head.root), before)
         self.run('UPDATE audit_glog SET body = %s WHERE "index" = %s', body, place.index)
-        self.run("UPDATE audit_place SET size = %s WHERE log = %s", head.size, log)
+        self.run("UPDATE audit_place SET size = %s, frontier = %s WHERE log = %s", head.size, head.frontier, log)
         self.run("UPDATE audit_head SET dirty_since = NULL WHERE log = %s", log)
         self.rehash_global()
 

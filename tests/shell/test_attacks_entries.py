@@ -14,6 +14,7 @@ from audit.export import bundle
 from audit.export.gather import Installation, gather
 from audit.export.report import plain
 from audit.export.source import LedgerSource
+from audit.signing.memory import Memory
 from audit.tlog import canonical
 from audit.tlog.checkpoint import Checkpoint
 from tests.core.tlog_world import STRANGER, MemoryLedger, TestSigner, in_a_log, said
@@ -375,11 +376,10 @@ def test_a_restored_backup_of_everything_is_found_by_a_held_head_and_receipt_alo
     assert found_by(held, tmp_path) == {HELD_HEAD, RECEIPT}
 
 
-def remembered(database) -> dict:
-    folder = database.signer.state_dir / "signer"
-    return {path: path.read_bytes() for path in folder.glob("*.heads")}
+def remembered(database) -> bytes:
+    return (database.signer.state_dir / "signer" / "heads").read_bytes()
 
 
-def put_back(database, memory: dict) -> None:
-    for path in (database.signer.state_dir / "signer").glob("*.heads"):
-        path.write_bytes(memory[path]) if path in memory else path.unlink()
+def put_back(database, memory: bytes) -> None:
+    (database.signer.state_dir / "signer" / "heads").write_bytes(memory)
+    database.signer.signer.memory = Memory(database.signer.state_dir / "signer")

@@ -144,3 +144,12 @@ def test_a_round_on_demand_tells_nothing(elected):
     elected._tried()
     assert sequencer.run_once(elected.tenant).heads == 0
     assert condition.read(elected.tenant).trouble == ""
+
+
+def test_that_one_database_role_owns_everything_is_said_in_plain_words(elected, settings, monkeypatch):
+    assert ledger_health()[1]["warnings"] == []
+    monkeypatch.setitem(settings.DATABASES["owner"], "USER", settings.DATABASES["default"]["USER"])
+    (warning,) = ledger_health()[1]["warnings"]
+    assert warning.startswith("One database role owns everything.")
+    page = cast.browser(cast.adam()).get("/audit/downtimes/")
+    assert "One database role owns everything." in page.content.decode()

@@ -573,3 +573,57 @@ def test_a_state_goes_from_memory_with_the_key_that_it_was_read_under(monkeypatc
     states.forget_stale()
     assert states.recall(session) is None
     assert not keys.remembered([kid_of(session)])
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Erasures that wait a tenth of a second for a lock."""
+    monkeypatch.setattr(erasing, "PATIENCE", 0.1)
+
+
+def as_role(role: str) -> psycopg.Connection:
+    """A transaction of a role of the database, beside the product."""
+    return psycopg.connect(settings.STACK.dsn(role, settings.STACK.database))
+
+
+def test_an_erasure_whose_rows_are_locked_holds_up_no_other_and_goes_on_later(bank, at_once, impatient):
+    held, free = a_transfer_waits(), opened("C-1002")
+    kids = kid_of(held), kid_of(free)
+    approved(), approved("C-1002")
+    with as_role(settings.STACK.superuser) as holder:
+        holder.execute("SELECT 1 FROM audit_head WHERE log = %s FOR UPDATE", [held])
+        assert erasing.carry_out_due() == 1
+        assert [ErasureRequest.objects.get(kid=kid).state for kid in kids] == [State.APPROVED, State.DONE]
+    assert erasing.carry_out_due() == 1
+    assert [store.name for store in STORES if store.count(kids[0])] == []
+
+
+def test_a_store_whose_rows_are_locked_is_swept_later_and_those_behind_it_at_once(bank, at_once, impatient):
+    session = a_transfer_waits()
+    kid = kid_of(session)
+    request = approved()
+    assert ApprovalRequest.objects.filter(session=session).exists()
+    with as_role(settings.STACK.superuser) as holder:
+        real = erasure.destroy
+
+        def locked(asked: ErasureRequest) -> None:
+            holder.execute("SELECT 1 FROM agent_sessions_approvalrequest WHERE session_id = %s FOR UPDATE", [session])
+            real(asked)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(erasure, "destroy", locked)
+            assert erasing.carry_out_due() == 0
+        assert [store.name for store in STORES if store.count(kid)] == ["requests"]
+    assert erasing.carry_out_due() == 1
+    assert ErasureRequest.objects.get(pk=request.pk).state == State.DONE
+
+
+@pytest.mark.parametrize("role", ["owner", "postgres"])
+def test_a_transaction_of_another_role_that_may_append_is_waited_for(at_once, role):
+    opened()
+    with as_role(role) as other:
+        other.execute("LOCK TABLE audit_entry IN ROW EXCLUSIVE MODE")  # as a statement that appends has it
+        approved()
+        assert erasing.carry_out_due() == 0
+        other.rollback()
+        assert erasing.carry_out_due() == 1

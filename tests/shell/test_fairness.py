@@ -17,7 +17,7 @@ from tests import cast
 
 pytestmark = pytest.mark.django_db(transaction=True)
 COLUMNS = (
-    "id, tenant_id, team_id, kid, agent, channel, alias, status, waiting_for, seq, epoch, tier, open_requests,"
+    "id, tenant_id, team_id, kid, agent, channel, status, waiting_for, seq, epoch, tier, open_requests,"
     " opened_at, last_at, card, ready_at, fence"
 )
 
@@ -26,7 +26,7 @@ def due(team: Team, number: int, *, ago: float = 60.0, agent: str = "bank") -> N
     """Rows of sessions that have work, the first of them since `ago` seconds. No worker folds them here."""
     ledger.run(
         f"INSERT INTO agent_sessions_agentsession ({COLUMNS}) SELECT gen_random_uuid(), %(tenant)s, %(team)s,"
-        " %(team)s, %(agent)s, 'phone', '', 'executing', 'agent', 1, 0, 0, 0, now(), now(), '',"
+        " %(team)s, %(agent)s, 'phone', 'executing', 'agent', 1, 0, 0, 0, now(), now(), '',"
         " now() - make_interval(secs => %(ago)s) + n * interval '1 ms', 0 FROM generate_series(1, %(number)s) n",
         {"tenant": team.tenant_id, "team": team.pk, "number": number, "ago": ago, "agent": agent},
     )

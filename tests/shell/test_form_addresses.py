@@ -205,7 +205,7 @@ def bodies(things: dict[str, object]) -> dict[str, dict[str, object]]:
         "/delegations": {**lent, "receiver": str(cast.alice().pk)},
         "/deputies": {"user": str(cast.bob().pk), "team": retail},
         "/sessions/{session}/grants": {"request": str(things["request_id"])},
-        "/plans": {"name": "hello", "calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
+        "/plans": {"name": "hello", "calls": [{"_tool": "load_customer", "customer": "C-nobody"}]},
         **{f"/customers/{{customer}}/profile/{what}": body for what, body in CHANGES.items()},
     }
 

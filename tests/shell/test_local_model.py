@@ -1,7 +1,7 @@
 """A real language model, small and local, drives a session.
 
 It says nothing clever and calls no tools; what is tested is that a real endpoint streams through the product from end
-to end. Skipped, loudly, where `requirements/local-model.txt` is not installed.
+to end. Skipped, loudly, where `requirements/locked/local-model.txt` is not installed.
 """
 
 from __future__ import annotations

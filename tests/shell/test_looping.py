@@ -102,7 +102,7 @@ def test_an_agent_whose_calls_people_reject_rests_and_the_page_lists_what_it_wan
         assert alerts.count() == 1
         client.force_login(cast.alice())
         form = read(client.get(f"/sessions/{session}/").content.decode()).id("stop-grant").text()
-        assert "$600.03 from account 1000000001 to account 1000000002 (not now)" in form
+        assert "$600.03 from account ..0001 to account ..0002 (not now)" in form
         assert "Wanted: Move $600.04" in form
         say(session, "Please, please.")
         look()

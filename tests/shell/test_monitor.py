@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from audit import ledger, monitor, rotation, sequencer, signer
-from audit.tlog import note, tiles
+from audit.tlog import headleaf, note, tiles
 from audit.tlog import proof as tlog_proof
 from audit.tlog import tree as own_tree
 from audit.tlog.checkpoint import Checkpoint
@@ -291,9 +291,74 @@ def test_who_begins_with_any_key_of_the_chain_gets_through_the_whole_log(trusted
     assert watch(site, tmp_path, key=trusted.vkey()) == 0
 
 
-def test_a_head_that_the_key_did_not_sign_is_refused(site, tmp_path):
-    assert watch(site, tmp_path, key=STRANGER.vkey()) == 1
+def test_a_log_under_another_key_is_not_the_log_i_follow(site, tmp_path, capsys):
+    assert watch(site, tmp_path, key=STRANGER.vkey()) == 4
+    found = evidence(tmp_path)
+    name, key_id, _ = SIGNER.vkey().split("+", 2)
+    assert (found["kind"], found["trusted"], found["signed_under"]) == (
+        "stranger",
+        [STRANGER.vkey()],
+        [f"{name}+{key_id}"],
+    )
+    assert "ALARM stranger: not the log I follow" in capsys.readouterr().out
+
+
+def test_a_log_that_changed_its_key_without_an_introduction_is_not_the_log_i_follow(site, tmp_path):
+    assert watch(site, tmp_path) == 0
+    site.log.signer = STRANGER
+    for leaves in (0, 1, 1):
+        grow(site.log, leaves)
+        assert watch(site, tmp_path) == 4
+    site.log.signer = SIGNER
+    assert watch(site, tmp_path) == 0  # it did not become what the stranger showed
+
+
+def test_a_log_under_another_origin_is_not_the_log_i_follow(site, tmp_path):
+    site.log = GlobalLog(TestSigner(SIGNER.key, "other.example"))
+    site.log.add_head(LOG, [b"one"])
+    assert watch(site, tmp_path) == 4
+    assert evidence(tmp_path)["trusted"] == [SIGNER.vkey()]
+
+
+def test_a_signature_under_our_keys_name_that_is_not_its_own_is_refused(site, tmp_path):
+    text, _, _ = site.log.checkpoint().decode().partition("\n\n")
+    forged = note.sign(f"{text}\n", SIGNER.origin, STRANGER.key).decode()
+    _, key_id, _ = SIGNER.vkey().split("+", 2)
+    mark, raw = forged.rsplit(" ", 1)
+    signature = base64.b64encode(bytes.fromhex(key_id) + base64.b64decode(raw)[4:]).decode()
+    site.files["checkpoint"] = f"{mark} {signature}\n".encode()
+    assert watch(site, tmp_path) == 1
     assert evidence(tmp_path)["kind"] == "unsigned"
+
+
+@pytest.mark.parametrize("named", ["none", "another leaf", "another hash"])
+def test_a_head_that_does_not_name_the_one_before_it_is_reported(named, site, tmp_path):
+    """As when a head was taken back: the log that grew past it hides the leaf between, or names an older one."""
+    grow(site.log, 5, maps=0)
+    index = site.log.latest[str(LOG)][0]
+    before = {
+        "none": None,
+        "another leaf": headleaf.Before(0, own_tree.leaf_hash(site.log.leaves[0])),
+        "another hash": headleaf.Before(index, bytes(32)),
+    }[named]
+    head = Checkpoint(SIGNER.origin_of(LOG), 50, bytes(32))
+    at = site.log.add(headleaf.body(head, before))
+    assert set(lie(site, tmp_path)["proofs"]) == {str(index), str(at)}
+
+
+@given(steps=st.lists(st.sampled_from([LOG, OTHER_LOG, THIRD_LOG, "map", "look"]), max_size=14))
+@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_an_honest_log_that_grows_in_any_rhythm_is_never_accused(steps, site):
+    site.log = GlobalLog()
+    site.log.add_head(LOG, [b"one"])
+    with tempfile.TemporaryDirectory() as folder:
+        for step in [*steps, "look", "map", "look"]:
+            if step == "look":
+                assert watch(site, Path(folder)) == 0
+            elif step == "map":
+                site.log.add_map()
+            else:
+                site.log.add_head(step, [b"entry"] * (site.log.latest.get(str(step), (0, 0))[1] + 1))
 
 
 def test_one_byte_changed_in_the_head_is_never_believed(site, tmp_path):
@@ -315,8 +380,7 @@ def test_leaves_other_than_those_signed_end_in_words(path, data, site, tmp_path)
 def test_an_endless_log_that_nobody_signed_is_not_read(claimed, site, tmp_path):
     head = Checkpoint(SIGNER.origin, claimed, bytes(32)).body()
     site.files["checkpoint"] = STRANGER.sign_text(head)
-    assert watch(site, tmp_path) == 1
-    assert evidence(tmp_path)["kind"] == "unsigned"
+    assert watch(site, tmp_path) == 4
     assert len(site.asked) == 1
 
 
@@ -350,7 +414,7 @@ def test_any_bytes_altered_anywhere_in_what_is_served_are_never_believed(data, s
         return
     site.files = {path: bytes(whole)}
     with tempfile.TemporaryDirectory() as folder:
-        assert watch(site, Path(folder)) in (1, 3)
+        assert watch(site, Path(folder)) in (1, 3, 4)
     site.files = {}
 
 
@@ -457,8 +521,10 @@ def test_a_witness_that_saw_more_than_we_are_shown_is_believed(site, witness, tm
 
 def test_a_state_of_another_log_is_not_mixed_up(site, tmp_path, capsys):
     watch(site, tmp_path)
-    assert watch(site, tmp_path, key=STRANGER.vkey()) == 2
-    assert "another key" in capsys.readouterr().err
+    assert watch(site, tmp_path, key=STRANGER.vkey()) == 4
+    assert "another key" in capsys.readouterr().out
+    found = evidence(tmp_path)
+    assert (found["trusted"], found["followed"]) == ([STRANGER.vkey()], [SIGNER.vkey()])
 
 
 @pytest.mark.parametrize("words", [["ftp://x", "--key", SIGNER.vkey()], ["http://x", "--key", "no key"]])

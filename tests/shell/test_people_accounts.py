@@ -11,6 +11,7 @@ from django.contrib.auth import get_user
 from django.db import IntegrityError, connection, transaction
 
 from agentstate.people import commands, trail
+from agentstate.people.delays import ACCOUNT
 from agentstate.people.errors import AccountDisabled, NameTaken, OwnAccount, WeakPassword
 from agentstate.people.models import Membership, Tenant
 from agentstate.people.permissions import PermissionDenied, can
@@ -31,6 +32,7 @@ from tests.cast import (
     vera,
     with_password,
 )
+from tests.shell.sign_in_time import stand_still
 
 pytestmark = pytest.mark.django_db
 
@@ -240,13 +242,22 @@ def test_what_was_typed_as_an_unknown_name_is_not_kept(on_trail) -> None:
     assert "my-secret-password" not in repr(on_trail)
 
 
-def test_a_locked_name_leaves_one_entry_of_the_lock_however_often_it_is_tried(on_trail, settings) -> None:
+def test_a_name_that_waits_leaves_one_entry_of_it_however_often_it_is_tried(on_trail, monkeypatch) -> None:
+    stand_still(monkeypatch)
     client = browser()
-    for _ in range(settings.AXES_FAILURE_LIMIT + 4):
+    for _ in range(ACCOUNT.most + 4):
         client.post("/sign-in/", {"username": "nobody", "password": "wrong"})
-    assert sorted(kinds(on_trail)) == ["person.sign_in_failed"] * settings.AXES_FAILURE_LIMIT + [
-        "person.sign_in_throttled"
-    ]
+    assert kinds(on_trail) == ["person.sign_in_failed"] * (ACCOUNT.free + 1) + ["person.sign_in_throttled"]
+
+
+def test_names_that_nobody_has_do_not_fill_the_log(on_trail, monkeypatch) -> None:
+    monkeypatch.setattr("agentstate.people.throttles.UnknownNames.default_rate", "3/min")
+    with_password(alice())
+    client = browser()
+    on_trail.clear()
+    for name in ("a", "b", "c", "d", "alice"):
+        client.post("/sign-in/", {"username": name, "password": "wrong"})
+    assert [record.subject for record in on_trail] == ["", "", "", alice().actor]
 
 
 def test_no_password_or_token_is_on_the_trail(on_trail) -> None:

@@ -52,7 +52,7 @@ def test_untouched_rows_are_the_fold(bank):
         ("UPDATE agent_sessions_agentsession SET seq = 1", "session.seq"),
         ("UPDATE agent_sessions_agentsession SET agent = 'other'", "session.agent"),
         ("UPDATE agent_sessions_agentsession SET channel = 'chat'", "session.channel"),
-        ("UPDATE agent_sessions_agentsession SET alias = 'other'", "session.alias"),
+        ("UPDATE agent_sessions_agentsession SET alias_token = 'other'", "session.alias_token"),
         ("UPDATE agent_sessions_agentsession SET team_id = gen_random_uuid()", "session.team_id"),
         ("UPDATE agent_sessions_agentsession SET tenant_id = gen_random_uuid()", "session.tenant_id"),
         ("UPDATE agent_sessions_agentsession SET kid = gen_random_uuid()", "session.kid"),
@@ -108,13 +108,14 @@ def test_dropped_rows_are_written_anew_from_the_ledger(bank):
     session = opened(alias="case 7")
     say(session, "Move $900.00 from savings to checking.")
     say(session, "Yes.")
-    before = AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias", "status").get()
+    columns = ("team", "tenant", "kid", "alias_token", "status")
+    before = AgentSession.objects.filter(pk=session).values(*columns).get()
     tampered("DELETE FROM agent_sessions_approvalrequest; DELETE FROM agent_sessions_agentsession")
     with pytest.raises(CommandError, match="differences"):
         call_command("rebuild", "--check")
     call_command("rebuild")
     assert differences(session) == []
-    assert AgentSession.objects.filter(pk=session).values("team", "tenant", "kid", "alias", "status").get() == before
+    assert AgentSession.objects.filter(pk=session).values(*columns).get() == before
     (request,) = queries.requests(cast.alice())
     assert commands.decide(cast.alice(), request.id, "approve").seq
 

@@ -61,7 +61,8 @@ def test_a_stop_between_the_approval_and_the_intent_keeps_the_money_where_it_is(
 
 def _as_another_process_believes(*rows: Stop) -> None:
     """A worker in another process has looked a moment ago, when these stops were in force."""
-    lines = tuple(stops.StopLine(row.pk, row.team_id, row.scope, row.value, row.reason, row.by, row.at) for row in rows)
+    names = ("pk", "team_id", "scope", "value", "sealed_reason", "by", "at")
+    lines = tuple(stops.StopLine(*(getattr(row, name) for name in names)) for row in rows)
     stops._memory._seen[cast.tenant().pk] = (time.monotonic(), lines)
 
 

@@ -6,6 +6,7 @@ must come from its declared inputs, from what it writes itself, or from an alter
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from agentstate.engine.plan.model import MAX_BYTES, BadPlan, Call, Plan, read, w
 from agentstate.engine.plan.progress import CONDITION_NAMES
 
 MAX_CONDITIONS = 50
+WORD = re.compile(r"[\w.@:/+-]*\w")  # in a text: what could be a reference
 OUTPUT = "(output)"  # how findings name the output; no call is called like that
 INPUT = "input"  # the kind of what a plan is given
 NO_INPUTS: dict[str, Any] = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -86,6 +88,20 @@ def checked(saved: Saved) -> Saved:
     for condition in saved.conditions:
         guards.expressed(condition, CONDITION_NAMES)
     return saved
+
+
+def texts(plan: Saved) -> frozenset[str]:
+    """Returns every text in the document: whole values, and the words of each."""
+    found, left = set[str](), [msgspec.to_builtins(plan, builtin_types=(Decimal,))]
+    while left:
+        each = left.pop()
+        if isinstance(each, str):
+            found |= {each, *WORD.findall(each)}
+        elif isinstance(each, dict):
+            left += each.values()
+        elif isinstance(each, list | tuple):
+            left += each
+    return frozenset(found)
 
 
 def saved(name: str, plan: Plan, inputs: dict[str, Any], before: Saved | None = None, **more: Any) -> Saved:

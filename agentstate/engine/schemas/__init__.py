@@ -11,7 +11,15 @@ from agentstate.engine.schemas.compiled import Problem, check_schema, problems, 
 from agentstate.engine.schemas.declared import SYSTEM, Actor, Declared, declare, load
 from agentstate.engine.schemas.descent import Place, place_of
 from agentstate.engine.schemas.keywords import Schema
-from agentstate.engine.schemas.reads import HIDDEN, misfit_at, missing, private_paths, read, without_private
+from agentstate.engine.schemas.reads import (
+    HIDDEN,
+    misfit_at,
+    missing,
+    private_paths,
+    read,
+    without_private,
+    without_private_at,
+)
 from agentstate.engine.schemas.refusals import (
     BadSchema,
     BreaksSchema,
@@ -51,4 +59,5 @@ __all__ = [
     "read",
     "validate",
     "without_private",
+    "without_private_at",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -110,6 +111,14 @@ def without_private(declared: Declared | None, pad: Pad, instead: str | None = N
         return pad
     kept = _open(declared.schema, declared.schema, pad, instead)
     return kept if isinstance(kept, dict) else {}
+
+
+def without_private_at(declared: Declared, names: Iterable[str], value: Any, instead: str) -> Any:
+    """Returns the value at the path of these names with `instead` for what is private in it; for all of it where the
+    path leads into a private place.
+    """
+    found = place(declared.source, tuple(names))
+    return instead if found.private else _open(declared.schema, found.schema, value, instead)
 
 
 def _open(root: Any, node: Any, value: Any, instead: str | None) -> Any:

@@ -150,6 +150,11 @@ def declared(board: Board) -> dict[str, schemas.Schema]:
     return {kind: held.schema for kind, held in board.items() if held.schema is not None}
 
 
+def words_of(schema: schemas.Schema) -> schemas.Declared | None:
+    """Returns the schema of an object with its private fields; None where it has none."""
+    return _words_of(encode(schema))
+
+
 def shown(board: Board, instead: str | None = None) -> dict[str, Any]:
     """The objects without what their schemas call private, or with `instead` in its place."""
     return {kind: _open(held, instead) for kind, held in board.items()}

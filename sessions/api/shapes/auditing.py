@@ -107,7 +107,9 @@ class GiveGrant(Strict):
     )
     opened_from = serializers.DateTimeField(required=False, help_text="only sessions opened then or later")
     opened_to = serializers.DateTimeField(required=False, help_text="only sessions opened before")
-    reason = ExactText(max_length=MAX_REASON)
+    reason = ExactText(
+        max_length=MAX_REASON, help_text="the auditor and the team's admins read it; write no customer's name"
+    )
 
 
 class Grant(serializers.Serializer[Any]):

@@ -20,7 +20,10 @@ class GiveDelegation(Strict):
     team = serializers.UUIDField()
     permissions = ShortList(child=ExactChoice(choices=DELEGATED), max_length=len(DELEGABLE))
     until = serializers.DateTimeField(help_text="with its time zone")
-    reason = ExactText(max_length=MAX_REASON)
+    reason = ExactText(
+        max_length=MAX_REASON,
+        help_text="your colleague, the team's admins and auditors read it; write no customer's name",
+    )
 
 
 class Delegation(serializers.Serializer[Any]):

@@ -65,7 +65,7 @@ class CheckPlan(Strict):
 
 
 class SavePlan(Strict):
-    """A plan to keep under a name."""
+    """A plan to keep under a name. Write no customer's name, account or reference into it: declare inputs."""
 
     name = ExactText(max_length=80)
     calls = ExactList(help_text=_CALLS)

@@ -34,7 +34,9 @@ class AskErasure(OfSubject):
     """Whom to erase, on which legal basis, and why."""
 
     basis = ExactChoice(choices=ERASURE_BASIS)
-    reason = ExactText(max_length=MAX_REASON)
+    reason = ExactText(
+        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
+    )
 
 
 class RuleErasure(Strict):
@@ -100,7 +102,9 @@ class SetHold(OfSubject):
     """Whom or what to keep. With `only_session`, nothing but that session."""
 
     only_session = ExactFlag(required=False)
-    reason = ExactText(max_length=MAX_REASON)
+    reason = ExactText(
+        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
+    )
     until = serializers.DateTimeField(required=False, help_text="until it is lifted, if left out")
 
 

@@ -18,6 +18,7 @@ STOP_SCOPE = choices(Stop.Scope.values)
 SKILL_BY = choices(SkillWanted.By.values)
 WORK_KIND = choices(("taken", "assigned", "claimed"))
 _ACTOR = "user:<id>"
+NO_NAME = "the team's staff and auditors read it; write no customer's name"
 
 
 class TakeOverSession(Strict):
@@ -106,7 +107,7 @@ class SetStop(Strict):
     value = ExactText(
         max_length=100, required=False, allow_blank=True, help_text="name of the agent, the tool, or the team's slug"
     )
-    reason = ExactText(max_length=MAX_REASON)
+    reason = ExactText(max_length=MAX_REASON, help_text=NO_NAME)
     teams = ShortList(
         child=ExactText(max_length=60),
         required=False,
@@ -121,7 +122,7 @@ class SetStop(Strict):
 class LiftStop(Strict):
     """Why it may go on."""
 
-    why = ExactText(max_length=MAX_REASON)
+    why = ExactText(max_length=MAX_REASON, help_text=NO_NAME)
 
 
 class StopInForce(serializers.Serializer[Any]):
@@ -129,7 +130,7 @@ class StopInForce(serializers.Serializer[Any]):
     team = serializers.UUIDField(help_text="the team in which it holds, and which lifts it")
     scope = serializers.ChoiceField(choices=STOP_SCOPE)
     value = serializers.CharField()
-    reason = serializers.CharField()
+    reason = serializers.CharField(help_text="empty for whoever speaks as the customer there")
     by = serializers.CharField(help_text=_ACTOR)
     at = serializers.DateTimeField()
     lifted_by = serializers.CharField()

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from agentstate.clock import now
 from agentstate.errors import Invalid
-from agentstate.people import grants
+from agentstate.people import grants, reasons
 from agentstate.people.models import AccessGrant, Team, User
 from sessions import queries as lists
 from sessions.access import Kind
@@ -133,7 +133,7 @@ class Grants(APIView):
     )
     def get(self, request: Request) -> Response:
         Parameters(request)
-        return Response({"grants": [_grant(each) for each in grants.given(_user(request))[:MOST]]})
+        return Response({"grants": [_grant(each) for each in reasons.with_keys(grants.given(_user(request))[:MOST])]})
 
     @extend_schema(
         operation_id="give_grant",

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentstate.errors import Invalid
-from agentstate.people import delegations
+from agentstate.people import delegations, reasons
 from agentstate.people.models import Delegation, Team, User
 from sessions.api.parameters import Parameters, identifier
 from sessions.api.shapes import delegations as forms
@@ -29,7 +29,8 @@ class Delegations(APIView):
     )
     def get(self, request: Request) -> Response:
         Parameters(request)
-        return Response({"delegations": [_line(each) for each in delegations.known_to(_user(request))[:MOST]]})
+        rows = reasons.with_keys(delegations.known_to(_user(request))[:MOST])
+        return Response({"delegations": [_line(each) for each in rows]})
 
     @extend_schema(
         operation_id="give_delegation",

@@ -155,7 +155,8 @@ class SavedPlans(APIView):
 
     @extend_schema(
         operation_id="save_plan",
-        description="A new version, unless it is the same as the one before.",
+        description="A new version, unless it is the same as the one before. It is refused where a value or a word in"
+        " it is the reference of a customer of the team: the plan would outlive their erasure.",
         request=forms.SavePlan,
         responses=answers(201, forms.SavedDocument, *WRITING),
     )

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from audit import keys
 from audit.erasure import State, UnknownErasure
 from audit.holds import UnknownHold
 from audit.retention import Class, Rule, Schedule
@@ -69,7 +70,7 @@ class Erasures(APIView):
     )
     def post(self, request: Request) -> Response:
         asked = commands.ask_erasure(request.user, **_wanted(forms.AskErasure, request))
-        response = Response(shown(forms.Erasure, queries.line(asked)), status=201)
+        response = Response(shown(forms.Erasure, queries.line(asked, frozenset())), status=201)
         response["Location"] = f"{request.path}/{asked.pk}"
         return response
 
@@ -104,7 +105,7 @@ class OneErasure(APIView):
     def post(self, request: Request, erasure: str) -> Response:
         wanted = _wanted(forms.RuleErasure, request)
         ruled = commands.rule_erasure(request.user, identifier(erasure, UnknownErasure), State(wanted["state"]))
-        return Response(shown(forms.Erasure, queries.line(ruled)))
+        return Response(shown(forms.Erasure, queries.line(ruled, keys.closed([ruled.kid]))))
 
 
 class Holds(APIView):
@@ -128,7 +129,7 @@ class Holds(APIView):
         wanted = _wanted(forms.SetHold, request)
         wanted["whole"] = not wanted.pop("only_session", False)
         hold = commands.set_hold(request.user, **wanted)
-        return Response(shown(forms.Hold, queries.hold_line(hold)), status=201)
+        return Response(shown(forms.Hold, queries.hold_line(hold, frozenset())), status=201)
 
 
 class OneHold(APIView):
@@ -142,7 +143,7 @@ class OneHold(APIView):
     )
     def delete(self, request: Request, hold: str) -> Response:
         lifted = commands.lift_hold(request.user, identifier(hold, UnknownHold))
-        return Response(shown(forms.Hold, queries.hold_line(lifted)))
+        return Response(shown(forms.Hold, queries.hold_line(lifted, keys.closed([lifted.kid]))))
 
 
 class Retention(APIView):

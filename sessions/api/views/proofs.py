@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import Any, cast, get_args
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -25,8 +25,16 @@ from sessions.states import UnknownSession
 
 _SEQ = OpenApiParameter("seq", {"type": "integer", "minimum": 0, "maximum": LAST}, OpenApiParameter.PATH)
 _SIZE = {"type": "integer", "minimum": 1, "maximum": LAST}
+CONTENTS = list(get_args(queries.Content))
 _HASH = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_OPEN = OpenApiParameter("open", bool, description="with the words, as is usual; false: hashes and kinds only")
+_CONTENT = OpenApiParameter(
+    "content",
+    str,
+    enum=CONTENTS,
+    default="masked",
+    description="of the entries: `masked` shows what a masked export does and needs `read`; `full` opens them and needs"
+    " `export` and `unmask`; `withheld` shows hashes and kinds alone",
+)
 _PROVING = (*READING, 409)
 
 
@@ -46,8 +54,8 @@ def seq_of(text: str) -> int:
     return int(text)
 
 
-def _open(given: Parameters) -> bool:
-    return given.one_of("open", ["true", "false"]) != "false"
+def _content(given: Parameters) -> queries.Content:
+    return cast(queries.Content, given.one_of("content", CONTENTS) or "masked")
 
 
 class EntryProof(APIView):
@@ -55,20 +63,21 @@ class EntryProof(APIView):
 
     @extend_schema(
         operation_id="prove_entry",
-        description="With `fields`, only those values are shown, and the others stay closed.",
+        description="With `fields`, only those values are shown, and the others stay closed; that needs `export` and"
+        " `unmask`.",
         parameters=[
             SESSION,
             _SEQ,
-            _OPEN,
+            _CONTENT,
             OpenApiParameter("fields", str, description="JSON Pointers into the entry's data, with commas between"),
         ],
         responses=answers(200, forms.Proof, *_PROVING),
     )
     def get(self, request: Request, session: str, seq: str) -> HttpResponse:
-        given = Parameters(request, "open", "fields")
+        given = Parameters(request, "content", "fields")
         pointers = [each for each in given.text("fields").split(",") if each]
         found = _session(session)
-        return document(queries.entry(request.user, found, seq_of(seq), shown=_open(given), pointers=pointers))
+        return document(queries.entry(request.user, found, seq_of(seq), content=_content(given), pointers=pointers))
 
 
 class EntryTlogProof(APIView):
@@ -92,25 +101,25 @@ class RangeProof(APIView):
             SESSION,
             OpenApiParameter("first", {"type": "integer", "minimum": 0, "maximum": LAST}, required=True),
             OpenApiParameter("last", {"type": "integer", "minimum": 0, "maximum": LAST}, required=True),
-            _OPEN,
+            _CONTENT,
         ],
         responses=answers(200, forms.Proof, *_PROVING),
     )
     def get(self, request: Request, session: str) -> HttpResponse:
-        given = Parameters(request, "first", "last", "open")
+        given = Parameters(request, "first", "last", "content")
         first, last = given.whole("first", -1, 0, LAST), given.whole("last", -1, 0, LAST)
-        return document(queries.extract(request.user, _session(session), first, last, shown=_open(given)))
+        return document(queries.extract(request.user, _session(session), first, last, content=_content(given)))
 
 
 class SessionProof(APIView):
     """A whole session, and that nothing follows."""
 
     @extend_schema(
-        operation_id="prove_session", parameters=[SESSION, _OPEN], responses=answers(200, forms.Proof, *_PROVING)
+        operation_id="prove_session", parameters=[SESSION, _CONTENT], responses=answers(200, forms.Proof, *_PROVING)
     )
     def get(self, request: Request, session: str) -> HttpResponse:
-        given = Parameters(request, "open")
-        return document(queries.complete(request.user, _session(session), shown=_open(given)))
+        given = Parameters(request, "content")
+        return document(queries.complete(request.user, _session(session), content=_content(given)))
 
 
 class AbsenceProof(APIView):

@@ -36,7 +36,8 @@ class Requests(APIView):
         limit = given.whole("limit", queries.PAGE, 1, MOST)
         state = given.one_of("state", [status.value for status in RequestStatus])
         mine = given.one_of("mine", ["true", "false"]) == "true"
-        lines = queries.requests(request.user, state=state, mine=mine, after=given.id("after"), limit=limit)
+        found = queries.requests(request.user, state=state, mine=mine, after=given.id("after"), limit=limit)
+        lines = queries.as_listed(found)
         return page("requests", shapes.Request, lines, limit)
 
 

@@ -7,8 +7,11 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from agentstate.people.models import Tenant
 from audit import keyed, uncovered
+from audit.scrub import heads
 from sessions import rebuild
+from sessions.alterations import sessions_without_rows
 from sessions.models import Taught
 from sessions.profiles import rebuild as profiles
 
@@ -36,6 +39,9 @@ class Command(BaseCommand):
         known = 0
         if not options["sessions"]:
             differences += self._keyed(check=options["check"])
+            for line in self._unlike_the_global_log():
+                differences += 1
+                self.stdout.write(line)
             for line in uncovered.differences():
                 differences += 1
                 self.stdout.write(line)
@@ -45,6 +51,11 @@ class Command(BaseCommand):
         if differences:
             raise CommandError(f"{differences} differences in {told}")
         self.stdout.write(f"{told}: projections and snapshots are the fold of the ledger")
+
+    def _unlike_the_global_log(self) -> list[str]:
+        """Logs that the signed global log knows and that are gone, shorter or others."""
+        found = [each for of in Tenant.objects.all() for each in heads.compare_all(of.pk, sessions_without_rows)]
+        return [f"{each.log} {each.what}: {each}" for each in found]
 
     def _keyed(self, *, check: bool) -> int:
         """How often the index of keys and logs differs from the ledger."""

@@ -2,7 +2,7 @@
 import { encoded, hex, sha256, unhex } from "./bytes.js";
 import { Fault } from "./faults.js";
 import { fieldsRoot } from "./fields.js";
-import { MAX_PAYLOAD } from "./format.js";
+import { CLOSED, MAX_PAYLOAD } from "./format.js";
 import { canonical, Num, strictJson, writeCanonical } from "./json.js";
 import { UUID } from "./notes.js";
 import { quoted, told } from "./spelling.js";
@@ -139,7 +139,7 @@ export function readEvent(plain, kind) {
   return event;
 }
 
-/** ["disclosed", okm], ["partly", leaves], or ["withheld"], ["erased"] or ["pruned"]; Fault on anything else. */
+/** ["disclosed", okm], ["partly", leaves], or one of the other states alone; Fault on anything else. */
 export function readDisclosure(line, seq) {
   if (!(line instanceof Map) || line.get("seq") !== seq) {
     throw new Fault("the line that discloses it is missing or of another entry");
@@ -147,7 +147,7 @@ export function readDisclosure(line, seq) {
   const [okm, leaves, state] = ["okm", "leaves", "state"].map((name) => line.get(name));
   if (line.size === 2 && typeof okm === "string" && /^[0-9a-f]{128}$/.test(okm)) return ["disclosed", unhex(okm)];
   if (line.size === 2 && Array.isArray(leaves)) return ["partly", leaves];
-  if (line.size === 2 && ["withheld", "erased", "pruned"].includes(state)) return [state];
+  if (line.size === 2 && CLOSED.includes(state)) return [state];
   if (state === "unreadable") throw new Fault("its key could not be had at the export: the entry or the key's row was altered");
   throw new Fault("the line that discloses it is malformed");
 }

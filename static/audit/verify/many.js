@@ -5,7 +5,7 @@ import { isInteger } from "./entry.js";
 import { Fault } from "./faults.js";
 import * as format from "./format.js";
 import { canonical, strictJson } from "./json.js";
-import { openNote, readLogHead, splitNote, UUID } from "./notes.js";
+import { isOfLog, openNote, readLogHead, splitNote, UUID } from "./notes.js";
 import { same } from "./story.js";
 import { Verdict } from "./verdict.js";
 import { anySigned, Verifier } from "./verifier.js";
@@ -23,7 +23,7 @@ export class ManyVerifier {
   }
 
   async run(demand) {
-    if (demand.session || demand.receipt) {
+    if (demand.session || demand.receipt || (demand.held && !isOfLog(demand.held))) {
       throw new Fault("this is an export of many sessions: take the bundle of the one out of its folder `sessions`");
     }
     const checkpoint = this.archive.read("log/checkpoint", format.MAX_NOTE);

@@ -1,7 +1,8 @@
 // Signed notes (C2SP signed-note), the keys that sign them, and the heads that stand in them.
-import { base64, bigEndian, encoded, hex, joined, sha256, unbase64, utf8 } from "./bytes.js";
+import { base64, bigEndian, encoded, equal, hex, joined, latin1, leafHash, sha256, unbase64, utf8 } from "./bytes.js";
 import { verifies } from "./ed25519.js";
 import { Fault } from "./faults.js";
+import { AFTER } from "./format.js";
 import { cut, quoted } from "./spelling.js";
 
 export const LOG = 1, WITNESS = 4; // the types of key that notes know: a log's signature, a witness's cosignature
@@ -125,12 +126,64 @@ export function readLogHead(text, name) {
   return head;
 }
 
+/**
+ * Parse a leaf that says the head of a session of the log called `name`: {body, head, before}, where `before` is the
+ * index and the hash of the leaf that said its head before, or null.
+ */
+export function readHeadLeaf(body, name) {
+  const text = utf8(body);
+  if (text === null) throw new Fault("the leaf of the head is not UTF-8");
+  const lines = text.split("\n");
+  const head = readSessionHead([...lines.slice(0, 3), ""].join("\n"), name);
+  if (lines.length === 4 && !lines[3]) return { body, head, before: null };
+  const words = lines.length === 5 && !lines[4] ? lines[3].split(" ") : [];
+  if (words.length !== 3 || words[0] !== AFTER || !NUMBER.test(words[1])) {
+    throw new Fault("the leaf of the head is malformed after its third line");
+  }
+  return { body, head, before: [BigInt(words[1]), readHash(words[2])] };
+}
+
+/**
+ * The leaves that said a session's heads before leaf `index`, `last`, did: oldest first, one behind the other. Fault
+ * unless each is the one that the next names.
+ */
+export function readHeads(data, last, index, name) {
+  if (data.length && data.at(-1) !== 10) throw new Fault("log/heads ends inside a line");
+  const leaves = [];
+  for (let at = 0, lines = 0; at < data.length; lines++) {
+    const end = data.indexOf(10, at) + 1;
+    if (!leaves.length || (lines >= 3 && !latin1(data.subarray(at, end)).startsWith(`${AFTER} `))) {
+      leaves.push([at, end]);
+      lines = 0;
+    } else leaves.at(-1)[1] = end;
+    at = end;
+  }
+  const found = [];
+  for (const [start, end] of leaves.reverse()) {
+    const leaf = readHeadLeaf(data.slice(start, end), name);
+    if (!last.before || !equal(last.before[1], leafHash(leaf.body)) || last.before[0] >= index) {
+      throw new Fault("log/heads holds a leaf that the one after it does not name");
+    }
+    if (leaf.head.log !== last.head.log || leaf.head.size > last.head.size) {
+      throw new Fault(`the log said ${leaf.head.size} entries, and then ${last.head.size}: the session was cut off`);
+    }
+    index = last.before[0];
+    last = leaf;
+    found.unshift(leaf);
+  }
+  if (last.before) throw new Fault(`log/heads does not hold leaf ${last.before[0]}, which said the session's head before`);
+  return found;
+}
+
 /** A hash of 32 bytes, from base64. */
 export function readHash(text) {
   const value = unbase64(text);
   if (value.length !== 32) throw new Fault(`a hash has ${value.length} bytes, want 32`);
   return value;
 }
+
+/** Whether a signed head is one of the global log: the origin of a session's has /s/ before its id. */
+export const isOfLog = (held) => !latin1(held).split("\n", 1)[0].includes("/s/");
 
 /** Whether a text is a number as heads and proofs write it. */
 export const isNumber = (text) => NUMBER.test(text);

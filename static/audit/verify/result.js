@@ -3,7 +3,7 @@
 const PAGE = 100; // rows of a table at a time
 const element = (id) => document.getElementById(id);
 const ROLES = { tr: "row", th: "rowheader", td: "cell" };
-const WORDS = { withheld: "Content withheld", erased: "Content erased", pruned: "Content deleted when its term was over" };
+const WORDS = { withheld: "Content withheld", erased: "Content erased", pruned: "Content deleted when its term was over", indivisible: "Content sealed: no part of an entry this old can be shown alone" };
 
 export class Result {
   /** Forget what was shown. */
@@ -75,8 +75,9 @@ function trustInWords({ log }) {
 const count = (number, thing) => `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
 
 /** The rows of the list of facts. */
-function facts({ key, log, head, timestamp, counts, sessions }) {
+function facts({ key, log, head, timestamp, counts, sessions, unproved }) {
   const rows = [];
+  if (unproved.length) rows.push(["Not proved", `${unproved.join(", ")}: signed, but whoever holds the log key can sign others. Read the entries below.`]);
   if (key) rows.push(["Key", key.vkey, true], ["", key.source]);
   if (log) {
     rows.push(["Log", `${log.name}, ${count(log.size, "entry").replace("entrys", "entries")}`], ["Its root", log.root, true]);
@@ -92,7 +93,7 @@ function facts({ key, log, head, timestamp, counts, sessions }) {
   if (sessions !== undefined) rows.push(["Sessions", sessions.toLocaleString("en")]);
   const { entries, disclosed, partly, withheld, erased, pruned } = counts;
   rows.push(["Entries", `${entries}: ${disclosed} disclosed, ${partly} partly disclosed, ${withheld} withheld, ${erased} erased, ${pruned} pruned`]);
-  if (counts.unproved) rows.push(["Erasures", `of ${counts.unproved} entries only the exporter says that they are erased: this older form of export proves none`]);
+  if (counts.indivisible) rows.push(["Indivisible", `${counts.indivisible}: of an entry of version 1 no part can be shown alone`]);
   return rows.flatMap(([name, value, mono]) => [made("dt", name), made("dd", value, mono ? "mono" : "")]);
 }
 

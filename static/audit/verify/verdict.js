@@ -5,11 +5,12 @@ import { indented } from "./spelling.js";
 export class Verdict {
   constructor() {
     this.failures = [];
-    this.counts = { entries: 0, disclosed: 0, partly: 0, withheld: 0, erased: 0, unproved: 0, pruned: 0, failures: 0 };
+    this.counts = { entries: 0, disclosed: 0, partly: 0, withheld: 0, indivisible: 0, erased: 0, pruned: 0, failures: 0 };
     this.head = null;
     this.log = null; // the global log's head, who cosigned it, and how fresh it is
     this.timestamp = null;
     this.key = null;
+    this.unproved = []; // files that are signed, and whose content is not proved
     this.sessions = null; // how many, in an export of many
     this.finished = false;
   }
@@ -33,8 +34,8 @@ export class Verdict {
   }
 
   asJson() {
-    const { ok, failures, counts, head, log, timestamp, key, sessions } = this;
+    const { ok, failures, counts, head, log, timestamp, key, unproved, sessions } = this;
     const many = sessions === null ? {} : { sessions };
-    return indented({ ...many, ok, failures, counts, head, log, timestamp, key });
+    return indented({ ...many, ok, failures, counts, head, log, timestamp, key, unproved });
   }
 }

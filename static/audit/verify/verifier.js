@@ -10,6 +10,7 @@ import * as notes from "./notes.js";
 import { readPolicy } from "./policy.js";
 import { quoted } from "./spelling.js";
 import { Story } from "./story.js";
+import { tableRow, Tables } from "./tables.js";
 import { readTimestamp } from "./timestamp.js";
 import { checkConsistency, rootOfProof, TiledTree } from "./tree.js";
 
@@ -26,14 +27,13 @@ export class Verifier {
     this.key = policy.logs[0]; // until the global log's head says which log, and its rotations which key
     this.log = null;
     this.head = null;
-    this.headText = "";
+    this.earlier = new Map(); // number of entries -> roots of earlier heads, and whose
     this.manifestOrigin = "";
     this.tree = new TiledTree();
     this.story = new Story(verdict);
     this.latest = ""; // the latest time of a sound entry; text order is time order
     this.erased = new Map(); // kid -> entries said to be erased
     this.erasures = new Set(); // kids for which an entry records the erasure
-    this.provesErasures = true; // whether the bundle is of the form that does
     this.pruned = []; // entries said to be pruned
     this.prunings = []; // the ranges that entries name; [0, seq] where one is not disclosed
     this.sealed = false;
@@ -46,14 +46,17 @@ export class Verifier {
     await this.checked("log", () => this.checkLog(demand));
     const count = await this.checkManifest();
     await this.checkHead(demand.session ?? "");
+    await this.checked("held", () => this.holdHead(demand.held));
     await this.checked("tail", () => this.checkTail());
     await this.checked("timestamp", () => this.checkTimestamp());
+    this.tables = new Tables(this.archive, count, this.verdict);
     for (const [index, width] of format.tiles(count)) await this.checkChunk(index, width);
     this.story.end();
     this.checkTree();
     await this.checked("receipt", () => this.checkAcknowledged());
     await this.checkErasures();
     this.checkPrunings();
+    this.tables.end(this.head, this.key);
     this.verdict.finished = true;
   }
 
@@ -85,7 +88,7 @@ export class Verifier {
       this.verdict.fail("log", `cosigned by ${quoted(witnesses)}: the policy asks for ${this.policy.quorum}`);
     }
     this.checkFresh(demand, newest);
-    if (demand.held) this.checkContinues(demand);
+    if (demand.held && notes.isOfLog(demand.held)) this.checkContinues(demand);
     const own = readPolicy(this.archive.read("policy", format.MAX_POLICY));
     if (!own.logs.some((key) => key.public === this.key.public)) {
       this.verdict.fail("log", "the policy in the bundle does not name the key that signed it");
@@ -171,9 +174,11 @@ export class Verifier {
   async checkTail() {
     if (!this.log || !this.head) return;
     const proof = this.proved("log/head.tlog-proof", this.log);
-    if (!equal(proof.body, encoded(this.headText))) {
+    const leaf = notes.readHeadLeaf(proof.body, this.key.name), { log, size: entries, root: top } = leaf.head;
+    if (log !== this.head.log || entries !== this.head.size || !equal(top, this.head.root)) {
       throw new Fault("the head that is proved to stand in the log is not the one of this session");
     }
+    await this.checked("heads", () => this.checkHeads(leaf, proof.index));
     await this.checked("receipt", () => this.checkReceipt(proof));
     const said = this.proved("log/headmap.tlog-proof", this.log);
     const lines = latin1(said.body).split("\n");
@@ -191,6 +196,42 @@ export class Verifier {
       );
     }
     Object.assign(this.verdict.head, { leaf: proof.index, latest_as_of: said.index });
+  }
+
+  /** Take an older head of this session: its entries must begin with those of that head. */
+  holdHead(held) {
+    if (!held || notes.isOfLog(held) || !this.head) return;
+    const old = notes.readSessionHead(notes.splitNote(held)[0], this.key.name);
+    if (old.log !== this.head.log) throw new Fault(`the head that you hold is of session ${old.log}`);
+    if (old.size > this.head.size) {
+      throw new Fault(`you hold a head of ${old.size} entries, and there are ${this.head.size}: its end was cut off`);
+    }
+    this.expect(old, "you hold");
+    this.verdict.head.continues = old.size;
+  }
+
+  /** The earlier heads of this session, from leaf to leaf; its entries must begin with those of each. */
+  checkHeads(leaf, index) {
+    const there = this.archive.members.has("log/heads");
+    const data = there ? this.archive.read("log/heads", format.MAX_HEADS) : new Uint8Array();
+    const heads = notes.readHeads(data, leaf, index, this.key.name);
+    for (const each of heads) this.expect(each.head, "the log said");
+    this.verdict.head.earlier = heads.length;
+  }
+
+  expect({ size, root }, whose) {
+    const known = this.earlier.get(Number(size)) ?? [];
+    this.earlier.set(Number(size), [...known, { root, whose }]);
+  }
+
+  /** The entries so far are those of every earlier head of so many. */
+  checkEarlier(seq) {
+    const root = this.tree.root();
+    for (const each of this.earlier.get(this.tree.size)) {
+      if (equal(each.root, root)) continue;
+      const what = each.whose === "you hold" ? "held" : "heads";
+      this.verdict.fail(what, `${each.whose} another head of ${this.tree.size} entries: some were taken back or rewritten`, seq);
+    }
   }
 
   checkReceipt(proof) {
@@ -238,7 +279,6 @@ export class Verifier {
     }
     const manifest = canonical(data);
     const count = manifestCount(manifest);
-    this.provesErasures = manifest.get("format") === format.FORMAT;
     this.checkFiles(manifest.get("files"), count);
     return count;
   }
@@ -271,7 +311,6 @@ export class Verifier {
       return;
     }
     this.head = head;
-    this.headText = text;
     this.verdict.head = { log: head.log, size: head.size, root: hex(head.root) };
     if (this.manifestOrigin && this.manifestOrigin !== `${this.key.name}/s/${head.log}`) {
       this.verdict.fail("head", "the manifest was signed for another session");
@@ -375,9 +414,10 @@ export class Verifier {
     if (chunkFault) verdict.fail("chunk", chunkFault, seq - (seq % format.CHUNK));
     verdict.counts.entries++;
     const failures = verdict.counts.failures;
-    let event = null;
+    let event = null, row = null;
     if (data !== null) {
       this.tree.add(data);
+      if (this.earlier.has(this.tree.size)) this.checkEarlier(seq);
       this.compareAcknowledged(data);
       if (entry.fault) verdict.fail("envelope", entry.fault.message, seq, entries.guessKind(data));
       else this.checkPlace(seq, envelope);
@@ -385,15 +425,16 @@ export class Verifier {
     if (envelope) {
       try {
         event = await this.disclosed(entry);
+        row = tableRow(envelope, entry.disclosure[0], event);
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         verdict.fail("payload", error.message, seq, envelope.get("kind"));
       }
-      if (verdict.counts.failures === failures && envelope.get("at") > this.latest) {
-        // Later entries are measured against sound ones only, so that an altered time names one entry.
-        this.latest = envelope.get("at");
-      }
+      if (verdict.counts.failures !== failures) row = null;
+      // Later entries are measured against sound ones only, so that an altered time names one entry.
+      else if (envelope.get("at") > this.latest) this.latest = envelope.get("at");
     }
+    this.tables.compare(row);
     this.story.add(seq, envelope, event);
     if (envelope) this.listen.entry?.(seq, envelope, event, entry.disclosure?.[0] ?? "");
   }
@@ -437,7 +478,13 @@ export class Verifier {
     if (state === "pruned") this.pruned.push(seq);
     if (state === "erased" || state === "pruned") return null;
     if (!ciphertext?.length) throw new Fault("the payload is missing");
-    if (state === "withheld") return null;
+    if (ciphertext.length < format.MIN_PAYLOAD) {
+      throw new Fault(`the payload has ${ciphertext.length} bytes, want ${format.MIN_PAYLOAD}: no key could open it`);
+    }
+    if (state === "indivisible" && envelope.has("pc")) {
+      throw new Fault("said to be indivisible, and commits to its fields, each of which could be shown alone");
+    }
+    if (!DISCLOSED.includes(state)) return null;
     if (fault) throw fault;
     if (kind === format.PRUNED_BY) {
       const hidden = event instanceof Shown && !event.has("ranges");
@@ -491,8 +538,7 @@ export class Verifier {
         for (const seq of seqs) this.verdict.fail("payload", "said to be erased, and no entry records the erasure", seq);
       }
       if (proofs.has(kid)) continue;
-      if (!this.provesErasures) this.verdict.counts.unproved += seqs.length;
-      else for (const seq of seqs) this.verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq);
+      for (const seq of seqs) this.verdict.fail("erasure", "said to be erased, and no proof says that staff erased it", seq);
     }
     for (const [kid, name] of proofs) {
       try {
@@ -516,7 +562,7 @@ export class Verifier {
     if (typeof entry !== "string" || !Array.isArray(leaves) || typeof tenant !== "string" || !notes.UUID.test(tenant)) {
       throw new Fault("the proof is malformed");
     }
-    const head = notes.readSessionHead(this.leafOf(leaf, "the head of staff"), this.key.name);
+    const { head } = notes.readHeadLeaf(encoded(this.leafOf(leaf, "the head of staff")), this.key.name);
     const data = encoded(entry), envelope = entries.readEnvelope(data);
     const day = envelope.get("at").slice(0, 10);
     if (head.log !== (await uuid5(format.STAFF_LOGS, `${tenant}/${day}`))) {
@@ -549,9 +595,8 @@ export class Verifier {
 
 function manifestCount(manifest) {
   const good = manifest instanceof Map && manifest.size === 3 && ["entries", "files", "format"].every((name) => manifest.has(name));
-  const known = good && [format.FORMAT, format.OLDER_FORMAT].includes(manifest.get("format"));
-  if (!known || !(manifest.get("files") instanceof Map)) {
-    throw new Fault(`manifest.json is not that of ${format.FORMAT} or ${format.OLDER_FORMAT}`);
+  if (!good || manifest.get("format") !== format.FORMAT || !(manifest.get("files") instanceof Map)) {
+    throw new Fault(`manifest.json is not that of ${format.FORMAT}`);
   }
   const count = manifest.get("entries");
   if (!entries.isInteger(count) || count < 0 || count > format.MAX_ENTRIES) {

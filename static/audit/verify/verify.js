@@ -1,6 +1,7 @@
 // A second implementation of audit/verify.py, which is the specification: the verdict on an exported file.
 import { Archive, Source } from "./archive.js";
 import { Fault, Unreadable } from "./faults.js";
+import { UNPROVED_FILES, UNPROVED_LISTS } from "./format.js";
 import { readHashes } from "./globallog.js";
 import { ManyVerifier } from "./many.js";
 import { readVkey } from "./notes.js";
@@ -24,10 +25,12 @@ export async function verify(file, trusted, { source = "given", demand = {}, now
     const policy = typeof trusted === "string" ? new Policy([readVkey(trusted)], "none") : readPolicy(trusted);
     if (!policy.logs.length) throw new Fault("the policy names no log");
     verdict.key = { vkey: policy.logs[0].vkey, source };
+    verdict.unproved = [...UNPROVED_FILES];
     const tell = (bytes, count = 0) => listen.progress?.(bytes, file.size, count);
     const archive = new Archive(new Source(file), verdict, tell);
     await archive.scan();
-    const Reader = archive.members.has("sessions.jsonl") ? ManyVerifier : Verifier;
+    const many = archive.members.has("sessions.jsonl"), Reader = many ? ManyVerifier : Verifier;
+    if (many) verdict.unproved.push(...UNPROVED_LISTS);
     await new Reader(archive, policy, verdict, now, listen).run(wanted);
   } catch (error) {
     if (error instanceof Fault) verdict.fail("bundle", error.message);

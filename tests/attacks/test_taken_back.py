@@ -1,0 +1,328 @@
+"""Attacks on the record by PostgreSQL's superuser, who holds no key: what was signed is taken back, or kept from being
+signed. And on those who watch it: a full disk under the signer, a monitor that follows an honest log.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import httpx
+import psycopg
+import pytest
+
+from agentstate.stack.endpoints import endpoints
+from audit import access, staff
+from audit.tlog import tree
+from tests.attacks.client import Json, Talk, eventually
+from tests.attacks.stack import Stack
+from tests.processes import ROOT
+
+HEADS = ("audit_head", "audit_place")
+ENTRIES = ("audit_entry", "audit_payload", "audit_receipt")
+ROWS = {
+    "agent_sessions_agentsession": "id",
+    "agent_sessions_approvalrequest": "session_id",
+    "agent_sessions_snapshot": "session",
+}
+
+
+class Root:
+    """The superuser of an installation's database, past triggers and rights."""
+
+    def __init__(self, stack: Stack, connection: psycopg.Connection) -> None:
+        self.stack, self._connection = stack, connection
+        connection.execute("SET session_replication_role = replica")
+
+    def run(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        found = self._connection.execute(sql, values or None)  # type: ignore[arg-type]
+        return found.fetchall() if found.description else []
+
+    def size(self, log: str, table: str = "audit_head") -> int:
+        found = self.run(f"SELECT size FROM {table} WHERE log = %s", log)
+        return found[0][0] if found else 0
+
+    def sequenced(self, log: str) -> bool:
+        return self.size(log) == self.size(log, "audit_place") > 0
+
+    def copy(self, name: str, log: str) -> None:
+        """Keeps every row of a log under a name."""
+        for table, column in {**dict.fromkeys((*HEADS, *ENTRIES), "log"), **ROWS}.items():
+            self.run(f"CREATE TEMP TABLE {name}_{table} AS SELECT * FROM {table} WHERE {column} = %s", log)
+
+    def put_back(self, name: str, log: str, *tables: str) -> None:
+        """Makes these tables say of the log what they said when the copy was made."""
+        for table, column in {**dict.fromkeys((*HEADS, *ENTRIES), "log"), **ROWS}.items():
+            if not tables or table in tables:
+                self.run(f"DELETE FROM {table} WHERE {column} = %s", log)
+                self.run(f"INSERT INTO {table} SELECT * FROM {name}_{table}")
+
+    def forge(self, log: str, base: int, frontier: bytes, *envelopes: bytes) -> None:
+        """Grows a log by hand."""
+        for number, envelope in enumerate(envelopes):
+            self.run("INSERT INTO audit_entry (log, seq, envelope) VALUES (%s, %s, %s)", log, base + number, envelope)
+        grown = tree.append(frontier, base, [tree.leaf_hash(each) for each in envelopes])
+        self.run(
+            "UPDATE audit_head SET size = %s, frontier = %s, dirty_since = now() WHERE log = %s",
+            base + len(envelopes), grown, log,
+        )  # fmt: skip
+
+    def cut(self, log: str, size: int) -> bytes:
+        """Deletes a log's entries from `size` on; the frontier of those that are left."""
+        for table in ENTRIES[:2]:
+            self.run(f"DELETE FROM {table} WHERE log = %s AND seq >= %s", log, size)
+        self.run("DELETE FROM audit_receipt WHERE log = %s AND size > %s", log, size)
+        rows = self.run("SELECT envelope FROM audit_entry WHERE log = %s ORDER BY seq", log)
+        return tree.append(b"", 0, [tree.leaf_hash(bytes(envelope)) for (envelope,) in rows])
+
+
+@contextmanager
+def superuser(stack: Stack) -> Iterator[Root]:
+    ends = endpoints({"AGENTSTATE_STATE_DIR": str(stack.state)}, ROOT)
+    with psycopg.connect(ends.dsn(ends.superuser, "agentstate"), autocommit=True) as connection:
+        yield Root(stack, connection)
+
+
+def health(stack: Stack) -> Json:
+    return dict(httpx.get(f"{stack.url.rstrip('/')}/healthz/ledger", timeout=20).json())
+
+
+def is_told(stack: Stack, code: str, seconds: float = 60.0) -> None:
+    eventually(lambda: health(stack)["trouble"] == code, lambda: f"{code}: {health(stack)}", seconds)
+
+
+def decided(stack: Stack, root: Root, decision: str) -> tuple[Talk, int]:
+    """A session in which a person was asked and decided, signed; and its size before that."""
+    talk = stack.talk()
+    request = talk.asks_for(900)
+    talk.rests()
+    before = root.size(talk.id)
+    root.copy("asked", talk.id)
+    request.decide(stack.supervisor(), decision).must()
+    talk.rests()
+    eventually(lambda: root.sequenced(talk.id), "signed")
+    return talk, before
+
+
+@pytest.mark.alone
+def test_c1_a_signed_rejection_taken_back_and_approved_is_refused_by_name(stack: Stack):
+    """As it was found: all rows of the session as they were when it asked, then a colleague approves."""
+    with superuser(stack) as root:
+        talk, before = decided(stack, root, "reject")
+        root.copy("newest", talk.id)
+        out = stack.folder / "older.zip"
+        key = stack.at_the_machine("export", talk.id, str(out))
+        (request,) = talk.requests
+        frontier = root.cut(talk.id, before)
+        root.put_back("asked", talk.id, *ROWS)
+        root.run("UPDATE audit_head SET size = %s, frontier = %s WHERE log = %s", before, frontier, talk.id)
+        for name in ("web", *(name for name in stack.up.pids() if name.startswith("worker"))):
+            stack.up.kill(name)  # they remember the state for a minute
+        stack.up.ready(60)
+        request.approve(stack.supervisor()).must()
+        eventually(lambda: root.size(talk.id) > 0 and not root.sequenced(talk.id), "it grew")
+        is_told(stack, "head_altered")
+        assert "altered" in stack.at_the_machine("refused_export", talk.id, str(stack.folder / "newer.zip"))
+        root.put_back("newest", talk.id)
+        is_told(stack, "")
+        newer = stack.folder / "newest.zip"
+        stack.at_the_machine("export", talk.id, str(newer))
+        words = (sys.executable, str(ROOT / "audit" / "verify.py"), str(newer), "--key", key, "--held", str(out))
+        told = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stdout
+
+
+@pytest.mark.alone
+def test_c1_logs_of_staff_and_of_readers_regrown_past_their_signature_are_refused_by_name(stack: Stack):
+    """Their superuser says in every table that nothing was ever longer, and grows them by hand."""
+    reader = stack.supervisor()
+    talk = stack.talk().greeted()
+    reader.get(f"/sessions/{talk.id}/entries").must()
+    with superuser(stack) as root:
+        ((tenant,),) = root.run("SELECT id FROM people_tenant")
+        today = datetime.now(UTC)
+        logs = {
+            "staff": str(staff.log_of(tenant, today)),
+            "readers": str(access.log_of(tenant, f"user:{reader.id}", today)),
+        }
+        for name, log in logs.items():
+            eventually(lambda log=log: root.sequenced(log), f"{name} is signed")
+            root.copy(name, log)
+            size = root.size(log)
+            frontier = root.cut(log, size - 1)
+            root.run("UPDATE audit_place SET size = %s, frontier = %s WHERE log = %s", size - 1, frontier, log)
+            root.forge(log, size - 1, frontier, b"nothing was read", b"nobody was made", b"and more")
+        is_told(stack, "head_altered")
+        refused = eventually(lambda: _named(root, *logs.values()), "both are named")
+        assert refused
+        assert not any(root.sequenced(log) for log in logs.values())
+        other = stack.talk().greeted()
+        eventually(lambda: root.sequenced(other.id), "all other logs go on")
+        for name, log in logs.items():
+            root.put_back(name, log)
+        is_told(stack, "")
+
+
+def _named(root: Root, *logs: str) -> bool:
+    ((detail,),) = root.run("SELECT trouble_detail FROM audit_gstate")
+    return all(log in detail for log in logs)
+
+
+UNMARK = """
+CREATE FUNCTION attacks_unmark() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.log = '{log}' THEN NEW.dirty_since := NULL; {more} END IF; RETURN NEW; END $$;
+CREATE TRIGGER attacks_unmark BEFORE UPDATE ON audit_head FOR EACH ROW EXECUTE FUNCTION attacks_unmark();
+ALTER TABLE audit_head ENABLE ALWAYS TRIGGER attacks_unmark"""
+PLACED = "UPDATE audit_place SET size = NEW.size, frontier = NEW.frontier WHERE log = NEW.log;"
+
+
+@contextmanager
+def unmarked(root: Root, log: str, more: str = "") -> Iterator[None]:
+    """While inside, a trigger clears the mark of this log, and does more."""
+    for each in UNMARK.format(log=UUID(log), more=more).split(";\nC"):
+        root.run(each if each.lstrip().startswith("C") else f"C{each}")
+    try:
+        yield
+    finally:
+        root.run("DROP FUNCTION attacks_unmark CASCADE")
+
+
+@pytest.mark.alone
+def test_c1_a_decision_whose_mark_a_trigger_clears_is_signed_all_the_same(stack: Stack):
+    with superuser(stack) as root:
+        talk = stack.talk()
+        request = talk.asks_for(900)
+        talk.rests()
+        with unmarked(root, talk.id):
+            request.decide(stack.supervisor(), "reject").must()
+            eventually(lambda: root.sequenced(talk.id), "signed", 60)
+        assert health(stack)["trouble"] == ""
+
+
+@pytest.mark.alone
+def test_c1_a_decision_that_a_trigger_keeps_from_the_signature_is_an_alarm(stack: Stack):
+    """The trigger says in every table that the decision was sequenced: nothing in the database is due."""
+    with superuser(stack) as root:
+        talk = stack.talk()
+        request = talk.asks_for(900)
+        talk.rests()
+        eventually(lambda: root.sequenced(talk.id), "signed")
+        (place,) = root.run("SELECT size, frontier FROM audit_place WHERE log = %s", talk.id)
+        with unmarked(root, talk.id, PLACED):
+            request.decide(stack.supervisor(), "reject").must()
+            is_told(stack, "decision_unsigned", 90)
+        root.run("UPDATE audit_place SET size = %s, frontier = %s WHERE log = %s", *place, talk.id)
+        is_told(stack, "")
+
+
+FULL_DISK = """
+import os, sys, uuid
+from pathlib import Path
+from audit.signing.messages import Growth
+from audit.signing.rules import Signer
+from audit.tlog import headleaf, tree
+from audit.tlog.checkpoint import Checkpoint
+
+folder = Path(sys.argv[1])
+signer, leaves = Signer(folder / "state", "log.example"), []
+filler = (folder / "filler").open("wb", buffering=0)
+
+def fill():
+    for size in (65536, 4096, 512, 1):
+        try:
+            while filler.write(b"x" * size): pass
+        except OSError: pass
+
+def grow(bodies):
+    hashes = [tree.leaf_hash(each) for each in leaves]
+    new = [*hashes, *map(tree.leaf_hash, bodies)]
+    assert signer.admit(len(leaves), tree.root_of(hashes), [Growth(each) for each in bodies]) == []
+    signed = signer.sign_global(len(new), tree.root_of(new), len(leaves), tree.append(b"", 0, hashes), bodies)
+    leaves.extend(bodies)
+    return signed
+
+def heads(many):
+    return [headleaf.body(Checkpoint(f"log.example/s/{uuid.uuid4()}", 1, os.urandom(32)), None) for _ in range(many)]
+
+VARIANT = int(sys.argv[2])
+grow(heads(VARIANT))
+fill()
+whole = (folder / "state/signer/heads").read_bytes()
+signed = refused = 0
+for _ in range(200):
+    try:
+        grow(heads(1 + VARIANT % 3))
+        signed += 1
+        whole = (folder / "state/signer/heads").read_bytes()
+    except OSError:
+        refused += 1
+        assert (folder / "state/signer/heads").read_bytes() == whole, "a torn place was left"
+remembered = Signer(folder / "state", "log.example")
+assert remembered.last()[0] == len(leaves), "signed and forgotten"
+assert len(whole) == 64 * (1 + len(leaves))
+filler.truncate(0)
+grow(heads(3))
+print(signed, refused)
+"""
+
+
+@pytest.mark.parametrize("variant", [2, 62])
+def test_h8_on_a_full_disk_nothing_is_signed_that_was_not_remembered(variant, tmp_path):
+    """A file system of 256 kB of its own, filled to the last byte; pages of it end at and between places."""
+    if shutil.which("unshare") is None or not sys.platform.startswith("linux"):
+        pytest.skip("needs unshare(1)")
+    script = tmp_path / "full.py"
+    script.write_text(FULL_DISK)
+    mount = (
+        f"mount -t tmpfs -o size=256k none {tmp_path}/disk && exec {sys.executable} {script} {tmp_path}/disk {variant}"
+    )
+    (tmp_path / "disk").mkdir()
+    words = ("unshare", "-rm", "sh", "-c", mount)
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 0, done.stderr
+    _signed, refused = map(int, done.stdout.split())
+    assert refused > 100
+
+
+def monitored(stack: Stack, folder: str, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
+    key = key or httpx.get(f"{stack.url.rstrip('/')}/log/key").json()["key"]
+    run = (
+        sys.executable,
+        str(ROOT / "audit" / "monitor.py"),
+        f"{stack.url.rstrip('/')}/log",
+        "--key",
+        key,
+        "--state",
+        folder,
+        "--once",
+    )
+    return subprocess.run((*run, *words), capture_output=True, text=True, check=False)
+
+
+def test_h1_a_monitor_beside_everything_accuses_nobody(stack: Stack):
+    folder = str(stack.folder / "monitor")
+    for number in range(4):
+        talk = stack.talk().greeted()
+        if number % 2:
+            talk.end()
+        told = monitored(stack, folder)
+        assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_h1_a_log_under_another_key_is_not_the_one_that_is_followed(stack: Stack):
+    from tests.core.tlog_world import STRANGER
+
+    stack.talk().greeted()
+    origin = httpx.get(f"{stack.url.rstrip('/')}/log/key").json()["origin"]
+    STRANGER.origin = origin
+    told = monitored(stack, str(stack.folder / "stranger"), key=STRANGER.vkey())
+    assert (told.returncode, "not the log I follow" in told.stdout) == (4, True), told.stdout

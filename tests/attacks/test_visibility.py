@@ -1,0 +1,155 @@
+"""Attacks on what is hidden: guidance and private values at doors that forgot them, proofs that hand out keys, account
+numbers in lists, and erasures that one lock holds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from agentstate.stack.endpoints import endpoints
+from tests.attacks.client import Person, Talk, eventually
+from tests.attacks.stack import Stack
+from tests.processes import ROOT
+
+NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}}}
+DOORS = ("entries", "state", "state/kinds", "data", "memory", "conflicts", "plan", "proofs/complete")
+
+
+def read_by(person: Person, talk: Talk) -> str:
+    """All that this person is told of the session by the API."""
+    size = talk.state()["seq"]
+    paths = [*DOORS, f"proofs/range?first=0&last={size - 1}", *(f"proofs/entries/{seq}" for seq in range(size))]
+    return "\n".join(person.get(f"/sessions/{talk.id}/{path}").text for path in paths)
+
+
+def test_e1_a_whisper_reaches_the_customers_side_at_no_door(stack: Stack) -> None:
+    talk, alice = stack.talk().greeted(), stack.supervisor()
+    talk.post(alice, "guidance", text="Zqwhisper").must()
+    assert "Zqwhisper" in read_by(alice, talk)
+    assert "Zqwhisper" not in read_by(stack.caller, talk)
+
+
+def test_e1_the_summary_of_a_hand_back_reaches_the_customers_side_at_no_door(stack: Stack) -> None:
+    talk, alice = stack.talk().greeted(), stack.supervisor()
+    talk.post(alice, "takeover", reason="to help").must()
+    talk.post(alice, "handback", summary="Zqsummary").must()
+    assert "Zqsummary" in read_by(alice, talk)
+    assert "Zqsummary" not in read_by(stack.caller, talk)
+
+
+def test_e2_a_private_value_of_the_state_is_shown_to_nobody_without_unmask(stack: Stack) -> None:
+    talk, alice = stack.talk(agent="bank").greeted(), stack.supervisor()
+    talk.write(alice, verification={"method": "question", "passed": True, "answer": "Zqanswer"}).must()
+    assert "Zqanswer" in read_by(alice, talk)
+    viewer = stack.people("retail:viewer")
+    for person in (viewer, stack.caller):
+        assert "Zqanswer" not in read_by(person, talk)
+    assert "Zqanswer" not in stack.browser(viewer).page(f"sessions/{talk.id}/audit/")
+
+
+def test_e2_a_private_value_of_a_data_message_is_hidden_where_only_an_earlier_message_says_so(stack: Stack) -> None:
+    talk, alice = stack.talk().greeted(), stack.supervisor()
+    talk.post(alice, "data", type="data", kind="notes", schema=NOTES, data={"pin": "Zqfirst"}).must()
+    talk.post(alice, "data", type="data", kind="notes", data={"pin": "Zqlater"}).must()
+    assert "Zqlater" in read_by(alice, talk)
+    told = read_by(stack.people("retail:viewer"), talk)
+    assert "Zqfirst" not in told
+    assert "Zqlater" not in told
+
+
+def test_e9_the_account_of_a_new_payee_is_short_in_lists_and_whole_on_its_card(stack: Stack) -> None:
+    talk, alice = stack.talk().greeted(), stack.supervisor()
+    talk.wants(talk.to_stranger(300))
+    request, number = talk.one_pending(), talk.customer["stranger"]
+    listed = next(each for each in alice.get("/requests").must()["requests"] if each["id"] == request.id)
+    assert number not in str(listed)
+    assert number in str(request.view)
+    console = stack.browser(alice)
+    assert number not in console.page(f"sessions/{talk.id}/audit/")
+    assert number in console.page(f"decisions/{request.id}/")
+
+
+def test_e9_a_number_in_the_customers_words_is_short_on_the_live_board_and_in_lists(stack: Stack) -> None:
+    talk = stack.talk()
+    talk.say("Please note my account GB29NWBK60161331926819, or 7799001122").must()
+    viewer = stack.people("retail:viewer")
+    console = stack.browser(viewer)
+    told = console.page("live/") + console.page("sessions/") + console.page(f"sessions/{talk.id}/audit/")
+    told += viewer.get("/sessions").text
+    assert "NWBK60161331926819" not in told
+    assert "7799001122" not in told
+    assert "7799001122" in viewer.get(f"/sessions/{talk.id}/entries").text
+
+
+def test_e11_a_proof_hands_out_no_key_of_what_is_masked(stack: Stack) -> None:
+    talk = stack.talk()
+    talk.say("Zqwords").must()
+    for person in (stack.people("retail:viewer"), stack.caller, stack.supervisor()):
+        entries = person.get(f"/sessions/{talk.id}/proofs/complete").must()["entries"]
+        assert "Zqwords" not in str(entries)
+        said = [each for each in entries if '"kind":"message.added"' in each["envelope"]]
+        assert said
+        assert not [each for each in said if "okm" in each["shown"]]
+
+
+def test_e11_a_proof_is_opened_by_nobody_without_export_and_unmask(stack: Stack) -> None:
+    talk = stack.talk()
+    talk.say("Zqwords").must()
+    here = f"/sessions/{talk.id}/proofs"
+    asked = (
+        f"{here}/complete?content=full",
+        f"{here}/range?first=0&last=1&content=full",
+        f"{here}/entries/1?fields=/text",
+    )
+    for person in (stack.people("retail:viewer"), stack.caller, stack.people("retail:program")):
+        assert [person.get(path).code for path in asked] == ["permission_denied"] * 3
+    assert "Zqwords" in stack.supervisor().get(asked[0]).text
+
+
+@contextmanager
+def as_role(stack: Stack, role: str) -> Iterator[psycopg.Connection]:
+    """A transaction of a database role, beside the installation."""
+    found = endpoints({"AGENTSTATE_STATE_DIR": str(stack.state)}, ROOT)
+    with psycopg.connect(found.dsn(role or found.superuser, found.database)) as connection:
+        yield connection
+
+
+def erases(stack: Stack, *talks: Talk) -> None:
+    """The erasures of these customers, asked for and approved."""
+    petra, paul = stack.people("retail:privacy"), stack.people("retail:privacy")
+    for talk in talks:
+        asked = petra.post("/erasures", customer=talk.customer["id"], basis="objection", reason="by letter").must()
+        paul.post(f"/erasures/{asked['id']}", state="approved").must()
+
+
+def is_erased(stack: Stack, talk: Talk) -> bool:
+    return stack.watcher.get(f"/sessions/{talk.id}/entries").code == "erased" or '"data":null' in (
+        stack.watcher.get(f"/sessions/{talk.id}/entries").text
+    )
+
+
+@pytest.mark.alone
+def test_e12_an_erasure_whose_rows_are_locked_holds_up_no_other(stack: Stack) -> None:
+    held, free = stack.talk().greeted(), stack.talk().greeted()
+    with as_role(stack, "") as holder:
+        holder.execute("SELECT 1 FROM audit_head WHERE log = %s FOR UPDATE", [held.id])
+        erases(stack, held, free)
+        eventually(lambda: is_erased(stack, free), "the other customer is erased")
+        assert not is_erased(stack, held)
+    eventually(lambda: is_erased(stack, held), "the first customer is erased")
+
+
+@pytest.mark.alone
+def test_e12_a_transaction_of_the_role_owner_that_may_append_is_waited_for(stack: Stack) -> None:
+    talk, other = stack.talk().greeted(), stack.talk().greeted()
+    with as_role(stack, "owner") as writer:
+        writer.execute("LOCK TABLE audit_entry IN ROW EXCLUSIVE MODE")
+        erases(stack, talk)
+        other.say("still there?").must()
+        with pytest.raises(AssertionError):
+            eventually(lambda: is_erased(stack, talk), "it waits", seconds=12)
+    eventually(lambda: is_erased(stack, talk), "the customer is erased")
