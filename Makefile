@@ -56,7 +56,7 @@ mutants: $(MUTATE)
 	$(PY) -m tests.mutation --jobs $(JOBS) --share $(or $(SHARE),100) --seed "$$(git rev-parse HEAD)"
 
 chaos: $(TEST)
-	FULL=1 $(PY) -m pytest -rP tests/chaos
+	FULL=1 $(PY) -m pytest -rP tests/chaos tests/storm
 
 lint: $(TEST)
 	$(PY) -m ruff check .

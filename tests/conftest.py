@@ -24,7 +24,7 @@ from tests.searching import FIGURE, drawn
 from tests.shared_data import ABSENT
 
 # Folders of what `make test` leaves to `make test-all`; of chaos it runs the short form.
-LONG = ("interop", "chaos") if os.environ.get("FULL") else ("interop",)
+LONG = ("interop", "storm", *(("chaos",) if os.environ.get("FULL") else ()))
 ATTACKS = "attacks"  # run by `make attacks`
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
 STATE_DIR = pytest.StashKey[Path]()

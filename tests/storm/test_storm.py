@@ -19,14 +19,13 @@ from tests.processes import ROOT, environment
 SECONDS = 300 if os.environ.get("FULL") else 20
 
 
-@pytest.mark.long
 def test_a_storm_loses_and_doubles_nothing_and_ends_by_itself(tmp_path: Path) -> None:
     try:
         subprocess.run([*ON_A_DISK, str(tmp_path), "true"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         pytest.skip(f"no file system can be mounted here, so the storm is NOT tried: {error}")
     done = subprocess.run(
-        [*ON_A_DISK, str(tmp_path), sys.executable, "-m", "tests.chaos.storm", str(tmp_path), str(SECONDS)],
+        [*ON_A_DISK, str(tmp_path), sys.executable, "-m", "tests.storm.storm", str(tmp_path), str(SECONDS)],
         cwd=ROOT, env=environment(), capture_output=True, text=True, check=False, timeout=1800,
     )  # fmt: skip
     print(done.stdout.partition("SEEN ")[0])

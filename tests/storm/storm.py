@@ -1,4 +1,4 @@
-"""`python -m tests.chaos.storm FOLDER SECONDS`: everything goes wrong at once, while customers call.
+"""`python -m tests.storm.storm FOLDER SECONDS`: everything goes wrong at once, while customers call.
 
 Random processes are killed, and in between the disk fills up to the last byte, all logs are moved, and 1,100 half-open
 connections are held. Runs on a disk of its own (`tests.attacks.filled.ON_A_DISK`). Prints a table, and as JSON what the
