@@ -134,6 +134,11 @@ def confirm(log: UUID, old: int, frontier: bytes, nodes: bytes) -> None:
     ask(messages.Confirm(log, old, frontier, nodes))
 
 
+def dismiss(log: UUID, size: int) -> None:
+    """Let the signer wait no more for a reported head. Raises NotSigned when it does not wait."""
+    ask(messages.Dismiss(log, size))
+
+
 def sign_head(
     body: bytes, index: int, proof: Sequence[bytes], head: bytes, growth: Sequence[bytes] = ()
 ) -> bytes | Behind:

@@ -66,6 +66,13 @@ class Confirm(msgspec.Struct, frozen=True, tag="confirm"):
     nodes: bytes
 
 
+class Dismiss(msgspec.Struct, frozen=True, tag="dismiss"):
+    """Says that an operator has looked into a reported head that nobody signs, and that it is waited for no more."""
+
+    log: UUID
+    size: int
+
+
 class SignHead(msgspec.Struct, frozen=True, tag="head"):
     """Asks for the head of one log that is leaf `index`, `body`, of a signed global head. Where the log was signed for
     since, `growth` is the consistency proof to that newer head.
@@ -102,7 +109,19 @@ class Activate(msgspec.Struct, frozen=True, tag="activate"):
     head: bytes
 
 
-Request = Status | Admit | SignGlobal | Report | Confirm | SignHead | SignText | SignReceipt | Announce | Activate
+Request = (
+    Status
+    | Admit
+    | SignGlobal
+    | Report
+    | Confirm
+    | Dismiss
+    | SignHead
+    | SignText
+    | SignReceipt
+    | Announce
+    | Activate
+)
 
 
 class Signed(msgspec.Struct, frozen=True, tag="signed"):

@@ -211,6 +211,12 @@ class Signer:
         if self.last_of(log) != (size, root):
             self.reports.add(log, size, root)
 
+    def dismiss(self, log: UUID, size: int) -> None:
+        """Waits no more for a reported head. Raises NotSigned when it does not wait."""
+        if self.reports.root(log, size) is None:
+            raise NotSigned(f"No reported head of log {log} with {size} entries waits.")
+        self.reports.forget(log, size)
+
     def sign_head(
         self, body: bytes, index: int, proof: Sequence[bytes], head: bytes, grown: Sequence[bytes] = ()
     ) -> bytes | Behind:

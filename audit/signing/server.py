@@ -170,6 +170,8 @@ class Desk:
                 return None
             case messages.Confirm():
                 signer.confirm(asked.log, asked.old, asked.frontier, asked.nodes)
+            case messages.Dismiss():
+                signer.dismiss(asked.log, asked.size)
             case messages.SignHead():
                 note = signer.sign_head(asked.body, asked.index, asked.proof, asked.head, asked.growth)
                 return messages.Behind(note.size) if isinstance(note, rules.Behind) else Signed(note)

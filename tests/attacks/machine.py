@@ -79,6 +79,13 @@ def refused_export(session: str, out: str) -> str:
     return ""
 
 
+def dismiss(log: str, reason: str) -> None:
+    """Ends the alarm about a decision that nobody signs."""
+    from django.core.management import call_command
+
+    call_command("dismiss_report", log, reason=reason, stdout=StringIO())
+
+
 def disable(name: str) -> None:
     """Ends every way in of a person."""
     from agentstate.people import commands

@@ -366,6 +366,16 @@ def test_a_head_reported_after_a_later_one_was_signed_waits_for_the_proof_that_t
     assert waiting(world) == []
 
 
+def test_a_dismissed_head_waits_no_more_and_only_one_that_waits_is_dismissed(tmp_path):
+    world = World(tmp_path)
+    reported(world, 6, 7)
+    for log, size in ((LOG, 8), (UUID(int=1), 6)):
+        with pytest.raises(NotSigned, match=f"No reported head of log {log} with {size} entries waits"):
+            world.own.dismiss(log, size)
+    world.own.dismiss(LOG, 6)
+    assert waiting(world) == [7]
+
+
 def test_a_report_that_comes_between_admission_and_signature_waits_on(tmp_path):
     world = World(tmp_path)
     world.grow(0, 5)

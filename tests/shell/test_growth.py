@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from django.core.management import CommandError, call_command
 
-from audit import comparison, condition, globallog, growth, ledger, sequencer, signer, verify
+from agentstate.clock import now
+from audit import comparison, condition, globallog, growth, ledger, sequencer, signer, staff, verify
 from audit.electing import Term
 from audit.tlog import headleaf, tree
 from tests.core.tlog_world import unpack
@@ -198,6 +201,26 @@ def test_a_decision_reported_after_it_was_signed_for_is_shown_to_be_continued(im
     assert condition.signer_seen().unsigned == (decided.log,)
     assert growth.settle_reports() == []
     assert condition.signer_seen().trouble == ""
+
+
+def test_an_operator_dismisses_a_decision_that_nobody_signs_and_the_staff_log_says_why(impatient, monkeypatch):
+    monkeypatch.setattr("audit.management.commands.dismiss_report.WAITS", 0.0)
+    monkeypatch.setattr("audit.management.commands.dismiss_report.tenant", lambda: TENANT)
+    head = signed(talk(3))
+    with pytest.raises(CommandError, match="no reported decision"):
+        call_command("dismiss_report", str(head.log), reason="gone")
+    report(spoken(head, "rejected"))
+    with pytest.raises(CommandError, match="say what became"):
+        call_command("dismiss_report", str(head.log), reason=" ")
+    assert condition.signer_seen().trouble == "decision_unsigned"
+    call_command("dismiss_report", str(head.log), reason="restored from the backup of noon")
+    assert condition.signer_seen().trouble == ""
+    (row,) = ledger.read_rows(staff.log_of(TENANT, now()))
+    envelope, payload = ledger.open_row(row)
+    said = msgspec.json.decode(payload)
+    assert (envelope.kind, said["log"], said["size"], said["reason"]) == (
+        "report.dismissed", str(head.log), 4, "restored from the backup of noon",
+    )  # fmt: skip
 
 
 def test_a_decision_taken_back_before_its_first_signature_is_refused(superuser, impatient):
