@@ -47,7 +47,7 @@ def test_a_path_meets_what_is_private_above_it_at_it_and_below_it(path, hidden):
     [
         ({"x-private": True}, ("state",)),
         ({"additionalProperties": {"x-private": True}}, ("state",)),
-        ({"patternProperties": {"^p": {"properties": {"x": {"x-private": True}}}}}, ("state.x",)),
+        ({"patternProperties": {"^p": {"properties": {"x": {"x-private": True}}}}}, ("state",)),
         ({"properties": {"a": {"additionalProperties": {"x-private": True}}}}, ("state.a",)),
         ({"properties": {"a": {"items": {"properties": {"b": {"x-private": True}}}}}}, ("state.a.b",)),
     ],
@@ -58,6 +58,68 @@ def test_what_is_private_under_any_key_hides_all_that_it_may_stand_in(schema, pa
     assert Remembering(private=paths)
     assert SECRET not in str(visible({"a": {"b": SECRET}, "x": SECRET}, ("state",)))
     assert SECRET not in result_without('{"status":"ok","result":"ZQ7PRIVATE"}', "state.a", ("state",))
+
+
+PIN = {"type": "string", "x-private": True}
+HELD = {"properties": {"pin": PIN, "n": True}}
+# What a schema of the state may look like that makes one value private, and a state with that value.
+WRITTEN = {
+    "a pattern beside the name": ({"properties": {"p": True}, "patternProperties": {"^p": PIN}}, {"p": SECRET}),
+    "the second of two patterns": ({"patternProperties": {"^p": True, "n$": PIN}}, {"pn": SECRET}),
+    "a name beside a reference": (
+        {"properties": {"a": {"$ref": "#/$defs/held", "properties": {"pin": True}}}}, {"a": {"pin": SECRET}},
+    ),
+    **{
+        f"a reference under {word}": ({"properties": {"a": {word: [{"$ref": "#/$defs/held"}]}}}, {"a": {"pin": SECRET}})
+        for word in ("anyOf", "allOf", "oneOf")
+    },
+    **{
+        f"a reference under {word}": ({"properties": {"a": {word: {"$ref": "#/$defs/pin"}}}}, {"a": SECRET})
+        for word in ("if", "then", "else", "not")
+    },
+    "a dependent schema": ({"dependentSchemas": {"n": {"$ref": "#/$defs/held"}}}, {"pin": SECRET}),
+    "what an array contains": ({"properties": {"l": {"contains": {"$ref": "#/$defs/pin"}}}}, {"l": [SECRET]}),
+    "properties that nothing names": ({"unevaluatedProperties": {"$ref": "#/$defs/pin"}}, {"l": SECRET}),
+    "items that nothing names": ({"properties": {"l": {"unevaluatedItems": {"$ref": "#/$defs/pin"}}}}, {"l": [SECRET]}),
+    "items": ({"properties": {"l": {"items": {"$ref": "#/$defs/held"}}}}, {"l": [{"pin": SECRET}]}),
+    "items of items": ({"properties": {"l": {"items": {"items": HELD}}}}, {"l": [[{"pin": SECRET}]]}),
+    "the second item": ({"properties": {"l": {"prefixItems": [True, PIN]}}}, {"l": [1, SECRET]}),
+    "any key of any key": ({"additionalProperties": {"additionalProperties": HELD}}, {"a": {"b": {"pin": SECRET}}}),
+    "a number as key": ({"properties": {"a": {"properties": {"0": HELD}}}}, {"a": {"0": {"pin": SECRET}}}),
+    "a number as any key": (
+        {"properties": {"a": {"additionalProperties": PIN, "items": {"type": "integer"}}}}, {"a": {"0": SECRET}},
+    ),
+    "a dot in a key": ({"properties": {"a.b": PIN}}, {"a.b": SECRET}),
+    "a definition within itself": (
+        {"properties": {"a": {"$ref": "#/$defs/tree"}}}, {"a": {"more": {"more": {"more": {"pin": SECRET}}}}},
+    ),
+}  # fmt: skip
+TREE_OPEN = {"additionalProperties": {"properties": {"pin": {"type": "string"}}}}
+TREE = {"properties": {"pin": PIN, "more": {"anyOf": [{"$ref": "#/$defs/tree"}, {"type": "null"}]}}}
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_value_is_private_however_the_schema_says_so_and_its_neighbour_is_not(how):
+    schema, pad = WRITTEN[how]
+    words = {"$defs": {"pin": PIN, "held": HELD, "tree": TREE}, **schema}
+    words["properties"] = {"aside": {"type": "string"}, **words.get("properties", {})}
+    declared = schemas.declare("x", 1, {"type": "object", **words})
+    pad = {**pad, "aside": "NEIGHBOUR"}
+    shown = schemas.without_private(declared, pad)
+    assert SECRET not in str(shown)
+    assert "NEIGHBOUR" in str(shown) or how == "properties that nothing names"
+    assert "(private)" in str(schemas.without_private(declared, pad, "(private)"))
+    assert SECRET not in str(visible(pad, schemas.private_paths(declared)))
+    held = {"notes": Held(pad, declared.schema)}
+    assert SECRET not in str(messages.shown(held))
+    assert messages.private(held)
+
+
+def test_what_no_schema_calls_private_stays():
+    declared = schemas.declare("x", 1, {"type": "object", "properties": {"a": {"items": HELD}, "b": TREE_OPEN}})
+    pad = {"a": [{"pin": SECRET, "n": 1}, 2], "b": {"b": {"pin": "3"}}, "pin": 4}
+    assert schemas.without_private(declared, pad) == {"a": [{"n": 1}, 2], "b": {"b": {"pin": "3"}}, "pin": 4}
+    assert visible(pad, schemas.private_paths(declared)) == {"a": [{"n": 1}, 2], "b": {"b": {"pin": "3"}}, "pin": 4}
 
 
 def test_a_kind_that_is_private_as_a_whole_is_met_by_every_reference_to_it():

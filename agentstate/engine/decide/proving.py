@@ -12,7 +12,7 @@ from agentstate.engine.decide.commands.proving import Prove
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.schema import in_force
-from agentstate.engine.schemas.reads import without_private
+from agentstate.engine.schemas.private import without_private
 from agentstate.engine.scratchpad import Pad
 from agentstate.engine.state import SessionState
 from agentstate.errors import Refused

@@ -2,7 +2,7 @@
 
 `bounds` says how large a value may be, `keywords`, `patterns` and `work` which schemas are taken, `compiled` judges
 values, `money` is the word for amounts, `declared` the schema of a state with who may write what, `writes` and `reads`
-what is enforced on the way in and on the way out, `examples` makes values that a schema allows.
+what is enforced on the way in and on the way out, `private` hides values, `examples` makes values that a schema allows.
 """
 
 from __future__ import annotations
@@ -11,15 +11,8 @@ from agentstate.engine.schemas.compiled import Problem, check_schema, problems, 
 from agentstate.engine.schemas.declared import SYSTEM, Actor, Declared, declare, load
 from agentstate.engine.schemas.descent import Place, place_of
 from agentstate.engine.schemas.keywords import Schema
-from agentstate.engine.schemas.reads import (
-    HIDDEN,
-    misfit_at,
-    missing,
-    private_paths,
-    read,
-    without_private,
-    without_private_at,
-)
+from agentstate.engine.schemas.private import HIDDEN, private_paths, without_private, without_private_at
+from agentstate.engine.schemas.reads import misfit_at, missing, read
 from agentstate.engine.schemas.refusals import (
     BadSchema,
     BreaksSchema,

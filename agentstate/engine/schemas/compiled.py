@@ -75,6 +75,11 @@ def validator(source: bytes) -> Validator:
     return build(schema)
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Returns whether a key matches a pattern of a schema."""
+    return validator(encode({"pattern": pattern})).is_valid(name)
+
+
 def build(schema: keywords.Schema) -> Validator:
     """A validator of a schema that has been checked."""
     return Validator(

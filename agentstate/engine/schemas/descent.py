@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import scratchpad
-from agentstate.engine.schemas import compiled, declared
+from agentstate.engine.schemas import compiled, declared, private
 
 # What a schema may hold so that the parts of its value can be judged one by one.
 _PLAIN = {"type", "properties", "additionalProperties", "required", "$ref", "$defs", "$schema", *declared.WORDS}
@@ -48,16 +48,15 @@ def place(source: bytes, names: tuple[str, ...]) -> Place:
     """
     root = declared.schema_of(source)
     node: Any = root
-    writers, private = _writers(root, root), _private(root, root)
+    writers = _writers(root, root)
     judged_from, plain, in_array = 0, True, False
     for depth, name in enumerate(names, 1):
         plain = plain and _is_plain(root, node)
         in_array = in_array or not _may_be(root, node, "object")
         node = below(root, node, name)
         writers = own if (own := _writers(root, node)) is not None else writers
-        private = private or _private(root, node)
         judged_from = depth if plain else judged_from
-    return Place(node, writers, private, judged_from, in_array, _holds_writers(root, node))
+    return Place(node, writers, private.is_private(root, names), judged_from, in_array, _holds_writers(root, node))
 
 
 @lru_cache(maxsize=_KEPT_PATHS)
@@ -100,16 +99,12 @@ def _said(layer: dict[str, Any], name: str) -> Any:
     if name in layer.get("properties", {}):
         return layer["properties"][name]
     for pattern, schema in layer.get("patternProperties", {}).items():
-        if _matches(pattern, name):
+        if compiled.matches(pattern, name):
             return schema
     if name.isdecimal() and ("items" in layer or "prefixItems" in layer):
         first = layer.get("prefixItems", [])
         return first[int(name)] if int(name) < len(first) else layer.get("items")
     return layer.get("additionalProperties")
-
-
-def _matches(pattern: str, name: str) -> bool:
-    return compiled.validator(compiled.encode({"pattern": pattern})).is_valid(name)
 
 
 def _is_plain(root: Any, node: Any) -> bool:
@@ -124,10 +119,6 @@ def _only_notes(layer: dict[str, Any]) -> bool:
 
 def _writers(root: Any, node: Any) -> tuple[str, ...] | None:
     return next((tuple(layer["x-writers"]) for layer in layers(root, node) if "x-writers" in layer), None)
-
-
-def _private(root: Any, node: Any) -> bool:
-    return any(layer.get("x-private") is True for layer in layers(root, node))
 
 
 def _holds_writers(root: Any, node: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
@@ -10,12 +9,11 @@ from agentstate.engine import scratchpad
 from agentstate.engine.schemas import bounds, compiled
 from agentstate.engine.schemas.compiled import Problem
 from agentstate.engine.schemas.declared import Declared
-from agentstate.engine.schemas.descent import below, layers, place, validator
+from agentstate.engine.schemas.descent import layers, place, validator
 from agentstate.engine.schemas.keywords import Schema
 from agentstate.engine.schemas.refusals import BreaksSchema, MissingValue, OutOfRange, WrongType
 from agentstate.engine.scratchpad import Pad
 
-HIDDEN = "(private)"
 MAX_MISSING = 100
 _ABSENT = object()
 _TYPED = {"type", "enum", "const", "x-money", "anyOf", "oneOf", "allOf"}  # words that say of which type a value is
@@ -78,60 +76,6 @@ def missing(declared: Declared | None, pad: Pad) -> list[Problem]:
         return []
     told = compiled.told(validator(declared.source, (), True), pad, "state")
     return list(islice((problem for problem in told if problem.rule == "required"), MAX_MISSING))
-
-
-def private_paths(declared: Declared) -> tuple[str, ...]:
-    """The private places as paths, for readers that know no schema. A path leads through every item of an array; what
-    is private under keys that are not named hides the whole object.
-    """
-    found: list[str] = []
-    waiting: list[tuple[tuple[str, ...], Any, frozenset[str]]] = [((), declared.schema, frozenset())]
-    while waiting:
-        names, node, entered = waiting.pop()
-        words = layers(declared.schema, node)
-        met = {layer["$ref"] for layer in words if "$ref" in layer}
-        if any(layer.get("x-private") is True for layer in words):
-            found.append(".".join(["state", *names]))
-        elif not met & entered:
-            waiting += [(to, inner, entered | met) for layer in words for to, inner in _inside(names, layer)]
-    return tuple(sorted(set(found)))
-
-
-def _inside(names: tuple[str, ...], layer: dict[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
-    """The parts of one layer: an item, or what stands under any other key, is found where its array or object is."""
-    rest = [layer[word] for word in ("items", "additionalProperties") if word in layer]
-    rest += [*layer.get("patternProperties", {}).values(), *layer.get("prefixItems", ())]
-    named = [((*names, name), part) for name, part in layer.get("properties", {}).items()]
-    return [*named, *((names, part) for part in rest)]
-
-
-def without_private(declared: Declared | None, pad: Pad, instead: str | None = None) -> Pad:
-    """The state without its private values, or with `instead` in their place. Values outside of the schema stay."""
-    if declared is None:
-        return pad
-    kept = _open(declared.schema, declared.schema, pad, instead)
-    return kept if isinstance(kept, dict) else {}
-
-
-def without_private_at(declared: Declared, names: Iterable[str], value: Any, instead: str) -> Any:
-    """Returns the value at the path of these names with `instead` for what is private in it; for all of it where the
-    path leads into a private place.
-    """
-    found = place(declared.source, tuple(names))
-    return instead if found.private else _open(declared.schema, found.schema, value, instead)
-
-
-def _open(root: Any, node: Any, value: Any, instead: str | None) -> Any:
-    """`value` without what is private in it; _ABSENT when it is private itself and nothing stands instead."""
-    if any(layer.get("x-private") is True for layer in layers(root, node)):
-        return _ABSENT if instead is None else instead
-    if isinstance(value, dict):
-        kept = {name: _open(root, below(root, node, name), item, instead) for name, item in value.items()}
-        return {name: item for name, item in kept.items() if item is not _ABSENT}
-    if isinstance(value, list):
-        opened = [_open(root, below(root, node, str(index)), item, instead) for index, item in enumerate(value)]
-        return [item for item in opened if item is not _ABSENT]
-    return value
 
 
 def _at(pad: Any, names: tuple[str, ...]) -> Any:
