@@ -153,8 +153,7 @@ def closed(kids: Iterable[UUID]) -> frozenset[UUID]:
     """Returns those of `kids` whose erasure has begun, as the database has it: nothing new begins under them."""
     with connection.cursor() as cursor:
         begun = (
-            "SELECT kid FROM audit_subjectkey"
-            " WHERE kid = ANY(%s) AND coalesce(closing_at, destroyed_at) IS NOT NULL"
+            "SELECT kid FROM audit_subjectkey WHERE kid = ANY(%s) AND coalesce(closing_at, destroyed_at) IS NOT NULL"
         )
         cursor.execute(begun, [list(kids)])
         return frozenset(kid for (kid,) in cursor.fetchall())
