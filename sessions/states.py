@@ -1,6 +1,6 @@
 """Loading a session's state: hot (this process's memory), else cold (sealed snapshot and the tail of entries).
 
-Every tier is a cache. What is remembered is compared with the head's size when it is used; a miss reads the tail.
+Every tier is a cache. What is remembered is compared with the head when it is used; a miss reads the tail.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -25,6 +25,7 @@ from agentstate.engine.state.subjects import kids
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger
 from audit.blobs import Blobs
+from audit.tlog import tree
 from sessions import recorded
 from sessions.projections import Place
 
@@ -173,13 +174,27 @@ def load(session: UUID, *, lock: bool = False) -> Loaded:
         held = _cold(session, head)
     if held.head.size > head.size:
         raise Broken(f"session {session}: the ledger has {head.size} entries, this process has seen {held.head.size}")
-    if held.head.size < head.size:
-        held = Loaded(held.place, head, _caught_up(held.place, held.state, head.size, newer))
-        remember(held)
+    if held.head.frontier != head.frontier:
+        held = _moved_on(held, head, newer)
     if held.state.sealed == "pruned":
         _hot.drop(session)
         raise ledger.Pruned(str(session))
     return held
+
+
+def _moved_on(held: Loaded, head: ledger.Head, newer: Sequence[ledger.Row]) -> Loaded:
+    """What is remembered, moved on to `head`; read anew where the entries do not lead there. A database that was put
+    back has another history, of which what was decided here is no part.
+    """
+    hashes: list[bytes] = []
+    state = _caught_up(held.place, held.state, head.size, newer, hashes.append)
+    whole = held.head.size + len(hashes) == head.size  # not where a recorded state stood for pruned entries
+    if whole and tree.append(held.head.frontier, held.head.size, hashes) != head.frontier:
+        _hot.drop(held.place.id)
+        return _cold(held.place.id, head)
+    moved = Loaded(held.place, head, state)
+    remember(moved)
+    return moved
 
 
 def _must_not_be_erased(place: Place) -> None:
@@ -267,13 +282,19 @@ def _unsealed(
     return from_parts(data, parts)
 
 
-def _caught_up(place: Place, state: SessionState, size: int, read: Sequence[ledger.Row] = ()) -> SessionState:
+def _caught_up(
+    place: Place,
+    state: SessionState,
+    size: int,
+    read: Sequence[ledger.Row] = (),
+    hashed: Callable[[bytes], object] | None = None,
+) -> SessionState:
     """The state after `size` entries, from `state`; where the entries behind that were pruned, from the recorded state
-    that stands for them. `read` are the first of those that follow, where they are known already. Raises keys.Erased,
-    ledger.Pruned, recorded.Lost, Broken.
+    that stands for them. `read` are the first of those that follow, where they are known already; `hashed` is called
+    with the leaf hash of each. Raises keys.Erased, ledger.Pruned, recorded.Lost, Broken.
     """
     try:
-        return _folded(place, state, size, read)
+        return _folded(place, state, size, read, hashed)
     except ledger.Pruned:
         kept = recorded.newest(place.id, place.kid, size)
         if kept is None or kept.seq <= state.seq:
@@ -281,13 +302,27 @@ def _caught_up(place: Place, state: SessionState, size: int, read: Sequence[ledg
         return _folded(place, kept, size)
 
 
-def _folded(place: Place, state: SessionState, size: int, read: Sequence[ledger.Row] = ()) -> SessionState:
-    rows = chain(read, ledger.read_rows(place.id, read[-1].seq + 1 if read else state.seq, size))
+def _folded(
+    place: Place,
+    state: SessionState,
+    size: int,
+    read: Sequence[ledger.Row] = (),
+    hashed: Callable[[bytes], object] | None = None,
+) -> SessionState:
+    rows: Iterator[ledger.Row] = chain(read, ledger.read_rows(place.id, read[-1].seq + 1 if read else state.seq, size))
+    if hashed is not None:
+        rows = _each_hashed(rows, hashed)
     for envelope, payload in ledger.open_living(rows, place.kid):
         state = after_entry(state, envelope, payload)
     if state.seq != size:
         raise Broken(f"session {place.id}: the head says {size} entries, {state.seq} were found")
     return state
+
+
+def _each_hashed(rows: Iterable[ledger.Row], hashed: Callable[[bytes], object]) -> Iterator[ledger.Row]:
+    for row in rows:
+        hashed(tree.leaf_hash(row.envelope))
+        yield row
 
 
 def after_entry(state: SessionState, envelope: ledger.Envelope, payload: bytes | None) -> SessionState:

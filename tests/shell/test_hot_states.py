@@ -14,6 +14,7 @@ from audit.ledger import Head
 from sessions import commands, states
 from sessions.projections import Place
 from tests import cast
+from tests.shell.attack_world import Superuser
 from tests.shell.bank_world import opened, say, state, work
 
 
@@ -72,6 +73,30 @@ def test_a_cold_state_is_the_hot_one_with_and_without_a_snapshot(bank):
         hot = states.load(session)
         states.forget_all()
         assert states.load(session) == hot
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("more", [(), ("and more",)])
+def test_a_database_put_back_to_another_history_is_read_anew(more, bank, test_database):
+    """What this process remembers is of the right size or older, and not the beginning of what is there now."""
+    session, superuser = opened(), Superuser(test_database)
+    before = states.load(session)
+    say(session, "What was taken back.")
+    remembered = states.load(session)
+    superuser.drop(session, *range(before.head.size, remembered.head.size))
+    superuser.rehash(session)
+    superuser.run("DELETE FROM audit_receipt WHERE log = %s", session)
+    superuser.run("UPDATE agent_sessions_agentsession SET seq = %s WHERE id = %s", before.head.size, session)
+    superuser.run("DELETE FROM agent_sessions_snapshot WHERE session = %s", session)
+    states.forget_all()
+    for text in ("What was said in its place.", *more):
+        say(session, text)
+    present = states.load(session)
+    assert (present.head.size > remembered.head.size) == bool(more)
+    states.forget_all()
+    states.remember(remembered)
+    assert states.load(session).state == present.state
+    assert "What was taken back." not in [item.text for item in states.load(session).state.items]
 
 
 @pytest.mark.django_db(transaction=True)

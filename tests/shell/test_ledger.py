@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import uuid4
 
 import psycopg
@@ -81,6 +82,14 @@ def test_a_lost_race_writes_nothing():
     assert ledger.append(head, batch(b"first")) is not None
     assert ledger.append(head, batch(b"second")) is None
     assert ledger.read_head(head.log).size == 2
+
+
+@pytest.mark.django_db
+def test_what_continues_another_history_of_the_same_size_writes_nothing():
+    head = new_log()
+    other = replace(head, frontier=tree.append(b"", 0, [tree.leaf_hash(b"another entry")]))
+    assert ledger.append(other, batch(b"first")) is None
+    assert ledger.append(head, batch(b"first")) is not None
 
 
 @pytest.mark.django_db(transaction=True)
