@@ -87,8 +87,6 @@ class Channel(http.HTTPChannel):
         self._refuse(431, "head_too_large", f"at most {HEAD_BYTES} bytes")
 
     def headerReceived(self, line: bytes) -> bool:
-        if self._phase is Phase.REFUSED:
-            return False
         if self._receivedHeaderCount >= self.maxHeaders:
             self._refuse(431, "head_too_large", f"at most {MAX_HEADERS} headers")
             return False
@@ -139,7 +137,6 @@ class Channel(http.HTTPChannel):
                 oldest.transport.abortConnection()
 
     def _head_ends(self) -> None:
-        self._wait_for(None)
         self.heads.end(self._address, self)
         self._phase = Phase.ANSWER
 

@@ -82,11 +82,12 @@ class Stack:
 
     def stop(self) -> None:
         """Ends everything that was started."""
-        self.rows.close()
-        if self.machine.stdin:
-            self.machine.stdin.close()
-        self.machine.wait(20)
-        self.up.stop(seconds=60)
+        try:
+            self.rows.close()
+            self.machine.kill()
+            self.machine.wait(20)
+        finally:
+            self.up.stop(seconds=60)  # or it would outlive the tests
 
     # People and customers.
 

@@ -314,6 +314,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "What a superuser alters of a session is found within one pass, and no reader shows a part as the whole.",
         "A superuser turns one bit of a payload.",
     ),
+    "m4": (
+        "Nothing is installed but the bytes that are pinned, the servers' too.",
+        "An index serves another wheel under a pinned name and number.",
+    ),
     "h3": (
         "Log files may be moved or deleted: new ones are begun, and nothing ends.",
         "All log files are renamed while everything runs; the whole folder is.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentstate.serving.heads import Heads
@@ -12,6 +12,7 @@ steps = st.lists(st.tuples(st.booleans(), st.sampled_from("abc"), st.integers(0,
 
 
 @given(steps, st.integers(1, 4))
+@example([(True, "a", 1), (True, "a", 2)], 1)
 def test_an_address_never_has_more_than_its_number_and_the_oldest_goes_first(moves, limit):
     heads, ages = Heads[int](limit), dict[str, list[int]]()
     for begins, address, connection in moves:
@@ -52,3 +53,16 @@ def test_a_socket_that_sends_as_often_as_is_allowed_is_never_refused():
     bucket = Bucket(20.0, 100.0, 0.0)
     assert all(bucket.take(n / 20) for n in range(1000))
     assert not all(bucket.take(50.0) for _ in range(101))
+
+
+def test_a_long_pause_buys_no_more_than_the_burst():
+    bucket = Bucket(20.0, 100.0, 0.0)
+    assert bucket.take(0.0)
+    assert sum(bucket.take(1000.0) for _ in range(200)) == 100
+
+
+def test_a_clock_that_goes_back_buys_nothing():
+    bucket = Bucket(20.0, 100.0, 50.0)
+    assert sum(bucket.take(50.0) for _ in range(200)) == 100
+    assert not bucket.take(0.0)
+    assert not bucket.take(50.0)

@@ -12,9 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
+from daphne.ws_protocol import WebSocketProtocol
+from twisted.internet.address import IPv4Address
+from twisted.internet.error import ConnectionAborted
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransport
+from twisted.python.failure import Failure
+from twisted.web import http
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from agentstate.proxies import Proxies
+from agentstate.serving import channel, sockets
+from agentstate.serving.heads import Heads
+from agentstate.serving.rates import Bucket
 from agentstate.stack.ports import any_free
 from tests.processes import ROOT, environment, eventually
 
@@ -71,10 +82,12 @@ def served(bounds: dict[str, float], **env: str) -> Iterator[int]:
             return True
         return False
 
-    eventually(answers, 60, "the server")
-    yield chosen
-    process.terminate()
-    process.wait(60)
+    try:
+        eventually(answers, 60, "the server")
+        yield chosen
+    finally:
+        process.terminate()
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")
@@ -220,3 +233,127 @@ def test_incomplete_heads_of_a_named_proxy_are_not_counted() -> None:
         for client in clients:
             client.send(b"\r\n")
             assert b"200" in client.answer()
+
+
+# --- one connection without a socket, on a clock of its own ---------------------------------------------------------
+
+
+class Line(StringTransport):
+    """A connection from an address; what was asked of the application, and what was written to the client."""
+
+    def __init__(self, heads: Heads[channel.Channel], clock: Clock, at_once: bool = False) -> None:
+        super().__init__(peerAddress=IPv4Address("TCP", "10.0.0.1", 1))
+        self.aborted, self.half_closed, self.asked = False, False, list[http.Request]()
+        self.at_once = at_once  # whether a request is answered before the next byte is read
+        self.channel = channel.bounded(heads, Proxies())()
+        self.channel.factory = http.HTTPFactory(reactor=clock)
+        self.channel.timeOut, self.channel.callLater = 60, clock.callLater
+        self.channel.requestFactory = self._request
+        self.channel.makeConnection(self)
+
+    def _request(self, *arguments: object) -> http.Request:
+        request = http.Request(*arguments)
+        request.process = lambda: self._process(request)
+        return request
+
+    def _process(self, request: http.Request) -> None:
+        self.asked.append(request)
+        if self.at_once:
+            request.finish()
+
+    def abortConnection(self) -> None:
+        self.aborted = True
+        self.channel.connectionLost(Failure(ConnectionAborted()))
+
+    def loseWriteConnection(self) -> None:
+        self.half_closed = True
+
+    def says(self, *data: bytes) -> Line:
+        for each in data:
+            self.channel.dataReceived(each)
+        return self
+
+
+@pytest.fixture
+def heads() -> Heads[channel.Channel]:
+    return Heads(5)
+
+
+WHOLE = HEAD + b"\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_a_request_that_is_being_answered_is_no_incomplete_head(heads: Heads[channel.Channel]) -> None:
+    line = Line(heads, Clock()).says(HEAD)
+    assert heads.count("10.0.0.1") == 1
+    line.says(b"\r\n")
+    assert len(line.asked) == 1
+    assert heads.count("10.0.0.1") == 0
+
+
+def test_a_connection_that_was_lost_is_counted_no_more_and_leaves_no_timer(heads: Heads[channel.Channel]) -> None:
+    clock = Clock()
+    Line(heads, clock).says(HEAD).channel.connectionLost(Failure(ConnectionAborted()))
+    assert (len(heads), [call for call in clock.getDelayedCalls() if call.func.__name__ == "_time_is_up"]) == (0, [])
+
+
+def test_a_refused_connection_is_counted_no_more_and_cut_off_soon(heads: Heads[channel.Channel]) -> None:
+    clock = Clock()
+    line = Line(heads, clock).says(HEAD + b"X-Long: " + b"a" * 20_000)
+    assert (line.value()[:12], len(heads), line.aborted, line.half_closed) == (b"HTTP/1.1 431", 0, False, True)
+    assert [call.func.__name__ for call in clock.getDelayedCalls()] == ["_time_is_up"]
+    clock.advance(channel.LINGER_SECONDS + 1)
+    assert line.aborted
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_half_head_in_the_same_bytes_as_a_request_has_a_time_too(
+    heads: Heads[channel.Channel], at_once: bool
+) -> None:
+    clock = Clock()
+    line = Line(heads, clock, at_once).says(WHOLE + HEAD)
+    if not at_once:
+        line.asked[0].finish()
+    assert heads.count("10.0.0.1") == 1
+    clock.advance(channel.HEAD_SECONDS + 1)
+    assert line.aborted or b" 408 " in line.value()
+
+
+def test_a_slow_answer_to_a_request_with_a_body_is_not_cut(heads: Heads[channel.Channel]) -> None:
+    clock = Clock()
+    line = Line(heads, clock).says(POST + b"Content-Length: 2\r\n\r\na", b"b")
+    clock.advance(3600)
+    assert (len(line.asked), line.value(), line.aborted) == (1, b"", False)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"],
+        [POST + b"Transfer-Encoding: chunked\r\n\r\n", b"5\r\nhello\r\n0\r\n\r\n"],
+        [HEAD + b"".join(b"X-%d: 1\r\n" % n for n in range(200)) + b"\r\n"],
+        [HEAD + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 900) for n in range(20)), b"\r\n" + WHOLE],
+        [b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n" + WHOLE],
+        [HEAD + b"".join(b"X-%d: 1\r\n" % n for n in range(200)), b"a" * 40_000],
+    ],
+    ids=["chunks", "chunks later", "many", "together", "line", "many and more"],
+)
+def test_what_follows_a_refusal_reaches_nobody(heads: Heads[channel.Channel], pieces: list[bytes]) -> None:
+    line = Line(heads, Clock()).says(*pieces, WHOLE)
+    assert line.asked == []
+    assert line.value().count(b"HTTP/1.1 ") == 1
+    assert b"Cache-Control: no-store" in line.value()
+
+
+def test_a_websocket_that_floods_is_told_why_dropped_and_heard_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    monkeypatch.setattr(WebSocketProtocol, "onFrameBegin", lambda self: None)
+    monkeypatch.setattr(WebSocketProtocol, "onMessage", lambda self, *message: done.append(message))
+    socket_ = sockets.Socket()
+    socket_._bucket, socket_._floods = Bucket(sockets.RATE, sockets.BURST, time.monotonic()), False
+    socket_.sendCloseFrame = lambda code, reasonUtf8: done.append(code)
+    socket_.dropConnection = lambda: done.append("dropped")
+    for _ in range(1_000):
+        socket_.onFrameBegin()
+    socket_.onMessage(b"x", False)
+    assert done == [1008, "dropped"]
