@@ -8,7 +8,7 @@
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
 #   make adversary [SHARE=25]           a hostile model: 200,000 answers over the engine, 500 over a running installation
 #   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
-#   make lock bom                       the pins with their hashes anew, then the bill of materials and the licenses
+#   make lock bom [UPGRADE=1]           the pins with their hashes, UPGRADE=1: the newest; then bill of materials and licenses
 #   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
 
 SHELL := /bin/sh
@@ -77,10 +77,10 @@ bench-data: $(LOAD)
 
 lock: $(TEST)
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
-	sed -n '/^#/p' requirements/constraints.txt > .venv/lock-head && : > requirements/constraints.txt
+	cp requirements/constraints.txt $(VENV)/lock && sed -n '/^#/p' $(VENV)/lock > $(VENV)/lock-head && : > requirements/constraints.txt
 	$(COMPILE) requirements/test.txt requirements/browser.txt requirements/load.txt requirements/mutate.txt \
-	  requirements/tokenizers.txt requirements/bom.txt -o .venv/lock
-	cat .venv/lock-head .venv/lock > requirements/constraints.txt
+	  requirements/tokenizers.txt requirements/bom.txt -o $(VENV)/lock
+	cat $(VENV)/lock-head $(VENV)/lock > requirements/constraints.txt
 	$(COMPILE) --generate-hashes requirements.txt -o requirements/locked/core.txt
 	$(COMPILE) --generate-hashes requirements/test.txt requirements/browser.txt -o requirements/locked/test.txt
 	$(COMPILE) --generate-hashes requirements.txt requirements/load.txt -o requirements/locked/load.txt
@@ -103,8 +103,8 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
 
-# The environments for which pins are made: [tool.uv] of pyproject.toml.
-COMPILE := uv pip compile -q --no-header --no-annotate --universal --python-version 3.11
+# The environments for which pins are made: [tool.uv] of pyproject.toml. A pin that still fits stays, without UPGRADE.
+COMPILE := uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 $(if $(UPGRADE),--upgrade)
 
 $(CORE): NEEDS := requirements/locked/core.txt
 $(TEST): NEEDS := requirements/locked/test.txt

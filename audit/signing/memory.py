@@ -64,7 +64,7 @@ class Memory:
         if not kept:
             sync_directory(self.folder)
         for name, value in values.items():
-            kept[name] = places.get(name, kept[name][0] if name in kept else 0), value
+            kept[name] = (places[name] if name in places else kept[name][0]), value
 
     def _read(self) -> dict[bytes, tuple[int, bytes]]:
         """What the file holds, read once. A place torn at its end is cut off: its head was never given out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutation import MODULES, ROOT, TESTS, drawn, functions, listed
+from tests.mutation import MODULES, ROOT, STATEMENTS, TESTS, drawn, functions, listed
 
 
 def known() -> set[tuple[str, str]]:
@@ -16,6 +16,12 @@ def test_every_listed_mutant_is_of_a_function_as_it_stands() -> None:
 
 def test_the_named_tests_exist() -> None:
     assert [name for name in TESTS if not (ROOT / name).is_file()] == []
+
+
+def test_the_functions_that_are_left_to_the_database_exist() -> None:
+    for module, names in STATEMENTS.items():
+        assert names <= {plain for _, plain, _ in functions((ROOT / module).read_text(encoding="utf-8"))}
+        assert module in MODULES
 
 
 def test_a_digest_follows_the_text_of_its_function_alone() -> None:

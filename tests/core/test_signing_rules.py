@@ -6,6 +6,7 @@ import errno
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -214,6 +215,18 @@ def test_a_refusal_that_is_not_repeated_is_over_after_a_while(tmp_path, monkeypa
     assert world.own.refused() == [LOG]
     world.admit([world.shown(5, 9)])
     assert world.own.refused() == []
+
+
+def test_a_second_refusal_names_the_log_for_so_many_seconds_and_no_longer(tmp_path, monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=clock))
+    world = World(tmp_path)
+    world.grow(0, 5)
+    clock.now = 0.0
+    for _ in range(2):
+        world.admit([world.shown(3, 4)])
+    for clock.now, named in ((29.9, [LOG]), (rules.REFUSED, [])):
+        assert world.own.refused() == named
 
 
 @pytest.mark.parametrize("cut", [1, 3, 4, 7])

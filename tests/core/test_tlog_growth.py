@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 
 import pytest
@@ -56,27 +57,46 @@ def test_one_changed_hash_folds_to_another_root(data):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "short", "nodes"), [(5, 9, 0, 1), (5, 9, 1, 4), (5, 9, 0, 5), (9, 5, 0, 0), (-1, 3, 0, 4)]
+    ("old", "new", "short", "length", "why"),
+    [
+        (5, 9, 0, 32, "got 1 nodes, want 3"),
+        (5, 9, 0, 160, "got 5 nodes, want 3"),
+        (5, 9, 1, 128, "the frontier or the nodes have another length"),
+        (5, 9, 0, 127, "the frontier or the nodes have another length"),
+        (9, 5, 0, 0, "the frontier or the nodes have another length"),
+        (-1, 3, 0, 128, "the frontier or the nodes have another length"),
+    ],
 )
-def test_another_number_of_hashes_is_refused(old, new, short, nodes):
+def test_another_number_of_hashes_is_refused_in_these_words(old, new, short, length, why):
     held = frontier(max(old, 0))
-    with pytest.raises(tree.BadTree):
-        growth.fold(held[short:], old, new, b"x" * 32 * nodes)
+    with pytest.raises(tree.BadTree) as refused:
+        growth.fold(held[short:], old, new, b"x" * length)
+    assert refused.value.args == (f"growth from {old} to {new} leaves: {why}",)
+
+
+def test_few_leaves_are_handed_over_one_by_one_and_of_more_the_subtrees():
+    assert growth.nodes(3, b"".join(LEAVES[3 : 3 + growth.FEW])) == b"".join(LEAVES[3 : 3 + growth.FEW])
+    assert len(growth.nodes(3, b"".join(LEAVES[3 : 4 + growth.FEW]))) == 32 * len(growth.parts(3, [4 + growth.FEW]))
 
 
 HEAD = Checkpoint("log.example/s/1", 5, bytes(32))
 BEFORE = headleaf.Before(7, bytes(range(32)))
 
 
-@pytest.mark.parametrize("before", [None, BEFORE])
+@pytest.mark.parametrize("before", [None, BEFORE, headleaf.Before(0, bytes(range(32)))])
 def test_a_leaf_of_a_head_is_read_as_it_was_written(before):
     assert headleaf.parse(headleaf.body(HEAD, before)) == (HEAD, before)
 
 
-@pytest.mark.parametrize("more", [b"x\n", b"after\n", b"after 7\n", b"after 7 x\n", b"after -7 AAAA\n", b"\n", b"\xff"])
+LINES = b"x,after,after 7,after 7 x,after -7 AAAA,after 7 AAAA,after  7 %b,after -7 %b,".split(b",")
+
+
+@pytest.mark.parametrize("more", [*(line + b"\n" for line in LINES), b"\xff"])
 def test_another_leaf_is_refused(more):
-    with pytest.raises(BadCheckpoint):
+    more = more.replace(b"%b", base64.b64encode(BEFORE.leaf))
+    with pytest.raises(BadCheckpoint) as refused:
         headleaf.parse(headleaf.body(HEAD, None) + more)
+    assert refused.value.args == ("it is no leaf that says the head of a log",)
 
 
 def test_one_byte_changed_in_a_leaf_is_another_head_or_none():

@@ -107,9 +107,11 @@ def test_a_size_of_no_sense_is_refused(process, tmp_path):
 def test_a_downtime_is_found_at_the_next_start(tmp_path):
     tmp_path.joinpath("signer").mkdir()
     Diary(tmp_path / "signer", gap=10)
-    os.utime(tmp_path / "signer" / "alive", (time.time() - 60, time.time() - 60))
+    before = time.time()
+    os.utime(tmp_path / "signer" / "alive", (before - 60, before - 60))
     (found,) = Diary(tmp_path / "signer", gap=10).downtimes()
-    assert 59 < (found.until - found.since).total_seconds() < 65
+    assert found.since.timestamp() == pytest.approx(before - 60, abs=0.001)
+    assert before <= found.until.timestamp() <= time.time()
     assert Diary(tmp_path / "signer", gap=10).downtimes() == [found]
 
 
