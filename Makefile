@@ -8,7 +8,7 @@
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
 #   make adversary [SHARE=25]           a hostile model: 200,000 answers over the engine, 500 over a running installation
 #   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
-#   make lock bom [UPGRADE=1]           the pins with their hashes, UPGRADE=1: the newest; then bill of materials and licenses
+#   make lock bom [UPGRADE=1]           pins with hashes (the newest: UPGRADE=1), then the bill of materials and licenses
 #   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
 
 SHELL := /bin/sh
@@ -103,7 +103,7 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	@if [ -d .state ]; then echo "kept .state: data, keys and logs"; fi
 
-# The environments for which pins are made: [tool.uv] of pyproject.toml. A pin that still fits stays, without UPGRADE.
+# The environments for which pins are made: [tool.uv] of pyproject.toml.
 COMPILE := uv pip compile -q --no-header --no-annotate --universal --python-version 3.11 $(if $(UPGRADE),--upgrade)
 
 $(CORE): NEEDS := requirements/locked/core.txt
