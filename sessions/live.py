@@ -109,8 +109,8 @@ class _Waker:
                 if not (crowded and _enough_hints()):
                     advance_ready.apply_async(expires=HINT_SECONDS, retry=False)
                 crowded = _enough_hints()  # looked for when the hint has left, so that no work waits for the look
-            except Exception as error:
-                log.warning("no wake-up sent (%s): the sweeper will", type(error).__name__)
+            except Exception:
+                log.warning("no wake-up sent: the sweeper will", exc_info=True)
 
 
 def _enough_hints() -> bool:
@@ -129,8 +129,8 @@ async def _send(session: UUID, team: UUID, seq: int) -> bool:
     try:
         await layer.group_send(session_group(session), message)
         await layer.group_send(team_group(team), message)
-    except Exception as error:
-        log.warning("no announcement sent (%s): the sweeper will", type(error).__name__)
+    except Exception:
+        log.warning("no announcement sent: the sweeper will", exc_info=True)
         return False
     return True
 

@@ -297,8 +297,9 @@ class Talk:
         )
 
     def get_stuck(self) -> list[Json]:
-        """The calls that a person may settle."""
-        return list(self.stack.watcher.get(f"/sessions/{self.id}/interventions").must()["calls"])
+        """The calls that do not end without a person; not those that have yet to begin."""
+        calls = self.stack.watcher.get(f"/sessions/{self.id}/interventions").must()["calls"]
+        return [call for call in calls if call["why"] != "waits"]
 
     def promote(self, person: Person) -> Talk:
         """The fork takes its parent's place."""

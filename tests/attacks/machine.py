@@ -128,8 +128,11 @@ def main() -> None:
     import django
 
     django.setup()
+    from django.db import connections
+
     for line in sys.stdin:
         name, arguments = json.loads(line)
+        connections.close_all()  # an attack may have ended the server in between
         try:
             answer = {"answer": globals()[name](*arguments)}
         except Exception as error:

@@ -55,6 +55,7 @@ def in_dump(stack: Stack, *words: str) -> list[str]:
 def found(stack: Stack, person: Person, reference: str) -> set[str]:
     """The sessions that this person's search by a reference lists."""
     page = stack.browser(person).page(f"/sessions/?q={reference}")
+    page = re.sub(r'(?s)<div class="note risk alarm".*?</div>', "", page)  # names a session that another attack altered
     return set(re.findall(r'href="/sessions/([0-9a-f-]{36})/"', page))
 
 
@@ -67,10 +68,9 @@ def in_one_hour() -> str:
 
 def test_e3_an_alias_is_in_no_statistics_of_the_catalog(stack: Stack) -> None:
     alias = marker()
-    for number in range(12):
-        stack.talk(alias=f"{alias}-{number % 3}")
+    talks = [stack.talk(alias=f"{alias}-{number % 3}").id for number in range(12)]
     assert in_statistics(stack, alias) == []
-    assert len(found(stack, stack.watcher, f"{alias}-0")) == 4
+    assert found(stack, stack.watcher, f"{alias}-0") == set(talks[::3])
 
 
 def test_e3_a_dump_of_the_database_holds_no_alias(stack: Stack) -> None:
