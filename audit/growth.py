@@ -17,10 +17,11 @@ from audit.globallog import State
 from audit.ledger import run
 from audit.proofs.sessiontree import LogTiles, forget
 from audit.signer import Behind, Growth, Unproved
+from audit.signing.messages import LONGEST
 from audit.tlog import growth, headleaf, tiles, tree
 from audit.tlog.checkpoint import BadCheckpoint
 
-BYTES = 4_000_000  # of frontiers, nodes and leaves in one question
+BYTES = LONGEST // 2  # of frontiers, nodes and leaves in one question: a line holds them in base64
 LEAVES = 5_000  # of the global log in one question
 TRIES = 1_000  # questions until a log is signed
 AGAIN = 10.0  # seconds until a head that was refused is shown again

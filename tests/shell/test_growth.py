@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import msgspec
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,7 +11,9 @@ from django.core.management import CommandError, call_command
 from agentstate.clock import now
 from audit import comparison, condition, globallog, growth, ledger, sequencer, signer, staff, verify
 from audit.electing import Term
+from audit.signer import Growth
 from audit.tlog import headleaf, tree
+from audit.tlog.checkpoint import Checkpoint
 from tests.core.tlog_world import unpack
 from tests.shell.attack_world import Superuser, exported, spoken, talk
 from tests.shell.test_ledger import TENANT
@@ -106,6 +110,17 @@ def test_leaves_that_a_crash_left_unsigned_are_admitted_and_signed_by_the_next_r
     sequencer.run_once(TENANT)
     assert globallog.state(TENANT).signed == 3 * many
     assert all(globallog.latest_place(head.log).size == 6 for head in heads)
+
+
+def test_as_many_heads_as_a_round_takes_are_shown_in_questions_that_the_signer_reads():
+    """After an outage all logs have grown: what shows it is longer than the longest line."""
+    logs = [UUID(int=number) for number in range(sequencer.CAP)]
+    heads = {log: Growth(leaf_of(log), 0, b"", bytes(growth.LONGEST // len(logs))) for log in logs}
+    assert growth.admit(globallog.state(TENANT), heads) == {}
+
+
+def leaf_of(log: UUID) -> bytes:
+    return headleaf.body(Checkpoint(globallog.origin_of(log), 1, bytes(32)), None)
 
 
 def test_every_head_names_the_one_before_it(tmp_path):
