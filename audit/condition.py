@@ -127,8 +127,8 @@ def _unsigned(detail: str, since: datetime | None) -> Trouble:
         UNSIGNED,
         "A decision was recorded, and its entry is not signed.",
         f"Somebody keeps it out of the signature or took it back in the database: {detail}. All other logs go on.",
-        "Export these sessions, and compare them with their last exports and with backups. Once you know what became of the"
-        " decision, end this with manage.py dismiss-report.",
+        "Export these sessions, and compare them with their last exports and with backups. Once you know what became of"
+        " the decision, end this with manage.py dismiss-report.",
         since,
     )
 

@@ -146,7 +146,8 @@ head AS (INSERT INTO audit_head (log, tenant, size, frontier, dirty_since)
 _MOVE_HEAD = """
 head AS (UPDATE audit_head SET size = %(size)s, frontier = %(frontier)s, dirty_since = coalesce(dirty_since, now()),
    sealed = %(seals)s
-  WHERE log = %(log)s AND size = %(base)s AND frontier = %(grown_from)s AND (NOT sealed OR %(seals)s) {and_guard} RETURNING log)"""
+  WHERE log = %(log)s AND size = %(base)s AND frontier = %(grown_from)s AND (NOT sealed OR %(seals)s) {and_guard}
+  RETURNING log)"""
 
 _ENTRIES = """
 entry AS (INSERT INTO audit_entry (log, seq, envelope)

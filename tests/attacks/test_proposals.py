@@ -18,15 +18,21 @@ def ends_by_name(talk: Talk, request: Request) -> None:
     )
 
 
-def test_api1_another_plan_does_not_drop_an_approved_call(stack: Stack):
-    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk()
+def ends_after_another_plan(stack: Stack, talk: Talk, kind: str) -> Talk:
+    """A transfer that waits as `kind` is approved while paused, and another plan is proposed before it begins."""
+    ann, sue = stack.supervisor(), stack.supervisor()
     talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
-    request = talk.one_pending("transfer")
+    request = talk.one_pending(kind)
     talk.pause(sue)
     request.approve(sue).must()
     talk.propose(ann, {"_id": "second", **talk.transfer(100)})
     talk.resume(sue)
     ends_by_name(talk, request)
+    return talk
+
+
+def test_api1_another_plan_does_not_drop_an_approved_call(stack: Stack):
+    talk = ends_after_another_plan(stack, stack.talk(), "transfer")
     assert (talk.checking, 900) in talk.moved(), "a plan that leaves it out does not withdraw it"
 
 
@@ -52,14 +58,7 @@ def test_api1_the_agents_next_proposal_does_not_drop_an_approved_call(stack: Sta
 
 
 def test_api1_two_plans_of_which_the_first_was_approved_by_chat_end_by_name(stack: Stack):
-    ann, sue, talk = stack.supervisor(), stack.supervisor(), stack.talk(channel="chat")
-    talk.propose(ann, {"_id": "first", **talk.transfer(900)}).must()
-    request = talk.one_pending("plan")
-    talk.pause(sue)
-    request.approve(sue).must()
-    talk.propose(ann, {"_id": "second", **talk.transfer(100)})
-    talk.resume(sue)
-    ends_by_name(talk, request)
+    ends_after_another_plan(stack, stack.talk(channel="chat"), "plan")
 
 
 def side_by_side(talk: Talk, first: Person, second: Person) -> None:

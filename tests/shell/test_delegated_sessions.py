@@ -72,7 +72,8 @@ def test_an_approval_in_the_other_session_that_has_not_begun_ends_with_it():
     assert "tool.intended" not in kinds(child)
 
 
-def test_a_session_that_does_a_call_of_one_that_does_a_call_ends_with_both():
+def delegated_twice() -> tuple[UUID, UUID, UUID]:
+    """A session, the one that does its call, and the one that does a call of that."""
     named = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     commands.save_plan(cast.alice(), "deep", [step("act", "state.done", name="†input.name")], inputs=named)
     inner = step("wait", "state.x || state.y", name="†input.name", _delegate="deep", _scopes=["input"])
@@ -81,6 +82,11 @@ def test_a_session_that_does_a_call_of_one_that_does_a_call_ends_with_both():
     session = handed(FIRST, outer)
     child = UUID(events(session, "call.delegated")[0]["session"])
     grandchild = UUID(events(child, "call.delegated")[0]["session"])
+    return session, child, grandchild
+
+
+def test_a_session_that_does_a_call_of_one_that_does_a_call_ends_with_both():
+    session, child, grandchild = delegated_twice()
     assert asked_in(grandchild)
     commands.cancel(cast.alice(), session, "it was fraud")
     assert {AgentSession.objects.get(pk=each).status for each in (session, child, grandchild)} == {"cancelled"}
@@ -269,14 +275,7 @@ def test_a_rollback_ends_them_where_the_other_session_is_of_another_customer_and
 
 
 def test_what_it_uses_comes_out_of_the_budget_of_the_session_above_all_others():
-    named = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-    commands.save_plan(cast.alice(), "deep", [step("act", "state.done", name="†input.name")], inputs=named)
-    inner = step("wait", "state.x || state.y", name="†input.name", _delegate="deep", _scopes=["input"])
-    commands.save_plan(cast.alice(), "middle", [inner], inputs=named)
-    outer = step("wait", "state.a || state.b", name="†state.first.name", _delegate="middle", _scopes=["state.first"])
-    session = handed(FIRST, outer)
-    child = UUID(events(session, "call.delegated")[0]["session"])
-    grandchild = UUID(events(child, "call.delegated")[0]["session"])
+    session, child, grandchild = delegated_twice()
     assert set(state(session).loop.shares) == {str(child), str(grandchild)}
     assert state(session).loop.opened == 2
     assert state(child).loop.shares == {}

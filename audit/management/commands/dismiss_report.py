@@ -18,7 +18,8 @@ class Command(BaseCommand):
     """Only whoever reaches the signer's socket can end the alarm: not who owns the database."""
 
     help = (
-        "End the alarm `decision_unsigned` for a log, once you know what became of the decision. The staff log keeps it."
+        "End the alarm `decision_unsigned` for a log, once you know what became of the decision."
+        " The staff log keeps it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
