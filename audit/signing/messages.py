@@ -110,17 +110,7 @@ class Activate(msgspec.Struct, frozen=True, tag="activate"):
 
 
 Request = (
-    Status
-    | Admit
-    | SignGlobal
-    | Report
-    | Confirm
-    | Dismiss
-    | SignHead
-    | SignText
-    | SignReceipt
-    | Announce
-    | Activate
+    Status | Admit | SignGlobal | Report | Confirm | Dismiss | SignHead | SignText | SignReceipt | Announce | Activate
 )
 
 
