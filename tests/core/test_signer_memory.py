@@ -41,7 +41,7 @@ def test_only_its_owner_reads_it_and_its_name_is_on_the_disk_with_the_first_head
     memory = Memory(tmp_path)
     for head in (HEAD, LATER):
         memory.remember({NAMES[0]: head})
-    assert synced == [tmp_path]
+        assert synced == [tmp_path]
     assert (tmp_path / "heads").stat().st_mode & 0o777 == 0o600
 
 
