@@ -413,6 +413,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "An erasure that is held up holds up no other, and waits for transactions of every database role.",
         "A superuser locks the log of one of two customers; a transaction of the role `owner` may still append.",
     ),
+    "e13": (
+        "What anybody typed is in clear in no file, log, row, statistics or Valkey, before and after an erasure.",
+        "Marked words in every field; every file of the installation is read byte by byte.",
+    ),
     "races": (
         "After every race the bank's rows agree with the request.",
         "Every ordered pair of commands on one session, 5 to 30 ms apart, with workers running and frozen.",

@@ -15,6 +15,7 @@ import pytest
 
 from agentstate.stack import postgres
 from agentstate.stack.endpoints import Endpoints, endpoints
+from tests import places
 from tests.attacks.client import Json, Person, eventually
 from tests.attacks.stack import Stack
 from tests.processes import ROOT
@@ -37,10 +38,8 @@ def superuser(stack: Stack) -> Iterator[psycopg.Connection]:
 
 def in_statistics(stack: Stack, *words: str) -> list[str]:
     """The columns whose statistics hold a word, after PostgreSQL has looked at all tables."""
-    with superuser(stack) as owner:
-        owner.execute("ANALYZE")
-        rows = owner.execute("SELECT tablename || '.' || attname, s::text FROM pg_stats s").fetchall()
-    return [name for name, text in rows if any(word in text for word in words)]
+    found = places.statistics(place(stack))
+    return [name for name, text in found.items() if any(word in text for word in words)]
 
 
 def in_dump(stack: Stack, *words: str) -> list[str]:

@@ -1,100 +1,113 @@
-"""A session, its customer and its team with a marker word in every field that somebody can fill, and every door.
+"""A session, its customer and its team with a marker word in every field that somebody can fill; who may read each.
 
-A mark has a kind, which says who may read it: `words` of the conversation, `guidance` between colleagues, `private`
-values of a schema, the `number` of a new payee, and what `privacy` staff write about a data subject.
+A mark has a kind: `words` of the conversation, `guidance` between colleagues, `private` values of a schema, the
+`number` of a new payee, what `privacy` staff write about a data subject, `staff` about their own
+work, and a `plan` of the team.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any, Literal, NamedTuple
+from unittest import mock
 from uuid import UUID
 
-from django.test import Client
-from django.urls import reverse
-
+from agentstate.clock import now
 from agentstate.people.models import User
 from agentstate.people.roles import Role
+from audit import keys
+from sessions import states, tasks
+from sessions.exports import building
 from sessions.models import ApprovalRequest
+from sessions.notifications import definition, endpoints, wishes
 from tests import cast
-from tests.shell.api_world import UNKNOWN, V1, Api
-from tests.shell.bank_world import work
-from tests.shell.test_access_doors import PAGES
-from tests.shell.test_api_routes import NAMED, OPERATIONS
+from tests.shell import notice_world as notices
+from tests.shell.api_world import Api
+from tests.shell.bank_world import CUSTOMER, work
+from tests.shell.test_api_routes import NAMED
 
-Kind = Literal["words", "guidance", "private", "number", "privacy"]
+Kind = Literal["words", "guidance", "private", "number", "privacy", "staff", "plan"]
 NUMBER = "7799001122"
 NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}, "n": {"type": "integer"}}}
-MARK = re.compile(r"Zq([a-z_]+)(words|guidance|private|privacy)qZ")
+CORE = "Zqmarkedword"  # in every mark
+MARK = re.compile(CORE + r"([a-z_]+?)_(words|guidance|private|privacy|staff|plan)qZ")
 
 
 def mark(name: str, kind: Kind = "words") -> str:
     """The marker word of a field."""
-    return f"Zq{name}{kind}qZ"
+    return f"{CORE}{name}_{kind}qZ"
 
 
-def people() -> dict[str, User | None]:
-    """The readers, by the role that they show."""
-    ines, olivia = (cast.person(name, role, cast.retail()) for name, role in OTHERS.items())
-    return {
-        "viewer": cast.vera(),
-        "supervisor": cast.alice(),
-        "colleague": cast.bob(),
-        "auditor": cast.let_in(cast.anna(), "see", "read", "export"),
-        "unmasking auditor": cast.let_in(cast.person("una", Role.AUDITOR, cast.retail()), "see", "read", "unmask"),
-        "admin": cast.adam(),
-        "privacy": cast.paul(),
-        "privacy officer": olivia,
-        "incident manager": ines,
-        "program": cast.person("pro", Role.PROGRAM, cast.retail()),
-        "caller": cast.cleo(),
-        "supervisor of another team": cast.charlie(),
-        "nobody": None,
-    }
+# --- Who may read what --------------------------------------------------------------------------------------------
 
-
-OTHERS = {"ines": Role.INCIDENT_MANAGER, "olivia": Role.PRIVACY_OFFICER}
 READERS = {"viewer", "supervisor", "colleague", "auditor", "unmasking auditor", "program", "caller"}
+COLLEAGUES = (READERS - {"caller"}) | {"admin", "incident manager"}
 UNMASKING = {"supervisor", "colleague", "unmasking auditor"}
+PRIVACY = {"privacy", "other privacy", "privacy officer"}
 WHERE: dict[Kind, set[str]] = {
     "words": READERS,
     "guidance": READERS - {"caller"},
     "private": UNMASKING,
     "number": READERS,
-    "privacy": {"privacy", "supervisor", "colleague"},
+    "privacy": PRIVACY | {"supervisor", "colleague"},
+    "staff": COLLEAGUES | PRIVACY,
+    "plan": READERS,
 }
-LISTS = (
-    "live/",
-    "sessions/",
-    "sessions/<uuid:session_id>/audit/",
-    "stuck/",
-    "alerts/",
-    "notices/",
-    "handover/",
-    "desk/",
-)
-LISTS += ("GET /sessions", "GET /requests", "GET /desk", "GET /alerts", "GET /notices", "GET /stuck")
+OUTLIVES: set[Kind] = {"staff", "plan"}  # an erasure, as docs/erasure.md says under "What erasure cannot reach"
+REPORT: set[Kind] = {"words", "private", "number", "privacy"}  # what the subject is told by privacy staff
+LISTS = ("live/", "sessions/", "sessions/<uuid:session_id>/audit/", "stuck/", "alerts/", "notices/", "handover/")
+LISTS += ("desk/", "GET /sessions", "GET /requests", "GET /desk", "GET /alerts", "GET /notices", "GET /stuck")
+
+
+def people() -> dict[str, User | None]:
+    """The readers, by the role that they show."""
+    found = {
+        "viewer": cast.vera(),
+        "supervisor": cast.alice(),
+        "colleague": cast.bob(),
+        "auditor": cast.let_in(cast.anna(), "see", "read", "export"),
+        "unmasking auditor": cast.let_in(cast.person("una", Role.AUDITOR, cast.retail()), "see", "read", "unmask"),
+        "auditor without access": cast.person("ann", Role.AUDITOR, cast.retail()),
+        "admin": cast.adam(),
+        "privacy": cast.paul(),
+        "other privacy": cast.petra(),
+        "privacy officer": cast.person("olivia", Role.PRIVACY_OFFICER, cast.retail()),
+        "incident manager": cast.person("ines", Role.INCIDENT_MANAGER, cast.retail()),
+        "program": cast.person("pro", Role.PROGRAM, cast.retail()),
+        "caller": cast.cleo(),
+        "supervisor of another team": cast.charlie(),
+        "viewer of another team": cast.person("viola", Role.VIEWER, cast.cards()),
+    }
+    shown = {role for user in found.values() for role in user.memberships.values_list("role", flat=True)}
+    assert shown == set(Role), "a role that nobody shows"
+    return {**found, "nobody": None}
+
+
+# --- The fields ---------------------------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
-    """A call that fills fields: who, where, with what."""
+    """A call that fills fields: who, where, with what; and the name under which its answer's id is kept."""
 
     who: str
     method: str
     path: str
     body: dict[str, Any]
+    keep: str = ""
 
 
 REJECTED = {"decision": "reject", "code": "misheard", "reason": mark("decision")}
+LOOK = {"_tool": "load_customer", "customer": CUSTOMER}
+SAVED = {"name": "look", "calls": [{**LOOK, "customer": "†input.c"}], "about": mark("about", "plan")}
+SAVED |= {"inputs": {"type": "object", "properties": {"c": {"type": "string"}}, "required": ["c"]}}
 
 
 def steps() -> Iterator[Step]:
-    """The calls of the API that fill the fields of a session, in an order in which all of them are accepted."""
-    here = "/sessions/{session}"
+    """The calls of the API that fill the fields, in an order in which all of them are accepted."""
+    here, profile = "/sessions/{session}", "/customers/{customer}/profile"
     yield Step("cleo", "POST", f"{here}/messages", {"text": f"Hello {mark('message')} {mark('mention')}"})
     yield Step("alice", "POST", f"{here}/guidance", {"text": mark("whisper", "guidance")})
     yield Step("alice", "POST", f"{here}/barging", {"text": mark("barging")})
@@ -104,7 +117,8 @@ def steps() -> Iterator[Step]:
     yield Step("alice", "POST", f"{here}/takeover", {"reason": mark("takeover_again")})
     yield Step("alice", "POST", f"{here}/passing", {"to": "", "reason": mark("passing")})
     yield Step("alice", "POST", f"{here}/takeover", {"reason": mark("takeover_third")})
-    yield Step("alice", "POST", f"{here}/handback", {"summary": mark("summary_again", "guidance"), "speaks": False})
+    yield Step("alice", "POST", "/desk/handover", {"to": "bob", "reason": mark("handover")})
+    yield Step("bob", "POST", f"{here}/handback", {"summary": mark("summary_again", "guidance"), "speaks": False})
     yield Step("alice", "POST", f"{here}/pause", {"reason": mark("pause")})
     yield Step("alice", "POST", f"{here}/resume", {})
     yield Step("cleo", "POST", f"{here}/person", {"why": mark("person")})
@@ -125,70 +139,144 @@ def steps() -> Iterator[Step]:
     yield Step("alice", "POST", f"{here}/pins", {"seq": -1, "why": mark("pin_why", "guidance")})
     yield Step("alice", "POST", f"{here}/ratings", {"seq": -1, "rating": 1, "why": mark("rating_why", "guidance")})
     yield Step("alice", "POST", f"{here}/timers", {"what": "remind", "after": 86_400, "text": mark("timer")})
-    goals = {"tree": {"id": "a", "title": mark("goals")}, "version": 0}
-    yield Step("alice", "POST", f"{here}/goals", goals)
+    yield Step("alice", "POST", f"{here}/goals", {"tree": {"id": "a", "title": mark("goals")}, "version": 0})
     disclosed = {"what": "session", "reason": mark("disclosure"), "days": 7}
-    yield Step("alice", "POST", f"{here}/disclosures", disclosed)
+    yield Step("alice", "POST", f"{here}/disclosures", disclosed, "disclosure")
     yield Step("alice", "POST", "/requests/{request_id}/decisions", REJECTED)
-    yield Step("alice", "POST", f"{here}/fork", {"reason": mark("fork")})
-    plan = {"calls": [{"_tool": "load_customer", "customer": "C-1001"}], "inputs": {"note": mark("plan_input")}}
-    yield Step("alice", "POST", f"{here}/plans", plan)
-    yield Step("alice", "POST", f"{here}/assignments", {"to": "", "why": [mark("assignment")]})
+    yield Step("alice", "POST", f"{here}/fork", {"reason": mark("fork")}, "fork")
+    yield Step("alice", "POST", f"{here}/plans", {"calls": [LOOK], "inputs": {"note": mark("plan_input")}})
+    yield Step("alice", "POST", f"{here}/assignments", {"to": "bob", "why": [mark("assignment")]})
     yield Step("alice", "POST", f"{here}/rollback", {"to": 4, "reason": mark("rollback")})
-    yield Step("petra", "POST", "/holds", {"customer": "C-1001", "reason": mark("hold", "privacy")})
+    agreed = {"purpose": "personalisation", "agreed": True, "note": mark("consent")}
+    yield Step("alice", "POST", f"{profile}/consent", agreed)
+    yield Step("alice", "POST", f"{profile}/settings", {"preference": "answers", "value": "brief"})
+    yield Step("alice", "POST", "/plans", SAVED)
+    until = (now() + timedelta(days=1)).isoformat()
+    lent = {"receiver": "{bob}", "team": "{retail}", "until": until, "permissions": ["decide"]}
+    yield Step("alice", "POST", "/delegations", {**lent, "reason": mark("delegation", "staff")}, "delegation")
+    opens = {"user": "{anna}", "team": "{retail}", "until": until, "kinds": ["see"], "reason": mark("grant", "staff")}
+    yield Step("adam", "POST", "/audit/grants", opens, "audit/grants:grant")
+    stop = {"scope": "tool", "value": "load_customer", "reason": mark("stop", "staff")}
+    yield Step("alice", "POST", "/stops", stop, "stop")
+    yield Step("alice", "POST", "/stops/{stop}/lift", {"why": mark("lift", "staff")})
+    yield Step("petra", "POST", "/holds", {"customer": CUSTOMER, "reason": mark("hold", "privacy")}, "hold")
     yield Step("cleo", "POST", f"{here}/end", {"reason": mark("end")})
+    yield Step("alice", "POST", "/exports", {"agent": "bank"}, "export")
+    whole = {"agent": "bank", "unmask": True, "reason": mark("export")}
+    yield Step("alice", "POST", "/exports", whole, "whole export")
+    erased = {"customer": CUSTOMER, "basis": "objection", "reason": mark("erasure", "privacy")}
+    yield Step("petra", "POST", "/erasures", erased, "erasure")
+
+
+# What stays empty, and why. Names of the house's own settings are in clear by design (`agentstate/clear.py`).
+SETTING, READS, SAME = "a setting of the house", "it stores nothing", "held as another field is that is filled"
+NOT_FILLED = {
+    "alert-rules": SETTING, "notice-rules": SETTING, "notice-endpoints": SETTING, "triggers": SETTING,
+    "wanted": SETTING, "skills": SETTING, "notice-quiet": SETTING, "shipped": SETTING, "wishes": SETTING,
+    "retention": SETTING, "dry-run": READS, "check": READS, "simulate": READS, "report": READS,
+    "values": READS, "resolve": READS,
+    "close": "the bank raises no alert", "undo": "decided at once", "answers": SAME, "answer": SETTING,
+    "corrections": SAME, "feedback": SAME, "refusals": SAME, "forget": SAME, "settings": "one of a few words",
+    "cancel": SAME, "grant": SAME, "grants": SAME, "retry": SAME, "revoke": SAME, "withdrawals": SAME, "promote": SAME,
+    "interventions": SAME, "compensation": SAME, "votes": SAME, "settlement": SAME, "proposals": SAME, "signals": SAME,
+    "migration": SAME, "pruning": SAME, "seal": SAME, "claim": SAME,
+}  # fmt: skip
+IDS = {
+    "idempotency_key",
+    "holder",
+    "to",
+    "of",
+    "confirm",
+    "topic",
+    "pointer",
+    "kind",
+    "type",
+    "_instance",
+    "saved",
+    "task",
+}
+IDS |= {"team", "value", "purpose", "preference", "agent", "customer", "name", "seen", "code", "response"}
+
+
+Ask = Callable[[str, str, str, Any], tuple[bool, Any]]
 
 
 class Marked(NamedTuple):
-    """The session, what addresses name, and the marks that were taken."""
+    """The session, what addresses name and the marks that were taken."""
 
     session: UUID
     ids: dict[str, Any]
     fields: dict[str, Kind]
-    token: str
 
 
-def marked() -> Marked:
-    """Fill the fields. Fails where one is refused."""
-    cleo, alice = Api(cast.cleo()), Api(cast.alice())
+def begun() -> tuple[UUID, dict[str, Kind]]:
+    """The session, with a transfer that waits for a decision."""
+    cleo = Api(cast.cleo())
     opening = {
-        "customer": "C-1001",
+        "customer": CUSTOMER,
         "agent": "bank",
         "channel": "phone",
         "topic": mark("topic"),
         "alias": mark("alias"),
     }
-    answer = cleo.post("/sessions", opening)
-    session = answer.json()["id"]
-    fields: dict[str, Kind] = {}
-    _take(fields, opening)
+    session = cleo.post("/sessions", opening).json()["id"]
     for text in (f"I must send $700.00 from savings to account {NUMBER}.", "The rent.", "Yes, go ahead.", "Yes."):
         cleo.post(f"/sessions/{session}/messages", {"text": text})
         work()
+    fields: dict[str, Kind] = {NUMBER: "number"}
+    _take(fields, opening)
+    return UUID(session), fields
+
+
+def marked(session: UUID, fields: dict[str, Kind]) -> Marked:
+    """Fill all other fields. Fails where one is refused."""
+    apis = {user.username: Api(user) for user in (cast.cleo(), cast.alice(), cast.petra(), cast.adam(), cast.bob())}
     request = ApprovalRequest.objects.get(session=session)
+    customer = apis["alice"].get(f"/sessions/{session}").json()["customer"]
     ids = {**NAMED, "session": session, "session_id": session, "request_id": request.pk}
-    heard, refused = -1, []
-    apis, token = {"cleo": cleo, "alice": alice, "petra": Api(cast.petra())}, ""
+    ids |= {"customer": customer, "customer_id": customer}
+    known = {"{retail}": str(cast.retail().pk), "{bob}": str(cast.bob().pk), "{anna}": str(cast.anna().pk)}
+
+    def ask(who: str, method: str, path: str, body: Any) -> tuple[bool, Any]:
+        answer = apis[who].ask(method, path, data=json.dumps(body).encode() if body is not None else b"")
+        return answer.status_code < 300, answer.json()
+
+    filled(ids, fields, known, ask)
+    while building.build_due():
+        pass
+    return Marked(session, ids, fields)
+
+
+def filled(ids: dict[str, Any], fields: dict[str, Kind], known: dict[str, str], ask: Ask) -> None:
+    """Take all steps, and add what came out to `ids` and `fields`. `known` stands for what steps name in braces; `ask`
+    sends a call in somebody's name, and says whether it was accepted and what was answered.
+    """
+    heard, refused = -1, list[Any]()
     for step in steps():
-        body = dict(step.body)
+        path, body = step.path.format(**ids), json.loads(_known(json.dumps(step.body), known))
         if body.get("seen") == -1:
-            body["seen"] = alice.get(f"/sessions/{session}/state").json()["seq"]
+            body["seen"] = ask("alice", "GET", f"/sessions/{ids['session']}/state", None)[1]["seq"]
         if body.get("seq") == -1:
             body["seq"] = heard
-        if "rollback" in step.path:
-            body["confirm"] = alice.post(step.path.format(**ids), {"to": body["to"]}).json()["digest"]
-        taken = apis[step.who].ask(step.method, step.path.format(**ids), data=json.dumps(body).encode())
-        if taken.status_code >= 300:
-            refused.append((step.path, taken.content))
+        if "rollback" in path:
+            body["confirm"] = ask("alice", "POST", path, {"to": body["to"]})[1]["digest"]
+        accepted, said = ask(step.who, step.method, path, body)
+        if not accepted:
+            refused.append((path, said))
             continue
         _take(fields, step.body)
-        heard = taken.json()["first"] if step.path.endswith("/messages") else heard
-        if "disclosures" in step.path:
-            token = taken.json()["address"].rstrip("/").rpartition("/")[2]
+        heard = said["first"] if path.endswith("/messages") else heard
+        if step.keep == "disclosure":
+            ids["token"], said = said["address"].rstrip("/").rpartition("/")[2], said["disclosure"]
+        if step.keep:
+            ids[step.keep] = ids[f"{step.keep}_id"] = said["stops"][0]["id"] if step.keep == "stop" else said["id"]
     assert refused == []
-    customer = alice.get(f"/sessions/{session}").json()["customer"]
-    ids |= {"customer": customer, "customer_id": customer, "token": token or "unknown"}
-    return Marked(UUID(session), ids, {**fields, NUMBER: "number"}, token)
+
+
+def _known(text: str, known: dict[str, str]) -> str:
+    for name, value in known.items():
+        text = text.replace(name, value)
+    return text
 
 
 def _take(fields: dict[str, Kind], body: Any) -> None:
@@ -196,103 +284,51 @@ def _take(fields: dict[str, Kind], body: Any) -> None:
         fields[found[0]] = found[2]  # type: ignore[assignment]
 
 
-class Door(NamedTuple):
-    """Something that can be asked for: an operation of the API, or a page."""
-
-    name: str
-    method: str
-    address: str
-    body: dict[str, Any] | None = None
-    query: dict[str, Any] = {}
-
-
-EXTRA = {
-    "GET /sessions/{session}/proofs/range": {"first": 0, "last": 12},
-    "GET /sessions/{session}/proofs/consistency": {"size": 1},
-    "GET /proofs/log-consistency": {"size": 1},
-    "GET /sessions/{session}/diff": {"start": 1},
-    "GET /customers": {"customer": "C-1001"},
-}
-READING_POSTS: dict[str, dict[str, Any]] = {
-    "/sessions/{session}/replay": {},
-    "/sessions/{session}/resolve": {"text": "that one"},
-    "/sessions/{session}/plans/check": {"calls": [{"_tool": "load_customer", "customer": "C-1001"}]},
-    "/sessions/{session}/rollback": {"to": 1, "dry_run": True},
-}
+def erase(world: Marked) -> None:
+    """The hold ends, the erasure is approved and carried out, and swept once more when no process knows the key."""
+    petra, paul = Api(cast.petra()), Api(cast.paul())
+    assert petra.ask("DELETE", f"/holds/{world.ids['hold']}").status_code < 300
+    assert paul.post(f"/erasures/{world.ids['erasure']}", {"state": "approved"}).status_code < 300
+    tasks.erase()
+    with mock.patch.object(keys, "CACHE_SECONDS", 0.0):
+        tasks.erase()
+    keys.forget_all()
+    states.forget_all()
+    done = paul.get(f"/erasures/{world.ids['erasure']}").json()["erasure"]
+    assert done["done_at"], done
 
 
-def doors(world: Marked) -> list[Door]:
-    """Every operation that reads, every page, exports and full proofs among them."""
-    found = []
-    for method, path in OPERATIONS:
-        address = V1 + re.sub(r"{(\w+)}", lambda name: str(world.ids.get(name[1], "1")), path)
-        if method == "GET":
-            found.append(Door(f"GET {path}", "GET", address, query=EXTRA.get(f"GET {path}", {})))
-        elif method == "POST" and path in READING_POSTS:
-            found.append(Door(f"POST {path}", "POST", address, READING_POSTS[path]))
-    ids = {**DEFAULTS, **world.ids}
-    for route in PAGES:
-        address = "/" + re.sub(r"<\w+:(\w+)>", lambda name: str(ids.get(name[1], UNKNOWN)), route)
-        query = {"s": world.session} if route == "live/changes/" else {}
-        found.append(Door(route, "GET", address, query=query))
-    at = f"{V1}/sessions/{world.session}/proofs"
-    found += [
-        Door(f"full {name}", "GET", f"{at}/{name}", query={"content": "full"}) for name in ("complete", "entries/3")
-    ]
-    found.append(Door("masked bundle", "POST", reverse("session_export", args=[world.session]), {}))
-    seqs = range(4, 44)
-    found += [Door(f"proof of entry {seq}", "GET", f"{at}/entries/{seq}") for seq in seqs]
-    return found
+class Outside:
+    """A mail server, and an endpoint of the team, which are told of all that happens."""
 
+    def __init__(self, settings: Any, monkeypatch: Any) -> None:
+        self.mails, self.hooks = notices.MailServer(), notices.Receiver()
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", self.mails.port
+        settings.OUTSIDE_NETWORKS, settings.OUTSIDE_SECRETS = ["127.0.0.1"], "environment"
+        settings.SITE_URL = "https://desk.example.com/"
+        monkeypatch.setenv("TOOL_SECRET_DESK", notices.SECRET)
+        team = cast.retail()
+        endpoints.keep(team.tenant_id, team.pk, cast.adam().actor, "desk", self.hooks.url, "desk", seen=0)
+        for user in (cast.alice(), cast.bob(), cast.vera()):
+            wishes.keep(user, email=f"{user.username}@example.com", off=[])
+        to = [f"user:{name}" for name in ("alice", "bob", "vera")]
+        steps = [{"to": to, "by": ["in_app", "email", "webhook:desk"]}]
+        kinds = sorted(definition.HEARD)
+        for at in range(0, len(kinds), definition.MAX_NAMES):
+            some = tuple(kinds[at : at + definition.MAX_NAMES])
+            notices.rule(f"all-{at}", some, severity="critical", steps=steps)
 
-DEFAULTS = {"name": "bank-transfer", "part": "levels", "path": "0/000", "digest": "0" * 64, "reference": "bank"}
+    def sent(self) -> list[str]:
+        """What mails and webhooks say by now."""
+        for _ in range(4):
+            notices.tell()
+            notices.send()
+        mails = [mail.as_string() + "".join(part.get_content() for part in mail.walk() if not part.is_multipart())
+                 for mail in self.mails.mails]  # fmt: skip
+        return mails + [f"{headers} {body!r}" for headers, body in self.hooks.requests]
 
-
-class Person:
-    """A reader with a token and a signed-in browser."""
-
-    def __init__(self, user: User | None) -> None:
-        self.headers = cast.bearer(user) if user else {}
-        self.client = Client(REMOTE_ADDR=cast.address())
-        self.browser = cast.browser(user) if user else Client(REMOTE_ADDR=cast.address())
-
-    def read(self, door: Door) -> str:
-        """All that the door says, archives unpacked."""
-        api = door.address.startswith(V1)
-        client = self.client if api else self.browser
-        more: dict[str, Any] = {"headers": self.headers} if api else {}
-        if door.method == "GET":
-            answer = client.get(door.address, door.query, **more)
-        elif api:
-            data = json.dumps(door.body).encode()
-            answer = client.generic(door.method, door.address, data, content_type="application/json", **more)
-        else:
-            answer = client.post(door.address, door.body)
-        assert answer.status_code < 500 or door.name.startswith("healthz"), (door.name, answer.status_code)
-        body = b"".join(answer.streaming_content) if answer.streaming else answer.content
-        return unpacked(body)
-
-
-def unpacked(body: bytes) -> str:
-    """A body as text; of an archive, all of its files."""
-    if not body.startswith(b"PK"):
-        return body.decode("utf-8", "replace")
-    with zipfile.ZipFile(io.BytesIO(body)) as archive:
-        return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
-
-
-def wrong(world: Marked, role: str, door: Door, text: str) -> list[str]:
-    """The marks in the text that this reader may not see there."""
-    hidden = door.name == "masked bundle" or "proof" in door.name
-    found = []
-    for word, kind in world.fields.items():
-        if word not in text:
-            continue
-        if door.name.startswith("shared/"):  # disclosed to whoever has the link, and who makes one may not give more
-            found += [f"{role}: {door.name}: {word}"] if kind not in ("words", "number") else []
-            continue
-        if hidden or role not in WHERE[kind] or (kind == "number" and door.name in LISTS):
-            found.append(f"{role}: {door.name}: {word}")
-        elif door.name.startswith("full") and role != "supervisor" and role != "colleague":
-            found.append(f"{role}: {door.name}: {word} without export and unmask")
-    return found
+    def stop(self) -> None:
+        """End both."""
+        self.mails.stop()
+        self.hooks.stop()

@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from agentstate import log_lines
 from agentstate.people import secret
 from tests import cast
+from tests.shell.api_world import UNKNOWN
 
 pytestmark = pytest.mark.django_db
 SECRETS = {"token"}  # names of the parts of routes that are secrets
@@ -64,6 +65,22 @@ def test_a_refused_request_names_no_secret(log, address, method):
     assert answer.status_code >= 400
     assert token not in log.getvalue()
     assert log_lines.REPLACED in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("address", "named"),
+    [
+        ("/customers/C-1001/", "/customers/[typed]/"),
+        ("/sessions/Jane Doe/audit/", "/sessions/[typed]/audit/"),
+        ("/api/v1/customers/jane/profile", "/api/v1/customers/[typed]/profile"),
+        ("/api/v1/sessions/Łucja/entries", "/api/v1/sessions/[typed]/entries"),
+        (f"/sessions/{UNKNOWN}/nowhere/", f"/sessions/{UNKNOWN}/nowhere/"),
+    ],
+)
+def test_a_refused_request_names_no_word_that_a_caller_put_into_its_address(log, address, named):
+    headers = cast.bearer(cast.alice())
+    assert Client(REMOTE_ADDR=cast.address()).get(address, {"q": "Jane"}, headers=headers).status_code in (400, 404)
+    assert log.getvalue().endswith(f": {named}\n")
 
 
 def test_a_traceback_names_no_secret(log):

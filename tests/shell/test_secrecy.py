@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import msgspec
-import psycopg
 import pytest
 import redis
 from asgiref.sync import async_to_sync
@@ -29,7 +28,8 @@ from sessions import commands, queries, states, tasks
 from sessions.commands import erasure, memory, versions
 from sessions.runtime import execute
 from sessions.tools import registry as tools
-from tests import cast
+from tests import cast, places
+from tests.places import traces
 from tests.shell.bank_world import opened, say
 from tests.shell.test_pages_decisions import card, form_of
 
@@ -45,16 +45,7 @@ Column = tuple[str, str]
 
 def text_columns() -> dict[Column, str]:
     """Every column of every table and view of every schema that is not PostgreSQL's own, as text."""
-    stack, found = settings.STACK, {}
-    with psycopg.connect(stack.dsn(stack.superuser, stack.database), autocommit=True) as connection:
-        columns = connection.execute(
-            "SELECT table_schema, table_name, column_name FROM information_schema.columns"
-            " WHERE table_schema NOT IN ('pg_catalog', 'information_schema')"
-        ).fetchall()
-        for schema, table, column in columns:
-            rows = connection.execute(f'SELECT "{column}"::text FROM "{schema}"."{table}"').fetchall()
-            found[table, column] = "\n".join(row[0] or "" for row in rows)
-    return found
+    return places.columns(settings.STACK)
 
 
 def everything_stored() -> dict[Column, str]:
@@ -65,15 +56,7 @@ def everything_stored() -> dict[Column, str]:
 
 def in_valkey() -> str:
     """Every key of every database, with its value: caches, throttles, the broker's messages."""
-    found = []
-    with redis.Redis.from_url(settings.STACK.cache_url, single_connection_client=True) as client:
-        read = {b"string": client.get, b"hash": client.hgetall, b"zset": client.zscan, b"set": client.smembers}
-        for name in client.info("keyspace"):
-            client.execute_command("SELECT", name.removeprefix("db"))
-            for key in client.scan_iter():
-                value = read.get(client.type(key), lambda key: client.lrange(key, 0, -1))(key)
-                found.append(f"{name} {key!r} {value!r}")
-    return "\n".join(found)
+    return "\n".join(places.in_valkey(settings.STACK.cache_url))
 
 
 @contextmanager
@@ -105,19 +88,6 @@ def in_log_files() -> str:
     files = [path for path in (settings.STATE_DIR / "log").iterdir() if path.is_file()]
     assert files
     return "\n".join(path.read_text(errors="replace") for path in files)
-
-
-def spellings(word: str) -> set[str]:
-    """A word as it is, in hexadecimal, and as it shows through base64 at each of its three offsets."""
-    plain = word.lower().encode()
-    inner = {b64encode(bytes(at) + word.encode())[4 if at else 0 : -4].decode() for at in range(3)}
-    return {word.lower(), plain.hex(), word.encode().hex(), *(each.lower() for each in inner if len(each) >= 8)}
-
-
-def traces(text: str, *words: str) -> list[str]:
-    """The words that stand in `text` in any spelling."""
-    lower = text.lower()
-    return [word for word in words if any(each in lower for each in spellings(word))]
 
 
 def a_conversation(browser) -> UUID:
