@@ -318,6 +318,10 @@ PROMISES: dict[str, tuple[str, str]] = {
         "Nothing is installed but the bytes that are pinned, the servers' too.",
         "An index serves another wheel under a pinned name and number.",
     ),
+    "m5": (
+        "A database older than what was signed is told to supervisors, auditors and admins, and exports are refused.",
+        "Yesterday's database is put under today's signer.",
+    ),
     "h3": (
         "Log files may be moved or deleted: new ones are begun, and nothing ends.",
         "All log files are renamed while everything runs; the whole folder is.",
