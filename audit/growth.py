@@ -63,11 +63,12 @@ def _parts(heads: Iterable[Growth]) -> Iterator[list[Growth]]:
     part: list[Growth] = []
     size = 0
     for each in heads:
-        size += len(each.body) + len(each.frontier) + len(each.nodes)
-        if part and size > BYTES:
+        own = len(each.body) + len(each.frontier) + len(each.nodes)
+        if part and size + own > BYTES:
             yield part
             part, size = [], 0
         part.append(each)
+        size += own
     if part:
         yield part
 

@@ -64,7 +64,7 @@ print(signed, refused)
 """
 
 
-@pytest.mark.parametrize("variant", [2, 62])
+@pytest.mark.parametrize("variant", [2, 62, 125])
 def test_h8_on_a_full_disk_nothing_is_signed_that_was_not_remembered(variant, tmp_path):
     """A file system of 256 kB of its own, filled to the last byte; pages of it end at and between places."""
     if shutil.which("unshare") is None or not sys.platform.startswith("linux"):

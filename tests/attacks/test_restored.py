@@ -36,9 +36,6 @@ def nobody_connected(stack: Stack) -> Iterator[psycopg.Connection]:
             yield connection
         finally:
             connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-    stack.machine.kill()  # its connection is gone
-    stack.machine.wait(10)
-    stack.machine = stack._machine()
 
 
 @contextmanager

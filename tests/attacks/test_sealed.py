@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -79,6 +80,24 @@ def test_e3_a_dump_of_the_database_holds_no_alias(stack: Stack) -> None:
     assert stack.watcher.get(f"/sessions/{talk.id}").must()["alias"] == alias
 
 
+def test_e3_no_file_of_the_database_holds_an_alias(stack: Stack) -> None:
+    alias = marker()
+    stack.talk(alias=alias)
+    with superuser(stack) as owner:
+        owner.execute("CHECKPOINT")
+    files = [path for path in place(stack).postgres_dir.rglob("*") if path.is_file()]
+    assert len(files) > 500
+    assert [path for path in files if alias.encode() in read(path)] == []
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file of the database; none where it is gone by now."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def test_e4_who_may_not_read_is_shown_no_alias_by_any_list_or_page(stack: Stack) -> None:
     alias = marker()
     adam, caller = stack.team("admin", "caller")
@@ -99,6 +118,20 @@ def test_e4_the_search_of_privacy_staff_finds_no_session_by_its_alias_and_a_read
     assert found(stack, vera, alias) == {talk.id}
     lines = adam.get(f"/audit/access?reader={vera.actor}").must()["entries"]
     assert [line["kind"] for line in lines if talk.id in line["about"]] == ["access.searched"]
+
+
+def test_e4_no_alert_request_or_audit_page_shows_an_alias_to_who_may_not_read(stack: Stack) -> None:
+    alias = marker()
+    adam, sue, caller = stack.team("admin", "supervisor", "caller")
+    talk = stack.talk(alias=alias, caller=caller)
+    talk.say("hello", caller).must()
+    talk.post(sue, "takeover", reason="to help").must()
+    for path in ("/alerts?limit=500", "/requests?limit=500", "/audit/staff", f"/audit/access?reader={sue.actor}"):
+        assert alias not in adam.get(path).text, path
+    browser = stack.browser(adam)
+    for page in ("/alerts/", "/decisions/", "/audit/"):
+        assert alias not in browser.page(page), page
+    assert alias in sue.get(f"/sessions/{talk.id}").text
 
 
 # --- E5: secrets of links -----------------------------------------------------------------------------------------
@@ -147,6 +180,21 @@ def test_e5_neither_a_used_sign_in_link_nor_a_mistyped_address_leads_to_a_secret
     assert token not in web_log(stack)
 
 
+@pytest.mark.alone
+def test_e5_no_other_spelling_of_a_links_address_leads_to_its_secret_in_the_log(stack: Stack) -> None:
+    sue, talk = stack.supervisor(), stack.talk()
+    made = sue.post(f"/sessions/{talk.id}/disclosures", what="entry", first=0, days=1, reason="asked").must()
+    path = httpx.URL(made["address"]).path
+    token = path.strip("/").rpartition("/")[2]
+    spelled = "".join(f"%{ord(letter):02x}" for letter in token)
+    for address in (f"/shared/{spelled}/x/", f"/shared//{token}/", f"/shared/{token}", f"/x?from={path}"):
+        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.26"), base_url=stack.url) as client:
+            client.get(address)
+    asked(stack, "GET", f"/shared/{token}/more/", "127.0.0.26", 404)
+    assert token not in web_log(stack)
+    assert spelled not in web_log(stack)
+
+
 # --- E6: search tokens --------------------------------------------------------------------------------------------
 
 
@@ -161,6 +209,16 @@ def test_e6_two_readers_who_search_for_one_customer_leave_different_tokens(stack
     talk = stack.talk(caller=caller)
     for reader in (vera, viola, vera):
         assert found(stack, reader, talk.customer["id"]) == {talk.id}
+    one, other = searches(adam, vera), searches(adam, viola)
+    assert (len(one), len(other), one & other) == (1, 1, set())
+
+
+def test_e6_a_search_by_alias_leaves_a_token_of_its_reader_too(stack: Stack) -> None:
+    vera, viola, adam, caller = stack.team("viewer", "viewer", "admin", "caller")
+    alias = marker()
+    talk = stack.talk(alias=alias, caller=caller)
+    for reader in (vera, viola):
+        assert found(stack, reader, alias) == {talk.id}
     one, other = searches(adam, vera), searches(adam, viola)
     assert (len(one), len(other), one & other) == (1, 1, set())
 
@@ -201,6 +259,12 @@ def test_e7_a_callers_token_reads_no_reason_of_a_stop(stack: Stack) -> None:
     assert [each["value"] for each in answer.must()["stops"]] == ["note"]
     assert not any(word in answer.text for word in words)
     assert not any(word in stack.browser(caller).page("/stops/") for word in words)
+
+
+def test_e7_a_callers_token_reads_no_reason_of_a_delegation_or_an_audit_access(stack: Stack) -> None:
+    words, caller = four_reasons(stack)
+    for path in ("/delegations", "/audit/grants", "/audit/staff", "/stops?state=lifted"):
+        assert not any(word in caller.get(path).text for word in words), path
 
 
 def erasing(stack: Stack, hold: str, why: str) -> tuple[Person, Person, Json, str]:
@@ -247,6 +311,19 @@ def test_e8_the_reason_of_a_legal_hold_is_gone_while_the_row_that_has_it_cannot_
         assert sealed
 
 
+def test_e8_neither_reason_is_read_by_who_begins_anew_while_the_sweep_is_held_up(stack: Stack) -> None:
+    hold, why = marker(), marker()
+    petra, paul, erasure, _ = erasing(stack, hold, why)
+    with superuser(stack) as owner, owner.transaction():
+        owner.execute("SELECT 1 FROM agent_sessions_agentsession WHERE id = %s FOR UPDATE", [erasure["session"]])
+        paul.post(f"/erasures/{erasure['id']}", state="approved").must()
+        eventually(lambda: begun(stack, erasure), "the erasure begins")
+        told = paul.get(f"/erasures/{erasure['id']}").text + paul.get("/holds").text + paul.get("/audit/staff").text
+        told += stack.browser(paul).page("/privacy/") + petra.get("/erasures").text
+        assert why not in told
+        assert in_dump(stack, hold, why) == []
+
+
 # --- E10: saved plans ---------------------------------------------------------------------------------------------
 
 INPUT = {"type": "object", "properties": {"subject": {"type": "string"}}, "required": ["subject"]}
@@ -269,3 +346,14 @@ def test_e10_neither_the_description_nor_a_default_of_a_saved_plan_names_a_custo
     ):
         assert sue.post("/plans", name="hidden", calls=[call], **more).code == "names_customer", more
     assert sue.post("/plans", name="hidden", calls=[call], inputs=INPUT).must()["version"] == 1
+
+
+def test_e10_a_later_version_of_a_saved_plan_names_no_customer(stack: Stack) -> None:
+    sue, talk = stack.supervisor(), stack.talk()
+    sue.post("/plans", name="grown", calls=[{"_tool": "check", "subject": "†input.subject"}], inputs=INPUT).must()
+    named = {"_tool": "check", "subject": {"deep": [f"see {talk.customer['id']}"]}}
+    assert sue.post("/plans", name="grown", calls=[named]).code == "names_customer"
+    assert (
+        sue.post("/plans", name=f"for-{talk.customer['id']}", calls=[{"_tool": "check", "subject": "x"}]).status >= 400
+    )
+    assert talk.customer["id"] not in sue.get("/plans").text

@@ -61,6 +61,18 @@ def test_h3_a_moved_log_folder_ends_nothing_and_a_child_without_a_log_comes_back
     assert all(map(is_alive, stack.up.pids().values()))
 
 
+@pytest.mark.alone
+def test_h3_a_deleted_log_folder_ends_nothing(stack: Stack) -> None:
+    folder, before = stack.state / "log", stack.up.pids()
+    shutil.rmtree(folder)
+    _asks_for_nothing(stack)
+    folder.mkdir()
+    address = _asks_for_nothing(stack)
+    eventually(lambda: (folder / "web.log").exists() and address in (folder / "web.log").read_text(), "a new log")
+    assert stack.up.process.poll() is None, stack.up.said
+    assert stack.up.pids() == before
+
+
 # --- half-open connections and huge requests ----------------------------------------------------------------------
 
 
@@ -186,6 +198,17 @@ def test_l1_nul_anywhere_in_any_address_is_no_error_of_ours(stack: Stack) -> Non
         assert stack.watcher.get(hostile).status in (404, 405), hostile
 
 
+def test_l1_nul_in_a_query_a_body_or_a_form_is_no_error_of_ours(stack: Stack) -> None:
+    person = stack.supervisor()
+    for path in ("/sessions?customer=a%00b", "/sessions?alias=%00", "/requests?tool=a%00b", "/alerts?name=%00"):
+        assert person.get(path).status < 500, path
+    body = {"customer": "C-1\0", "agent": "hunt", "channel": "phone", "topic": "a\0b"}
+    assert 400 <= stack.caller.post("/sessions", **body).status < 500
+    browser = stack.browser(person).http
+    for path in ("sessions/?q=%00", "decisions/?tool=a%00b", "sign-in/?next=/%00/"):
+        assert browser.get(path).status_code < 500, path
+
+
 def _opens_a_socket(stack: Stack, cookie: str, origin: str) -> bool:
     address = stack.url.replace("http", "ws") + "live/"
     try:
@@ -207,6 +230,16 @@ def test_l3_a_page_of_another_scheme_or_of_none_opens_no_socket(stack: Stack) ->
         assert not _opens_a_socket(stack, cookie, origin), origin
 
 
+def test_l3_a_foreign_name_that_was_made_to_lead_here_opens_no_socket(stack: Stack) -> None:
+    cookie = str(stack.browser(stack.supervisor()).http.headers["Cookie"])
+    foreign = f"rebound.example:{stack.port}"
+    with socket.create_connection(("127.0.0.1", int(stack.port)), 20) as connection:
+        head = f"GET /live/ HTTP/1.1\r\nHost: {foreign}\r\nOrigin: http://{foreign}\r\nCookie: {cookie}\r\n"
+        head += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        connection.sendall(f"{head}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode())
+        assert connection.recv(20).split()[1] in (b"400", b"403")
+
+
 def _is_closed_for(stack: Stack, send: Callable[[ClientConnection], object]) -> bool:
     """Whether a viewer's socket is closed for sending 116,000 frames; the console stays reachable."""
     cookie = str(stack.browser(stack.people("retail:viewer")).http.headers["Cookie"])
@@ -226,6 +259,10 @@ def test_l4_a_socket_that_floods_is_closed(stack: Stack) -> None:
 
 def test_l4_a_socket_that_floods_with_pings_is_closed(stack: Stack) -> None:
     assert _is_closed_for(stack, lambda line: line.ping())
+
+
+def test_l4_a_socket_that_floods_with_parts_of_one_message_is_closed(stack: Stack) -> None:
+    assert _is_closed_for(stack, lambda line: line.send("x" for _ in range(116_000)))
 
 
 def test_l5_the_form_token_lives_no_longer_than_a_shift(stack: Stack) -> None:
@@ -258,6 +295,16 @@ def test_l5_behind_tls_browsers_are_told_to_stay_there(stack: Stack) -> None:
             for scheme in ("https", "http")
         ]
     assert told == ["max-age=31536000", None]
+
+
+def test_l5_behind_tls_no_cookie_travels_in_clear(stack: Stack) -> None:
+    link = stack.at_the_machine("link", stack.supervisor().name, "")
+    with _second_web(stack, BEHIND_TLS="yes", TRUSTED_PROXIES="127.0.0.1") as port:
+        headers = {"X-Forwarded-Proto": "https", "Referer": f"https://127.0.0.1:{port}/"}
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, trust_env=False, timeout=20) as client:
+            cookies = [each for path in ("/sign-in/", link) for each in client.get(path).headers.get_list("set-cookie")]
+    assert cookies
+    assert all("; Secure" in cookie for cookie in cookies), cookies
 
 
 def _listens(port: str) -> bool:
@@ -296,3 +343,16 @@ def test_l8_an_outage_of_postgresql_is_told_in_few_lines(stack: Stack) -> None:
 def test_l8_an_outage_of_valkey_is_told_in_few_lines(stack: Stack) -> None:
     told = _outage(stack, "valkey")
     assert told.count("\n") < 60, told
+
+
+@pytest.mark.alone
+def test_l8_an_outage_of_postgresql_is_told_in_few_lines_by_every_program(stack: Stack) -> None:
+    logs = [stack.state / "log" / f"{name}.log" for name in ("beat", "sequencer", "signer", "web")]
+    for log in logs:
+        log.touch()
+    before = {log: len(log.read_text()) for log in logs}
+    _outage(stack, "postgres")
+    for log, size in before.items():
+        told = log.read_text()[size:]
+        assert told.count("Traceback") == 0, told
+        assert told.count("\n") < 60, told

@@ -255,3 +255,15 @@ def test_h1_a_log_under_another_key_is_not_the_one_that_is_followed(stack: Stack
     STRANGER.origin = origin
     told = monitored(stack, str(stack.folder / "stranger"), key=STRANGER.vkey())
     assert (told.returncode, "not the log I follow" in told.stdout) == (4, True), told.stdout
+
+
+@pytest.mark.alone
+def test_h1_a_monitor_accuses_nobody_where_signer_and_sequencer_were_killed_between_its_looks(stack: Stack):
+    folder = str(stack.folder / "patient")
+    for name in ("sequencer", "signer", "postgres"):
+        stack.talk().greeted()
+        told = monitored(stack, folder)
+        assert told.returncode == 0, told.stdout + told.stderr
+        stack.up.kill(name)
+    stack.talk().greeted()
+    eventually(lambda: monitored(stack, folder).returncode == 0, "nobody is accused")

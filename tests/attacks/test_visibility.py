@@ -41,6 +41,17 @@ def test_e1_the_summary_of_a_hand_back_reaches_the_customers_side_at_no_door(sta
     assert "Zqsummary" not in read_by(stack.caller, talk)
 
 
+def test_e1_a_whisper_reaches_the_customers_side_neither_in_a_fork_nor_after_a_rollback(stack: Stack) -> None:
+    talk, alice = stack.talk().greeted(), stack.supervisor()
+    before = talk.seq
+    talk.post(alice, "guidance", text="Zqwhisper").must()
+    fork = talk.fork(alice)
+    talk.roll_back(alice, before - 1)
+    for each in (fork, talk):
+        assert "Zqwhisper" in read_by(alice, each)
+        assert "Zqwhisper" not in read_by(stack.caller, each)
+
+
 def test_e2_a_private_value_of_the_state_is_shown_to_nobody_without_unmask(stack: Stack) -> None:
     talk, alice = stack.talk(agent="bank").greeted(), stack.supervisor()
     talk.write(alice, verification={"method": "question", "passed": True, "answer": "Zqanswer"}).must()
@@ -59,6 +70,20 @@ def test_e2_a_private_value_of_a_data_message_is_hidden_where_only_an_earlier_me
     told = read_by(stack.people("retail:viewer"), talk)
     assert "Zqfirst" not in told
     assert "Zqlater" not in told
+
+
+def test_e2_a_private_value_is_shown_neither_in_a_fork_nor_after_a_rollback(stack: Stack) -> None:
+    talk, alice = stack.talk(agent="bank").greeted(), stack.supervisor()
+    talk.write(alice, verification={"method": "question", "passed": True, "answer": "Zqanswer"}).must()
+    fork = talk.fork(alice)
+    there = talk.seq - 1
+    talk.write(alice, verification={"method": "question", "passed": True, "answer": "Zqsecond"}).must()
+    talk.roll_back(alice, there)
+    for each in (fork, talk):
+        assert "Zqanswer" in read_by(alice, each)
+        told = read_by(stack.people("retail:viewer"), each) + read_by(stack.caller, each)
+        assert "Zqanswer" not in told
+        assert "Zqsecond" not in told
 
 
 def test_e9_the_account_of_a_new_payee_is_short_in_lists_and_whole_on_its_card(stack: Stack) -> None:
@@ -85,6 +110,17 @@ def test_e9_a_number_in_the_customers_words_is_short_on_the_live_board_and_in_li
     assert "7799001122" in viewer.get(f"/sessions/{talk.id}/entries").text
 
 
+def test_e9_a_waiting_transfer_shows_no_whole_number_in_queue_alerts_or_plans(stack: Stack) -> None:
+    talk, viewer = stack.talk().greeted(), stack.people("retail:viewer")
+    talk.wants(talk.to_stranger(300))
+    talk.one_pending()
+    console, number = stack.browser(viewer), talk.customer["stranger"]
+    for page in ("decisions/", "live/", "alerts/"):
+        assert number not in console.page(page), page
+    for path in ("/requests?limit=500", "/alerts?limit=500", "/sessions?limit=500"):
+        assert number not in viewer.get(path).text, path
+
+
 def test_e11_a_proof_hands_out_no_key_of_what_is_masked(stack: Stack) -> None:
     talk = stack.talk()
     talk.say("Zqwords").must()
@@ -108,6 +144,19 @@ def test_e11_a_proof_is_opened_by_nobody_without_export_and_unmask(stack: Stack)
     for person in (stack.people("retail:viewer"), stack.caller, stack.people("retail:program")):
         assert [person.get(path).code for path in asked] == ["permission_denied"] * 3
     assert "Zqwords" in stack.supervisor().get(asked[0]).text
+
+
+def test_e11_the_proof_of_a_part_hands_out_no_key_either(stack: Stack) -> None:
+    talk = stack.talk()
+    talk.say("Zqwords").must()
+    last = talk.seq - 1
+    (said,) = [each["seq"] for each in talk.entries("message.added") if "Zqwords" in str(each["data"])]
+    for person in (stack.people("retail:viewer"), stack.caller, stack.supervisor()):
+        for path in (f"range?first=0&last={last}", f"range?first={said}&last={said}", f"entries/{said}"):
+            answer = person.get(f"/sessions/{talk.id}/proofs/{path}")
+            answer.must()
+            assert "Zqwords" not in answer.text, path
+            assert '"okm"' not in answer.text.replace(" ", "") or path.startswith("range?first=0"), path
 
 
 @contextmanager
@@ -140,6 +189,16 @@ def test_e12_an_erasure_whose_rows_are_locked_holds_up_no_other(stack: Stack) ->
         erases(stack, held, free)
         eventually(lambda: is_erased(stack, free), "the other customer is erased")
         assert not is_erased(stack, held)
+    eventually(lambda: is_erased(stack, held), "the first customer is erased")
+
+
+@pytest.mark.alone
+def test_e12_an_erasure_whose_session_row_is_locked_holds_up_no_other(stack: Stack) -> None:
+    held, free = stack.talk().greeted(), stack.talk().greeted()
+    with as_role(stack, "") as holder:
+        holder.execute("SELECT 1 FROM agent_sessions_agentsession WHERE id = %s FOR UPDATE", [held.id])
+        erases(stack, held, free)
+        eventually(lambda: is_erased(stack, free), "the other customer is erased")
     eventually(lambda: is_erased(stack, held), "the first customer is erased")
 
 

@@ -1,0 +1,272 @@
+"""What is hidden of each sort of content and of each part of a state, without a database: by kind of reader."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+
+from agentstate.engine import events as ev
+from agentstate.engine.conversation import Item, ItemCall
+from agentstate.engine.events.changes import Proposal
+from agentstate.engine.memory.pins import Pin
+from agentstate.engine.memory.summaries import Summary
+from agentstate.engine.merge.kept import Conflict
+from agentstate.engine.scratchpad import messages
+from agentstate.engine.scratchpad.messages import Held
+from agentstate.engine.state import SessionState
+from agentstate.engine.state.rounds import Instance
+from agentstate.engine.state.supervision import BACK, GUIDANCE
+from agentstate.people.permissions import PermissionDenied
+from sessions.agents import registry
+from sessions.visibility import Visibility, of_outsider, of_subject, places
+
+WHISPER, SUMMARY, SECRET, PIN = "Zqwhisper", "Zqsummary", "Zqanswer", "Zqpin"
+NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}, "n": {"type": "integer"}}}
+SESSION = uuid4()
+of_messages, of_state = places._of_messages, places._of_state  # what the fixture replaces
+
+
+@pytest.fixture(autouse=True)
+def bank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Private are the bank's `state.verification` and the `pin` of notes. The session has no conflict any more."""
+    catalogue = registry.schemas_for(registry.find("bank").schema)
+    notes = messages.words_of(NOTES)
+    assert catalogue is not None
+    assert notes is not None
+    versions = tuple(catalogue.versions.values())
+    monkeypatch.setattr(places, "_of_state", lambda session: versions)
+    monkeypatch.setattr(places, "_of_messages", lambda session: {"notes": (notes,)})
+    monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=SessionState()))
+
+
+def outsider() -> Visibility:
+    return of_outsider(SESSION)
+
+
+def subject() -> Visibility:
+    """Somebody who may see private values, and no guidance."""
+    return of_subject(SESSION)
+
+
+def all_seeing() -> Visibility:
+    return Visibility(SESSION, guidance=lambda: True, private=lambda: True)
+
+
+SUMMED = Summary(seq=1, first=1, last=2, kept=(), count=1, covers="x", method="rules/1", text=SUMMARY)
+PLACE = "state.verification.answer"
+OPEN = {"path": "state.customer.name", "value": "Ada"}
+PROPOSED = {"id": "p", "by": "x", "value": [SECRET], "reason": "why"}
+NOTHING = {**PROPOSED, "value": []}
+SNAPSHOT = {
+    "items": [
+        {"role": "note", "text": GUIDANCE + WHISPER},
+        {"role": "note", "text": f"{BACK} {SUMMARY}"},
+        {"role": "customer", "text": "Hello"},
+    ],
+    "memory": {"summaries": [{"covers": "x", "text": SUMMARY}]},
+    "pad": {"verification": {"answer": SECRET}},
+}
+#: each sort of content: an entry in which it holds a private value or guidance, and a word of it that stays
+HELD: list[tuple[str, dict[str, Any], str]] = [
+    ("tool.returned", {"result": {"answer": SECRET}, "output_path": "state.verification", "call": "c"}, "c"),
+    ("tool.returned", {"result": {"verification": 1, "more": "m"}, "output_path": None}, "more"),
+    ("tool.returned", {"result": SECRET, "output_path": "no path", "call": "c"}, "c"),
+    ("value.proved", {"path": PLACE, "value": SECRET}, PLACE),
+    ("value.proved", {"value": SECRET, "state": "s"}, "s"),
+    ("state.changed", {"writes": [{"path": PLACE, "value": SECRET, "marks": []}, {**OPEN, "marks": []}]}, "Ada"),
+    ("state.changed", {"writes": [{"path": PLACE, "value": None, "lost": [SECRET], "marks": []}]}, PLACE),
+    ("state.changed", {"writes": [{"path": PLACE, "value": SECRET, "marks": [SECRET]}]}, PLACE),
+    ("approval.requested", {"basis": [{"path": PLACE, "value": SECRET}, OPEN]}, "Ada"),
+    ("decision.made", {"shown": {"data": {"evidence": [{"path": PLACE, "value": SECRET}, OPEN], "x": 1}}}, "Ada"),
+    ("decision.made", {"shown": None, "by": "user:x"}, "user:x"),
+    ("state.migrated", {"put": {"verification": {"answer": SECRET}, "intent": "open"}}, "open"),
+    ("data.added", {"of": "notes", "data": {"pin": PIN, "n": 17}}, "17"),
+    (
+        "conflict.opened",
+        {"path": PLACE, "base": [SECRET], "standing": [], "proposal": NOTHING},
+        "why",
+    ),
+    (
+        "conflict.opened",
+        {"path": PLACE, "base": [], "standing": [SECRET], "proposal": NOTHING},
+        "why",
+    ),
+    ("conflict.opened", {"path": PLACE, "base": [], "standing": [], "proposal": PROPOSED}, "why"),
+    ("conflict.ended", {"conflict": "gone", "value": [SECRET], "lost": [], "outcome": "chosen"}, "chosen"),
+    ("conflict.ended", {"conflict": "gone", "value": [], "lost": [PROPOSED], "outcome": "chosen"}, "why"),
+    ("value.proposed", {"conflict": "gone", "proposal": PROPOSED}, "why"),
+    ("session.forked", {"restored": SNAPSHOT, "by": "user:x"}, "user:x"),
+    ("session.handed_back", {"summary": SUMMARY, "opening": "", "by": "user:x"}, "user:x"),
+]
+
+
+def test_each_sort_of_content_is_shown_without_what_is_private_in_it_and_whole_to_those_who_may_see_it():
+    for kind, data, stays in HELD:
+        told = json.dumps(outsider().entry(kind, data))
+        assert stays in told, (kind, told)
+        for word in (SECRET, PIN, WHISPER, SUMMARY):
+            assert word not in told, (kind, data)
+        whole = all_seeing()
+        assert whole.entry(kind, data) == data
+        assert whole.used_unmask == any(word in json.dumps(data) for word in (SECRET, PIN))
+
+
+def test_a_state_in_an_entry_is_without_guidance_also_for_those_who_may_see_private_values():
+    seen = subject()
+    for told in (seen.entry("session.forked", {"restored": SNAPSHOT}), seen.entry("not.known", {"x": SNAPSHOT})):
+        assert SECRET in json.dumps(told)
+        assert "Hello" in json.dumps(told)
+        for word in (WHISPER, SUMMARY):
+            assert word not in json.dumps(told)
+    assert seen.entry("session.handed_back", {"summary": ""}) == {"summary": ""}  # nothing is withheld of nothing
+
+
+def full_of_secrets() -> SessionState:
+    """The session's state, with private values and guidance wherever a state can have them."""
+    state, part = SessionState(), Instance(pad={"verification": {"answer": SECRET}})
+    part = msgspec.structs.replace(part, data={"notes": Held({"pin": PIN, "n": 1}, NOTES)})
+    conflict = Conflict(
+        "c", 1, "", PLACE, "vote", 1, PLACE, (SECRET,), (SECRET,), (Proposal("p", "x", (SECRET,)),)
+    )  # fmt: skip
+    answer = json.dumps({"result": {"answer": SECRET}})
+    items = (
+        Item(88, "note", GUIDANCE + WHISPER),
+        Item(89, "tool", answer, call="c8"),
+        Item(90, "agent", "", calls=(ItemCall("c9", "check", {}, "state.verification"),)),
+        Item(91, "tool", answer, call="c9"),
+        Item(92, "tool", f"cut {SECRET}", call="c9"),
+        Item(93, "tool", '{"error": "no such customer"}', call="c9"),
+    )
+    replace = msgspec.structs.replace
+    memory = replace(
+        state.memory,
+        summaries=(SUMMED,),
+        pins=(Pin(1, "person", "x", why=WHISPER),),
+    )
+    return replace(
+        state, items=items, memory=memory, pad=part.pad,
+        calls={"c8": SimpleNamespace(id="c8", output_path="state.verification")},
+        changes=replace(state.changes, conflicts={"c": conflict}),
+        plans=replace(state.plans, own=part, instances={"other": part}),
+    )  # fmt: skip
+
+
+def test_a_state_is_shown_without_guidance_and_private_values_wherever_it_has_them():
+    full = full_of_secrets()
+    told = repr(outsider().state(full))
+    for word in (SECRET, PIN, WHISPER, SUMMARY):
+        assert word not in told
+    assert "no such customer" in told
+    assert "'n': 1" in told
+    assert repr(subject().state(full)).count(SECRET) == repr(full).count(SECRET)
+    for only in ("summaries", "pins"):  # each by itself, in a state without a whisper
+        memory = msgspec.structs.replace(full.memory, **{only: ()})
+        assert WHISPER not in (told := repr(outsider().state(
+            msgspec.structs.replace(full, items=(), memory=memory))))  # fmt: skip
+        assert SUMMARY not in told
+
+
+def test_what_a_model_was_shown_is_refused_whole_where_it_holds_guidance():
+    whisper = Item(1, "note", GUIDANCE + WHISPER)
+    for items, summaries in (([whisper], ()), ([], [SUMMED]), ([Item(1, "note", BACK)], ())):
+        with pytest.raises(PermissionDenied):
+            outsider().must_see_all(items, summaries)
+        all_seeing().must_see_all(items, summaries)
+    outsider().must_see_all([Item(1, "customer", GUIDANCE)])  # their own words
+
+
+def test_what_a_request_rests_on_is_withheld_by_path():
+    basis = [ev.Evidence(path=PLACE, value=SECRET), ev.Evidence(path="state.customer.name", value="Ada")]
+    shown, withheld = outsider().basis(basis)
+    assert (dict(shown)["state.customer.name"], withheld) == ("Ada", [PLACE])
+    assert SECRET not in repr(shown)
+    assert subject().basis(basis)[1] == []
+
+
+def test_a_value_of_a_conflict_is_judged_by_the_path_that_is_contested(monkeypatch: pytest.MonkeyPatch):
+    def told(path: str) -> str:
+        held = Conflict("c", 1, "", path, "vote", 1, path, (), (), ())
+        state = msgspec.structs.replace(
+            SessionState(), changes=msgspec.structs.replace(SessionState().changes, conflicts={"c": held})
+        )
+        monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=state))
+        return json.dumps(outsider().entry("value.proposed", {"conflict": "c", "proposal": PROPOSED}))
+
+    assert SECRET not in told(PLACE)
+    assert SECRET in told("state.customer.name")
+
+    def unreadable(session: UUID) -> None:
+        raise places.AgentStateError("altered")
+
+    monkeypatch.setattr(places.states, "load", unreadable)
+    shown = json.dumps(outsider().entry("value.proposed", {"conflict": "c", "proposal": PROPOSED}))
+    assert SECRET not in shown
+    assert "why" in shown
+
+
+@pytest.mark.parametrize("name", ["_of_state", "_of_messages"])
+def test_where_the_private_places_cannot_be_read_everything_is_private(name: str, monkeypatch: pytest.MonkeyPatch):
+    def unreadable(session: UUID) -> None:
+        raise LookupError(name)
+
+    monkeypatch.setattr(places, name, unreadable)
+    path = "state.customer.name" if name == "_of_state" else "notes.n"
+    assert outsider().entry("value.proved", {"path": path, "value": "Ada"})["value"] == "(private)"
+    if name == "_of_state":
+        gone = outsider().entry("conflict.ended", {"conflict": "gone", "value": ["Ada"]})
+        assert gone["value"] == ["(private)"]
+
+
+def test_private_places_of_messages_are_those_of_every_schema_that_any_of_them_brought(monkeypatch: pytest.MonkeyPatch):
+    instance = Instance(data={"cards": Held({}, NOTES)})
+    plans = msgspec.structs.replace(
+        SessionState().plans, own=Instance(data={"notes": Held({}, NOTES)}), instances={"x": instance}
+    )
+    state = msgspec.structs.replace(SessionState(), plans=plans)
+    brought = [{"of": "older", "schema": NOTES}, {"of": "none", "schema": None}, places.keys.Erased("x")]
+    rows = [SimpleNamespace(envelope="data.added", body=each) for each in brought]
+    rows.append(SimpleNamespace(envelope="message.added", body=AssertionError("it is not opened")))
+
+    def opened(row: Any) -> tuple[None, bytes]:
+        if isinstance(row.body, Exception):
+            raise row.body
+        return None, json.dumps(row.body).encode()
+
+    monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=state))
+    monkeypatch.setattr(places.ledger, "read_rows", lambda session: rows)
+    monkeypatch.setattr(places.ledger, "parse_envelope", lambda envelope: SimpleNamespace(kind=envelope))
+    monkeypatch.setattr(places.ledger, "open_row", opened)
+    assert {kind: len(each) for kind, each in of_messages(SESSION).items()} == {"notes": 1, "cards": 1, "older": 1}
+
+
+def test_private_places_of_the_state_are_those_of_every_version_of_its_schema(monkeypatch: pytest.MonkeyPatch):
+    class Rows:
+        filter = values_list = staticmethod(lambda *_, **__: Rows)
+        first = staticmethod(lambda: "bank")
+
+    monkeypatch.setattr(places, "AgentSession", SimpleNamespace(objects=Rows))
+    catalogue = registry.schemas_for(registry.find("bank").schema)
+    assert catalogue is not None
+    assert len(of_state(SESSION)) == len(catalogue.versions) > 1
+
+
+def test_a_proof_shows_the_fields_alone_that_are_shown_whole():
+    data = {
+        "kind": "state.changed",
+        "by": "user:x",
+        "a/b": 1,
+        "writes": [{"path": PLACE, "value": SECRET, "marks": []}],
+    }
+    shows = outsider().fields_shown("state.changed", json.dumps(data).encode())
+    assert shows("/by", b'"user:x"')
+    assert not shows("/by", b'"user:y"')
+    assert not shows("/writes", json.dumps(data["writes"]).encode())
+    assert not shows("/reason", b"null")  # what is not there is not shown
+    assert not shows("/by/deeper", b"null")
+    odd = outsider().fields_shown("value.proved", b'{"path": "state.customer.name", "value": {"a/b~": 1}}')
+    assert odd("/value/a~1b~0", b"1")
