@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import pytest
 
-from audit import erasure, globallog, growth, reading, signer
-from audit.comparison import Comparison
+from audit import erasure, globallog, reading, signer
 from audit.envelopes import Shared
 from audit.scrub import entries, heads
 from audit.scrub.altered import Found
 from audit.scrub.heads import SignedLog
-from audit.signing.reports import WAITS
 from audit.tlog import headleaf, tree
 from audit.tlog.checkpoint import Checkpoint
 
@@ -70,6 +70,7 @@ def test_entries_that_are_genuine_and_others_than_those_of_the_head_are_found(pi
         ("entries_altered", -1)
     ]  # the head row fits, the leaf not
     assert found(was, was, (6, root_of(rows[:6])), pieces) == [("entries_altered", -1)]
+    assert found(rows, was, (6, root_of(was[:6])), pieces) == [("entries_altered", -1)]  # once, not for each root
 
 
 def test_a_changed_envelope_is_named_by_its_place_and_the_root_accuses_no_other():
@@ -224,42 +225,55 @@ def test_a_missing_leaf_is_an_empty_one_at_its_place(monkeypatch: pytest.MonkeyP
     assert heads.read_leaves(LOG, 4, 7) == [b"four", b"", b"six"]
 
 
-# --- the comparison beside the rounds, and heads that were refused
+def test_the_signature_counts_and_where_the_signer_is_away_the_stored_root(monkeypatch: pytest.MonkeyPatch):
+    rows = log_of(3)
+    frontier, root = tree.append(b"", 0, _hashes(rows)), root_of(rows)
+    altered = [Found(heads.LEDGER, "leaves_altered")]
+
+    away: list[Exception] = []
+
+    def known() -> SimpleNamespace:
+        if away:
+            raise away[0]
+        return SimpleNamespace(vkeys=())
+
+    def opened(note: bytes, keys: object) -> None:
+        if note != b"signed":
+            raise ValueError("no signature by these keys")
+
+    monkeypatch.setattr(heads.signer, "known", known)
+    monkeypatch.setattr(heads.checkpoint, "open_signed", opened)
+    for is_away, said, note, expected in (
+        (False, root, b"signed", []),
+        (False, b"x" * 32, b"signed", altered),
+        (False, root, b"forged", altered),
+        (True, root, b"forged", []),
+        (True, b"x" * 32, b"signed", altered),
+    ):
+        away[:] = [signer.SignerDown("away")] if is_away else []
+        head = globallog.SignedHead(LOG, 3, said, note, datetime.now(UTC))
+        assert heads.leaves_differ(head, frontier) == expected
 
 
-def waiting(log: UUID, seconds: float) -> signer.Reported:
-    return signer.Reported(log, 3, seconds, 2)
+def test_a_log_that_is_shorter_than_it_was_signed_is_not_read(monkeypatch: pytest.MonkeyPatch):
+    rows = log_of(3)
+    frontier = tree.append(b"", 0, _hashes(rows))
+    monkeypatch.setattr(entries, "reading_rows", lambda log, start, stop: rows)
+    said = leaf(LOG, 4, b"r" * 32)
+    monkeypatch.setattr(entries, "run", lambda sql, params: [(LOG, 3, frontier, said)])
+    assert [each.what for each in entries.look(LOG)] == ["log_cut_off"]
+    monkeypatch.setattr(entries, "run", lambda sql, params: [(LOG, 3, frontier, leaf(KID, 4, b"r" * 32))])
+    assert entries.look(LOG) == []  # the leaf is another log's
+    monkeypatch.setattr(entries, "run", lambda sql, params: [])
+    assert entries.look(LOG) == []
 
 
-def test_a_comparison_is_due_every_so_often_and_what_was_reported_is_looked_at_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    found_by_comparing, reported, compared = uuid4(), uuid4(), list[UUID]()
-    monkeypatch.setattr("audit.comparison.different", lambda tenant: compared.append(tenant) or [found_by_comparing])
-    monkeypatch.setattr(growth, "settle_reports", lambda: [waiting(reported, WAITS), waiting(LOG, WAITS + 1)])
-    comparison = Comparison(LOG)
-    comparison.look()
-    assert set(comparison.take()) == {found_by_comparing, reported, LOG}
-    assert comparison.take() == []
-    assert comparison.overdue == (LOG,)
-    comparison.look()
-    assert (len(compared), set(comparison.take())) == (1, {reported, LOG})
+def test_what_was_appended_after_the_head_was_read_is_left_to_the_next_pass():
+    rows = log_of(3)
+    assert found([*rows, (3, b"no envelope", None)], rows) == []
 
 
-def test_a_refused_head_is_shown_again_after_a_while_and_another_at_once(monkeypatch: pytest.MonkeyPatch):
-    clock = [100.0]
-    monkeypatch.setattr(growth.time, "monotonic", lambda: clock[0])
-    refusals = growth.Refusals()
-    refusals.keep(LOG, b"body", "why")
-    assert (refusals.why(LOG, b"body"), refusals.why(LOG, b"other"), refusals.why(KID, b"body")) == ("why", "", "")
-    clock[0] += growth.AGAIN
-    assert refusals.why(LOG, b"body") == ""
-    refusals.keep(KID, b"body", "why")
-    assert list(refusals._heads) == [KID]
-
-
-def test_heads_are_shown_in_questions_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(growth, "BYTES", 10)
-    many = [signer.Growth(b"four") for _ in range(5)]
-    assert [len(part) for part in growth._parts(many)] == [2, 2, 1]
-    assert [len(part) for part in growth._parts([signer.Growth(b"x" * 99), *many[:1]])] == [1, 1]
+def test_an_entry_without_a_payload_is_remembered_with_its_key():
+    one = entries.LogReading(LOG, 1, None)
+    one.read([(*entry(0)[:2], None)])
+    assert (one.absent, one.end()) == ([(0, str(KID))], [])
