@@ -113,4 +113,5 @@ def test_m5_an_older_database_is_told_also_where_every_process_is_new(stack: Sta
     with restored(stack):
         for name in sorted(stack.up.pids().keys() - {"postgres", "valkey"}):
             stack.up.kill(name)  # whatever they remembered is gone, but for the signer's file
+        eventually(lambda: trouble(stack) != "?", "the web process is back", 120)
         is_told(stack)

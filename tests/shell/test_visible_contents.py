@@ -22,8 +22,10 @@ from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.permissions import PermissionDenied
+from sessions import visibility
 from sessions.agents import registry
 from sessions.visibility import Visibility, of_outsider, of_subject, places
+from sessions.visibility.account_numbers import shortened_in
 
 WHISPER, SUMMARY, SECRET, PIN = "Zqwhisper", "Zqsummary", "Zqanswer", "Zqpin"
 NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}, "n": {"type": "integer"}}}
@@ -270,3 +272,72 @@ def test_a_proof_shows_the_fields_alone_that_are_shown_whole():
     assert not shows("/by/deeper", b"null")
     odd = outsider().fields_shown("value.proved", b'{"path": "state.customer.name", "value": {"a/b~": 1}}')
     assert odd("/value/a~1b~0", b"1")
+
+
+@pytest.mark.parametrize(
+    ("permissions", "side"),
+    [("speak_as_customer", True), ("speak_as_customer whisper", False), ("whisper", False), ("", False)],
+)
+def test_whoever_speaks_as_the_customer_and_may_not_whisper_is_on_the_customers_side(
+    permissions: str, side: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(visibility, "can", lambda user, permission, team: permission.value in permissions.split())
+    reader: Any = SimpleNamespace()
+    assert visibility.is_customers_side(reader, SESSION) == side
+    assert visibility.of_reader(reader, SESSION, SESSION).sees_guidance != side
+    if side:
+        with pytest.raises(PermissionDenied):
+            visibility.must_see_guidance(reader, SESSION)
+    else:
+        visibility.must_see_guidance(reader, SESSION)
+
+
+@pytest.mark.parametrize("missing", ["see", "export", "unmask", "whisper", ""])
+def test_all_of_a_session_is_taken_out_by_those_who_may_export_unmask_and_see_guidance(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+):
+    team: UUID | None = uuid4()
+
+    class Rows:
+        filter = values_list = staticmethod(lambda *_, **__: Rows)
+        first = staticmethod(lambda: team)
+
+    monkeypatch.setattr(visibility, "AgentSession", SimpleNamespace(objects=Rows))
+    monkeypatch.setattr(visibility, "can", lambda user, permission, team: permission.value != missing)
+    monkeypatch.setattr(visibility.access, "may", lambda user, permission, session, team: permission.value != missing)
+    reader: Any = SimpleNamespace()
+    if missing in ("see", "export"):
+        with pytest.raises(visibility.states.UnknownSession if missing == "see" else PermissionDenied):
+            visibility.may_export(reader, SESSION)
+    else:
+        assert visibility.may_export(reader, SESSION) == team
+    if missing:
+        with pytest.raises(visibility.states.UnknownSession if missing == "see" else PermissionDenied):
+            visibility.may_open(reader, SESSION)
+    else:
+        assert visibility.may_open(reader, SESSION) == team
+        team = None
+        with pytest.raises(visibility.states.UnknownSession):
+            visibility.may_export(reader, SESSION)
+
+
+def test_private_values_that_were_shown_are_noted_once_they_were(monkeypatch: pytest.MonkeyPatch):
+    noted: list[str] = []
+    monkeypatch.setattr(visibility.access, "note", lambda user, what, seen: noted.append(what))
+    may = [False]
+    monkeypatch.setattr(visibility.access, "may", lambda *_: may[0])
+    monkeypatch.setattr(visibility, "can", lambda *_: True)
+    reader: Any = SimpleNamespace()
+    for may[0], state, expected in (
+        (True, SessionState(), []),
+        (False, full_of_secrets(), []),
+        (True, full_of_secrets(), ["private"]),
+    ):
+        noted.clear()
+        visibility.shown_state(reader, SESSION, SESSION, state)
+        assert noted == expected
+
+
+def test_account_numbers_are_short_wherever_they_are_in_a_value():
+    value = {"to": "account 7799001122", "more": [("7799001122",), {"minor": 7799001122, "none": None}]}
+    assert shortened_in(value) == {"to": "account ..1122", "more": [["..1122"], {"minor": 7799001122, "none": None}]}
