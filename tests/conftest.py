@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests import claims, dealing
 from tests.searching import FIGURE, drawn
@@ -28,7 +28,10 @@ LONG = ("interop", "storm", *(("chaos",) if os.environ.get("FULL") else ()))
 ATTACKS = "attacks"  # run by `make attacks`
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
 STATE_DIR = pytest.StashKey[Path]()
-settings.register_profile("agentstate", settings(), max_examples=drawn(100))  # where a test does not say how many
+# Where a test says nothing else. No deadline: a busy machine would fail tests, and mutants would count as noticed.
+settings.register_profile(
+    "agentstate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(100)
+)
 settings.load_profile("agentstate")
 
 
