@@ -137,7 +137,6 @@ def main() -> None:
             answer = {"answer": globals()[name](*arguments)}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
-        connections.close_all()  # before the next one the database may have been away
         print(json.dumps(answer), flush=True)
 
 
