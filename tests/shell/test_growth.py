@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 import pytest
@@ -158,6 +158,15 @@ def test_a_head_whose_mark_was_cleared_is_found_by_comparing(superuser):
         assert (compared.take(), comparison.different(TENANT)) == ([], [])
     finally:
         superuser.run("DROP FUNCTION unmark CASCADE")
+
+
+def test_another_size_with_the_same_frontier_is_found_by_comparing_so_many_logs_of_one_tenant(superuser, monkeypatch):
+    logs = {signed(talk(2)).log, signed(talk(3)).log}
+    superuser.run("UPDATE audit_head SET size = size + 1")
+    assert set(comparison.different(TENANT)) == logs
+    assert comparison.different(uuid4()) == []
+    monkeypatch.setattr(comparison, "MOST", 1)
+    assert len(comparison.different(TENANT)) == 1
 
 
 def test_another_frontier_at_the_same_size_is_found_by_comparing(superuser):

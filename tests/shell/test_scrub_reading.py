@@ -12,7 +12,7 @@ import pytest
 
 from audit import erasure, globallog, reading, signer
 from audit.envelopes import Shared
-from audit.scrub import entries, heads
+from audit.scrub import altered, entries, heads
 from audit.scrub.altered import Found
 from audit.scrub.heads import SignedLog
 from audit.tlog import headleaf, tree
@@ -228,7 +228,7 @@ def test_a_missing_leaf_is_an_empty_one_at_its_place(monkeypatch: pytest.MonkeyP
 def test_the_signature_counts_and_where_the_signer_is_away_the_stored_root(monkeypatch: pytest.MonkeyPatch):
     rows = log_of(3)
     frontier, root = tree.append(b"", 0, _hashes(rows)), root_of(rows)
-    altered = [Found(heads.LEDGER, "leaves_altered")]
+    differ = [Found(heads.LEDGER, "leaves_altered")]
 
     away: list[Exception] = []
 
@@ -245,10 +245,10 @@ def test_the_signature_counts_and_where_the_signer_is_away_the_stored_root(monke
     monkeypatch.setattr(heads.checkpoint, "open_signed", opened)
     for is_away, said, note, expected in (
         (False, root, b"signed", []),
-        (False, b"x" * 32, b"signed", altered),
-        (False, root, b"forged", altered),
+        (False, b"x" * 32, b"signed", differ),
+        (False, root, b"forged", differ),
         (True, root, b"forged", []),
-        (True, b"x" * 32, b"signed", altered),
+        (True, b"x" * 32, b"signed", differ),
     ):
         away[:] = [signer.SignerDown("away")] if is_away else []
         head = globallog.SignedHead(LOG, 3, said, note, datetime.now(UTC))
@@ -277,3 +277,16 @@ def test_an_entry_without_a_payload_is_remembered_with_its_key():
     one = entries.LogReading(LOG, 1, None)
     one.read([(*entry(0)[:2], None)])
     assert (one.absent, one.end()) == ([(0, str(KID))], [])
+
+
+def test_what_is_found_new_is_a_line_of_the_log_which_the_owner_of_the_database_cannot_clean(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    new, known = Found(LOG, "entry_altered", 5), Found(KID, "log_missing", detail="It had 3 entries.")
+    rows = [(LOG, "entry_altered", 5, "", True), (KID, "log_missing", -1, "It had 3 entries.", False)]
+    monkeypatch.setattr(altered, "run", lambda sql, params: rows if len(params["logs"]) == 2 else 1 / 0)
+    assert altered.report(LOG, [new, known, new]) == [new]
+    assert [each.getMessage() for each in caplog.records] == [
+        f"altered in the database: log {LOG}, entry 5: The entry was changed."
+    ]
+    assert altered.report(LOG, []) == []  # and nothing is asked of the database
