@@ -29,6 +29,7 @@ from agentstate.engine.schemas import (
     without_private,
 )
 from agentstate.engine.scratchpad import BadPath
+from tests.core.made import scalars
 from tests.core.test_schemas import anything, deep
 from tests.searching import drawn
 
@@ -244,11 +245,15 @@ def test_where_writers_are_declared_is_known_of_every_path():
     assert place_of(BANK, "state.form.amount").writers == ("agent",)
 
 
-paths = st.lists(st.sampled_from(["customer", "form", "either", "accounts", "0", "a", "name", "x"]), max_size=4)
+parts = st.sampled_from(["customer", "form", "either", "accounts", "0", "a", "name", "x"])
+paths = st.lists(parts, max_size=4)
+stored = st.recursive(  # what a state holds was JSON: its keys are texts
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(parts, inner, max_size=4)
+)
 
 
 @settings(max_examples=drawn(200), deadline=None)
-@given(paths, anything, st.dictionaries(st.sampled_from(["customer", "form", "either"]), anything), st.booleans())
+@given(paths, anything, st.dictionaries(st.sampled_from(["customer", "form", "either"]), stored), st.booleans())
 def test_whatever_is_written_or_read_is_taken_or_refused_by_name(names, value, pad, whole):
     path = ".".join(["state", *names])
     with suppress(BreaksSchema, BadPath):
