@@ -233,11 +233,16 @@ def _at(data: Any, pointer: str) -> Any:
 
 
 def _unguided(value: Any) -> Any:
-    """A state as an entry carries it, without guidance among its items and without summaries, which may repeat it."""
+    """A state as an entry carries it, without guidance among its items, without why items are pinned, and without
+    summaries, which may repeat it.
+    """
     if isinstance(value, list):
         return [_unguided(each) for each in value]
     if not isinstance(value, dict):
         return value
+    if isinstance(value.get("pins"), list):
+        pins = [{**pin, "why": WITHHELD} if isinstance(pin, dict) and pin.get("why") else pin for pin in value["pins"]]
+        value = {**value, "pins": pins}
     told = str(value.get("text", ""))
     if "covers" in value or (value.get("role") == "note" and told.startswith((GUIDANCE, BACK))):
         value = {**value, "text": WITHHELD}

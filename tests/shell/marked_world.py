@@ -162,7 +162,7 @@ def steps() -> Iterator[Step]:
     yield Step("petra", "POST", "/holds", {"customer": CUSTOMER, "reason": mark("hold", "privacy")}, "hold")
     yield Step("cleo", "POST", f"{here}/end", {"reason": mark("end")})
     yield Step("alice", "POST", "/exports", {"agent": "bank"}, "export")
-    whole = {"agent": "bank", "unmask": True, "reason": mark("export")}
+    whole = {"agent": "bank", "unmask": True, "reason": mark("export", "staff")}
     yield Step("alice", "POST", "/exports", whole, "whole export")
     erased = {"customer": CUSTOMER, "basis": "objection", "reason": mark("erasure", "privacy")}
     yield Step("petra", "POST", "/erasures", erased, "erasure")

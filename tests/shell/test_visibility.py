@@ -14,8 +14,8 @@ from agentstate.engine.merge.three_way import PathChange
 from agentstate.people.models import User
 from audit import keys, ledger, signer, verify
 from audit.proofs.making import NoSuchField
-from sessions import commands, queries, states, visibility
-from sessions.commands import disclosures
+from sessions import commands, queries, states, subject_report, visibility
+from sessions.commands import disclosures, memory
 from sessions.disclosing import What
 from sessions.models import AccessLine, ApprovalRequest
 from sessions.visibility.account_numbers import shortened
@@ -191,6 +191,19 @@ def test_what_is_disclosed_to_somebody_outside_holds_no_guidance_and_no_private_
     seq = next(line.seq for line in queries.entries(cast.alice(), session) if line.kind == "guidance.given")
     with pytest.raises(NoSuchField):
         disclosures.disclose(cast.alice(), session, What.FIELD, reason="asked", first=seq, pointer="/text")
+
+
+def test_the_subject_is_not_told_why_colleagues_pinned_a_message_nor_by_the_state_of_a_rollback():
+    session = talked()
+    memory.pin(cast.alice(), session, 1, why="Wombatlike")
+    last = queries.session_line(cast.alice(), session).seq
+    shown = queries.rollback_preview(cast.alice(), session, last - 1)
+    commands.roll_back(cast.alice(), session, last - 1, seen=shown.digest, reason="it misheard")
+    assert "Wombatlike" in texts(cast.alice(), session)
+    told = json.dumps(subject_report.made(cast.petra(), session=session))
+    assert "item.pinned" in told
+    assert "session.rolled_back" in told
+    assert "Wombatlike" not in told
 
 
 def test_where_a_session_cannot_be_read_every_value_of_its_state_is_withheld(test_database):
