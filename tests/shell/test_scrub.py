@@ -15,7 +15,7 @@ from django.test import Client
 
 from audit import keys, ledger, sequencer, signer, verify
 from audit.models import Alteration, Scrub
-from audit.scrub import entries, heads, schedule
+from audit.scrub import altered, entries, heads, schedule
 from sessions import alterations, commands, states
 from sessions import erasure as erasing
 from sessions.alerts.tables import Alert
@@ -240,6 +240,7 @@ def test_what_is_put_back_is_found_right_again_and_the_alert_closes(superuser, s
     payload_byte(superuser, session)  # the same bit turned back
     scrubbed()
     assert standing() == []
+    assert altered.of_log(session) is None
     assert (alert(session).state, alert(session).cause) == ("closed", "right_again")
     assert banner(cast.alice()) == ""
     assert Api(cast.alice()).get(f"/sessions/{session}/entries").status_code == 200
@@ -449,3 +450,57 @@ def test_the_page_of_an_altered_session_offers_its_export(superuser, session):
     scrubbed()
     assert "Export as it is" in read(cast.browser(cast.alice()).get(f"/sessions/{session}/").content).text()
     assert "Export as it is" not in read(cast.browser(cast.vera()).get(f"/sessions/{session}/").content).text()
+
+
+def test_after_a_pass_and_a_comparison_the_scrubber_rests_until_the_next_is_due(session, settings):
+    row = Scrub.objects.get()
+    for _ in range(3):
+        Scrub.objects.update(rest_until=None)
+        alterations.scrub(cast.tenant().pk)
+    now = Scrub.objects.get()
+    assert (now.pass_at, now.heads_at, now.pass_begun, now.heads_begun) == (row.pass_at, row.heads_at, None, None)
+    settings.SCRUB_ENTRIES_EVERY = 0.001
+    Scrub.objects.update(rest_until=None)
+    alterations.scrub(cast.tenant().pk)
+    now = Scrub.objects.get()
+    assert (now.pass_at != row.pass_at or now.pass_begun is not None, now.heads_at) == (True, row.heads_at)
+
+
+def test_a_signed_head_that_is_deleted_while_its_leaves_are_compared_is_found(
+    small_pieces, superuser, monkeypatch, session
+):
+    monkeypatch.setattr(heads, "LEAVES", 1)
+    Scrub.objects.update(heads_at=None, rest_until=None)
+    alterations.scrub(cast.tenant().pk)
+    assert Scrub.objects.get().heads_begun is not None
+    superuser.run("DELETE FROM audit_signedhead")
+    while Scrub.objects.get().heads_at is None:
+        Scrub.objects.update(rest_until=None)
+        alterations.scrub(cast.tenant().pk)
+    assert "leaves_altered" in {what for _, what, _ in standing()}
+
+
+def test_a_head_row_that_is_deleted_within_its_long_log_ends_no_pass(small_pieces, superuser, session):
+    def further(until: Callable[[Scrub], bool]) -> None:
+        for _ in range(500):
+            Scrub.objects.update(rest_until=None)
+            alterations.scrub(cast.tenant().pk)
+            if until(Scrub.objects.get()):
+                return
+        raise AssertionError("it does not go on")
+
+    Scrub.objects.update(pass_at=None, heads_at=None)
+    further(lambda row: row.log == session and row.log_begun is not None and row.seq > 0)
+    head_gone(superuser, session)
+    further(lambda row: row.pass_at is not None)
+    scrubbed()
+    assert (session, "log_missing", -1) in standing()
+
+
+@pytest.mark.parametrize("gone", ["entry", "payload"])
+def test_what_is_gone_at_the_end_of_a_piece_of_a_long_log_is_named(gone, small_pieces, superuser, session):
+    superuser.run("DELETE FROM audit_payload WHERE log = %s AND seq = 3", session)
+    if gone == "entry":
+        superuser.run("DELETE FROM audit_entry WHERE log = %s AND seq = 3", session)
+    scrubbed()
+    assert standing() == [(session, f"{gone}_missing", 3)]
