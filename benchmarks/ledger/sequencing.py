@@ -89,14 +89,13 @@ class Taken:
 
 def _clocks() -> tuple[float, float, float]:
     connection.ensure_connection()
-    return time.perf_counter(), time.process_time(), _ticks(connection.connection.info.backend_pid)
+    return time.perf_counter(), time.process_time(), _busy(connection.connection.info.backend_pid)
 
 
-def _ticks(pid: int) -> float:
-    """Seconds of CPU of a process; 0 where the system does not say."""
-    path = Path(f"/proc/{pid}/stat")
-    ticks = [int(word) for word in path.read_text().rpartition(")")[2].split()[11:13]] if path.exists() else []
-    return sum(ticks) / os.sysconf("SC_CLK_TCK")
+def _busy(pid: int) -> float:
+    """Seconds of CPU of a process of one thread, exact where ticks are not; 0 where the system does not say."""
+    path = Path(f"/proc/{pid}/schedstat")
+    return int(path.read_text().split()[0]) / 1e9 if path.exists() else 0.0
 
 
 def _rounds(here: Ground, size: Size) -> Iterator[Row]:
@@ -152,7 +151,7 @@ def _cpu(here: Ground) -> float:
     """Seconds of CPU of this process, of the server's process behind it, and of the signer."""
     _, ours, servers = _clocks()
     (signing,) = (kept.child.pid for kept in here.supervisor.kept if kept.program.name == "signer")
-    return ours + servers + _ticks(signing)
+    return ours + servers + _busy(signing)
 
 
 def _superuser(here: Ground) -> psycopg.Connection:
