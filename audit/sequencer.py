@@ -152,8 +152,9 @@ def advance(
         if not batch.bodies:
             return _done(batch, None, seen)
         leaves = [tree.leaf_hash(body) for body in batch.bodies]
-        if _append(batch, leaves, fence):
-            root = tree.root(tree.append(state.frontier, state.size, leaves), state.size + len(leaves))
+        frontier = tree.append(state.frontier, state.size, leaves)
+        if _append(batch, leaves, frontier, fence):
+            root = tree.root(frontier, state.size + len(leaves))
             return _done(batch, growth.sign_grown(state, batch.bodies, root), seen)
         if fence is not None:
             _must_be_highest(tenant, fence)
@@ -333,7 +334,7 @@ maptile AS (INSERT INTO audit_maptile (tenant, tile, data)
   ON CONFLICT (tenant, tile) DO UPDATE SET data = EXCLUDED.data)"""
 
 
-def _append(batch: _Batch, leaves: Sequence[bytes], fence: int | None) -> bool:
+def _append(batch: _Batch, leaves: Sequence[bytes], frontier: bytes, fence: int | None) -> bool:
     """Whether the batch was written: all of it, in one statement, or nothing because somebody else was faster."""
     state = batch.state
     full = _full_tiles(state, leaves)
@@ -342,7 +343,7 @@ def _append(batch: _Batch, leaves: Sequence[bytes], fence: int | None) -> bool:
         "tenant": state.tenant,
         "base": state.size,
         "size": size,
-        "frontier": tree.append(state.frontier, state.size, leaves),
+        "frontier": frontier,
         "mapped": size - 1 if batch.mapped else state.mapped,
         "fence": fence,
         "read_at": state.read_at,
