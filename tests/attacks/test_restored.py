@@ -4,6 +4,8 @@ with it. A superuser's, on a running installation; the newest database is put ba
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -111,7 +113,9 @@ def test_m5_an_export_of_what_was_signed_before_is_refused_by_that_name(stack: S
 
 def test_m5_an_older_database_is_told_also_where_every_process_is_new(stack: Stack) -> None:
     with restored(stack):
-        for name in sorted(stack.up.pids().keys() - {"postgres", "valkey"}):
-            stack.up.kill(name)  # whatever they remembered is gone, but for the signer's file
+        ended = {pid for name, pid in stack.up.pids().items() if name not in ("postgres", "valkey")}
+        for pid in ended:
+            os.kill(pid, signal.SIGKILL)  # whatever they remembered is gone, but for the signer's file
+        eventually(lambda: not ended & set(stack.up.pids().values()), "all are begun anew")
         eventually(lambda: trouble(stack) != "?", "the web process is back", 120)
         is_told(stack)
