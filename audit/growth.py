@@ -25,6 +25,7 @@ BYTES = LONGEST // 2  # of frontiers, nodes and leaves in one question: a line h
 LEAVES = 5_000  # of the global log in one question
 TRIES = 1_000  # questions until a log is signed
 AGAIN = 10.0  # seconds until a head that was refused is shown again
+KNOWN = 600.0  # seconds for which one is known that was refused before
 
 
 class Refusals:
@@ -38,10 +39,12 @@ class Refusals:
         known, why, at = self._heads.get(log, (b"", "", 0.0))
         return why if known == body and time.monotonic() - at < AGAIN else ""
 
-    def keep(self, log: UUID, body: bytes, why: str) -> None:
-        """This head was refused."""
-        self._heads = {each: kept for each, kept in self._heads.items() if time.monotonic() - kept[2] < AGAIN}
+    def keep(self, log: UUID, body: bytes, why: str) -> bool:
+        """This head was refused. Returns whether that is new, and not what was refused last of this log."""
+        self._heads = {each: kept for each, kept in self._heads.items() if time.monotonic() - kept[2] < KNOWN}
+        is_new = self._heads.get(log, (b"",))[0] != body
         self._heads[log] = body, why, time.monotonic()
+        return is_new
 
 
 def admit(state: State, heads: dict[UUID, Growth]) -> dict[UUID, str]:

@@ -247,7 +247,7 @@ def _gather(batch: _Batch, rows: Sequence[tuple[Any, ...]]) -> None:
         try:
             head = Checkpoint(origin_of(log), size, tree.root(bytes(frontier), size))
         except tree.BadTree:
-            batch.altered[log] = "Its head row holds no tree of its size."
+            _leave_out(batch, log, bytes(frontier), "Its head row holds no tree of its size.")
             continue
         body = headleaf.body(head, None if leaf is None else headleaf.Before(index, bytes(leaf)))
         if why := _refusals.why(log, body):
@@ -259,12 +259,18 @@ def _gather(batch: _Batch, rows: Sequence[tuple[Any, ...]]) -> None:
         )
     refused = growth.admit(batch.state, shown) if shown else {}
     for log, why in refused.items():
-        _refusals.keep(log, shown[log].body, why)
-        batch.altered[log] = why
+        _leave_out(batch, log, shown[log].body, why)
     for dirty in heads:
         if dirty.log not in refused:
             batch.heads.append(dirty)
             batch.bodies.append(shown[dirty.log].body)
+
+
+def _leave_out(batch: _Batch, which: UUID, head: bytes, why: str) -> None:
+    """Takes this head of a log into no round. Said once: every round finds it again."""
+    batch.altered[which] = why
+    if _refusals.keep(which, head, why):
+        log.error("the head row of log %s was altered or cut off; it is not sequenced: %s", which, why)
 
 
 def _add(batch: _Batch, extra: Sequence[bytes | Downtime]) -> None:
@@ -413,8 +419,6 @@ def _must_be_highest(tenant: UUID, fence: int) -> None:
 
 
 def _done(batch: _Batch, signed_at: datetime | None, seen: datetime | None) -> Round:
-    for each, why in batch.altered.items():
-        log.error("the head row of log %s was altered or cut off; it is not sequenced: %s", each, why)
     first, heads = batch.state.size, batch.heads
     lags: tuple[float, ...] = ()
     if signed_at:

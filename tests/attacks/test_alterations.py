@@ -62,7 +62,7 @@ def tail(stack: Stack, log: str) -> None:
         stack,
         *((f"DELETE FROM audit_{table} WHERE log = %s AND seq >= %s", (log, size)) for table in TABLES),
         ("UPDATE audit_head SET size = %s, frontier = %s, dirty_since = NULL WHERE log = %s", (size, frontier, log)),
-        ("UPDATE audit_place SET size = %s WHERE log = %s", (size, log)),
+        ("UPDATE audit_place SET size = %s, frontier = %s WHERE log = %s", (size, frontier, log)),
         ("UPDATE agent_sessions_agentsession SET seq = %s WHERE id = %s", (size, log)),
     )
 

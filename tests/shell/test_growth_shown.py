@@ -47,11 +47,13 @@ def test_a_refused_head_is_shown_again_after_a_while_and_another_at_once(monkeyp
     clock = [100.0]
     monkeypatch.setattr(growth.time, "monotonic", lambda: clock[0])
     refusals = growth.Refusals()
-    refusals.keep(LOG, b"body", "why")
+    assert refusals.keep(LOG, b"body", "why")
     assert (refusals.why(LOG, b"body"), refusals.why(LOG, b"other"), refusals.why(KID, b"body")) == ("why", "", "")
     clock[0] += growth.AGAIN
     assert refusals.why(LOG, b"body") == ""
-    refusals.keep(KID, b"body", "why")
+    assert [refusals.keep(LOG, body, "why") for body in (b"body", b"other", b"other")] == [False, True, False]
+    clock[0] += growth.KNOWN
+    assert refusals.keep(KID, b"body", "why")
     assert list(refusals._heads) == [KID]
 
 
