@@ -157,7 +157,7 @@ def test_h5_behind_nginx_half_open_clients_leave_the_console_reachable(stack: St
         address, origin = f"ws://127.0.0.1:{port}/live/", Origin(f"http://127.0.0.1:{port}")
         with connect(address, origin=origin, additional_headers={"Cookie": cookie}) as line:
             line.send('{"watch": ["wall"], "seen": {}}')
-            assert "watching" in {json.loads(line.recv(20))["kind"] for _ in range(3)}
+            assert any(json.loads(line.recv(20))["kind"] == "watching" for _ in range(500))  # others' calls go on
 
 
 def test_m6_a_huge_body_is_refused_before_it_is_read(stack: Stack) -> None:
