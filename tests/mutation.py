@@ -70,6 +70,7 @@ TESTS = (
     "tests/core/test_permits.py",
     "tests/core/test_plan_ends.py",
     "tests/core/test_policy_cases.py",
+    "tests/core/test_policy_missing.py",
     "tests/core/test_policy_parts.py",
     "tests/core/test_proposers.py",
     "tests/core/test_requirements.py",
