@@ -11,6 +11,7 @@ from agentstate.stack.endpoints import endpoints
 from audit.tlog import tree
 from tests.attacks.client import Person, Talk, eventually, words
 from tests.attacks.stack import Stack
+from tests.attacks.superuser import superuser
 from tests.processes import ROOT
 
 WORDS = "This session was altered in the database"
@@ -123,7 +124,7 @@ def comes_by(stack: Stack) -> None:
     eventually(ended, "the scrubber came by again", FOUND)
 
 
-def is_found_and_told(stack: Stack, attack: Attack) -> None:
+def is_found_and_told(stack: Stack, attack: Attack) -> Talk:
     """The alert comes; API and pages say it in these words; lists, pages of others and health go on."""
     talk, sue = signed_talk(stack), stack.supervisor()
     attack(stack, talk.id)
@@ -143,6 +144,7 @@ def is_found_and_told(stack: Stack, attack: Attack) -> None:
     health = browser.http.get("/healthz/ledger")
     assert (health.status_code, health.json()["altered"] > 0) == (503, True)
     assert browser.http.get("/healthz").json()["altered"] > 0
+    return talk
 
 
 def test_m1_a_changed_byte_of_a_payload_is_found_and_told(stack: Stack):
@@ -158,7 +160,14 @@ def test_m1_an_entry_deleted_from_the_middle_is_found_and_told(stack: Stack):
 
 
 def test_m1_a_tail_cut_off_with_head_and_place_set_back_is_found_and_told(stack: Stack):
-    is_found_and_told(stack, tail)
+    """It is put right at the end: the session may go on, which the signer would go on refusing."""
+    with superuser(stack) as root:
+
+        def cut(stack: Stack, log: str) -> None:
+            root.copy("whole", log)
+            tail(stack, log)
+
+        root.put_back("whole", is_found_and_told(stack, cut).id)
 
 
 def test_m1_swapped_payloads_are_found_and_told(stack: Stack):
