@@ -27,7 +27,7 @@ def failed_for_good(stack: Stack, tool: str = "act") -> tuple[Talk, Person]:
     stack.trouble(talk.id, 9_999)
     talk.wants({"_tool": tool, "subject": talk.id})
     talk.one_pending().approve(sue).must()
-    eventually(talk.get_stuck, "a person must settle it", 90)
+    eventually(talk.get_stuck, "a person must settle it", 180)
     eventually(lambda: has_spoken_since(talk, "tool.failed"), "the agent says that it failed", 30)
     talk.rests()
     stack.trouble(talk.id, 0)
