@@ -99,8 +99,8 @@ def full(floor: Floor, folder: Path) -> dict[str, Any]:
         eventually(named, 120, "health names the disk")
         seen["page"] = f">{folder}<" in pages
         for name in ("callers", "beat", "worker", "web", "postgres"):  # each must come back by itself
-            with suppress(OSError, ValueError):  # told to terminate, PostgreSQL would wait until its clients have left
-                os.kill(floor.up.pid(name), signal.SIGINT if name == "postgres" else signal.SIGTERM)
+            with suppress(OSError, ValueError):
+                os.kill(floor.up.pid(name), signal.SIGKILL)
         time.sleep(20)  # for as long as `up` took to give up, and longer
         seen["alive"] = floor.up.process.poll() is None
     began = time.monotonic()

@@ -155,8 +155,17 @@ def test_c1_a_decision_that_a_trigger_keeps_from_the_signature_is_an_alarm(stack
         is_told(stack, "")
 
 
+def published(stack: Stack) -> Json | None:
+    """Key and origin of the log, as they are served; None while nobody answers."""
+    try:
+        answer = httpx.get(f"{stack.url.rstrip('/')}/log/key", timeout=20)
+    except httpx.TransportError:
+        return None
+    return dict(answer.json()) if answer.status_code == 200 else None
+
+
 def monitored(stack: Stack, folder: str, *words: str, key: str = "") -> subprocess.CompletedProcess[str]:
-    key = key or httpx.get(f"{stack.url.rstrip('/')}/log/key").json()["key"]
+    key = key or eventually(lambda: published(stack), "the key of the log is served", 90)["key"]
     run = (
         sys.executable,
         str(ROOT / "audit" / "monitor.py"),
