@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -438,9 +439,14 @@ def test_a_log_that_is_away_is_no_lie(site, tmp_path, capsys):
     assert "NOT SEEN" in capsys.readouterr().out
 
 
-def test_a_silent_log_is_stale(site, tmp_path, capsys):
+def test_a_silent_log_is_stale(site, tmp_path, capsys, monkeypatch):
+    first = time.time()
+    monkeypatch.setattr(monitor.time, "time", lambda: first)
     assert watch(site, tmp_path) == 0
-    assert watch(site, tmp_path, "--max-age", "0.000001") == 3
+    monkeypatch.setattr(monitor.time, "time", lambda: first + 24 * 3600)
+    assert watch(site, tmp_path) == 0
+    monkeypatch.setattr(monitor.time, "time", lambda: first + 24 * 3600 + 1)
+    assert watch(site, tmp_path) == 3
     assert "STALE" in capsys.readouterr().out
 
 
