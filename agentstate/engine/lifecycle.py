@@ -130,6 +130,7 @@ CALL: Mapping[tuple[CallStatus, CallMove], CallStatus] = {
     (_C.READY, _CM.WITHDRAW): _C.WITHDRAWN,
     (_C.READY, _CM.REFUSE): _C.REFUSED,
     (_C.READY, _CM.INTEND): _C.RUNNING,
+    (_C.READY, _CM.FAIL): _C.FAILED,  # it failed before, and the time to try it again is over
     (_C.RUNNING, _CM.INTEND): _C.RUNNING,
     (_C.RUNNING, _CM.RETURN): _C.DONE,
     (_C.RUNNING, _CM.RETRY): _C.READY,

@@ -22,18 +22,12 @@ def is_named(talk: Talk, request: Request) -> None:
 
 
 def failed_for_good(stack: Stack, tool: str = "act") -> tuple[Talk, Person]:
-    """An approved call that failed and is left to a person; the agent has said that it is sorry.
-
-    Where a worker comes late to the last try, the call ends as refused (`retries_over`): then another one is made.
-    """
+    """An approved call that failed and is left to a person; the agent has said that it is sorry."""
     sue, talk = stack.supervisor(), stack.talk()
     stack.trouble(talk.id, 9_999)
     talk.wants({"_tool": tool, "subject": talk.id})
     talk.one_pending().approve(sue).must()
-    eventually(lambda: talk.get_stuck() or talk.entries("call.refused"), "it is given up", 90)
-    if not talk.get_stuck():
-        assert [each["data"]["code"] for each in talk.entries("call.refused")] == ["retries_over"]
-        return failed_for_good(stack, tool)
+    eventually(talk.get_stuck, "a person must settle it", 90)
     eventually(lambda: has_spoken_since(talk, "tool.failed"), "the agent says that it failed", 30)
     talk.rests()
     stack.trouble(talk.id, 0)

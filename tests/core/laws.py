@@ -40,6 +40,7 @@ class Reader:
     dead: set[str] = field(default_factory=set)  # calls that must never be intended
     running: dict[str, int] = field(default_factory=dict)  # call -> attempt
     attempts: dict[str, int] = field(default_factory=dict)
+    to_be_tried: dict[str, int] = field(default_factory=dict)  # call -> attempt that failed and is tried again
     effect: dict[str, str] = field(default_factory=dict)
     pad: dict[str, Any] = field(default_factory=dict)
     ended: bool = False
@@ -103,6 +104,7 @@ class Reader:
         if event.call in self.latest:
             self._rests_on_a_permit(event, again)
         self.running[event.call] = self.attempts[event.call] = event.attempt
+        self.to_be_tried.pop(event.call, None)
 
     def _rests_on_a_permit(self, event: ev.ToolIntended, again: bool) -> None:
         asked = self.asked[self.latest[event.call]]
@@ -133,8 +135,12 @@ class Reader:
         if event.call in self.late:
             require(self.late.pop(event.call) == event.attempt and not event.retry_at, "it is not tried again")
             return
-        require(self.running.pop(event.call, None) == event.attempt, "a failure answers the open intent")
-        if not event.retry_at:
+        failed = self.to_be_tried.pop(event.call, None) if not event.retry_at else None
+        answered = self.running.pop(event.call, failed)
+        require(answered == event.attempt, "a failure answers the open intent, or gives up what was to be tried again")
+        if event.retry_at:
+            self.to_be_tried[event.call] = event.attempt
+        else:
             self.dead.add(event.call)
 
     def _model_requested(self, event: ev.ModelRequested) -> None:

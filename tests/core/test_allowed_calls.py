@@ -92,7 +92,7 @@ def allowed(world: World) -> set[str]:
                 found.add(event.call)
             case ev.SessionEnded() | ev.SessionCancelled():
                 over = True
-            case ev.ToolIntended() | ev.CallWithdrawn() | ev.CallRefused():
+            case ev.ToolIntended() | ev.ToolFailed() | ev.CallWithdrawn() | ev.CallRefused():
                 found.discard(event.call)
             case ev.PlanCommitted():
                 found.discard(event.round)

@@ -13,7 +13,7 @@ from agentstate.engine.lifecycle import CallMove, CallStatus, IllegalMove, Sessi
 CALL = """
 proposed: allow ready, gate waiting, refuse refused
 waiting: allow ready, reject rejected, respond responded, expire expired, withdraw withdrawn, gate waiting
-ready: gate waiting, withdraw withdrawn, refuse refused, intend running
+ready: gate waiting, withdraw withdrawn, refuse refused, intend running, fail failed
 running: intend running, return done, retry ready, fail failed, doubt doubted
 doubted: return done, retry ready, fail failed
 done:

@@ -129,6 +129,18 @@ def test_what_fails_for_a_while_too_often_goes_where_the_plan_sends_its_failures
     assert ready(world) == ["authorize"]
 
 
+def test_what_is_tried_again_too_late_goes_where_the_plan_sends_its_failures():
+    world = calling(
+        step("load_customer", "state.customer || state.problem", customer="C-1"),
+        step("authorize", "state.sorry", what="†state.problem.error"),
+    )
+    tools = {**world.tools, "load_customer": replace(world.tools["load_customer"], retry_seconds=60.0)}
+    load, world = key(world, "load_customer"), dataclasses.replace(world, tools=tools)
+    world = world.after(core.Begin(load), core.Fail(load, 1, "away", transient=True, pause=1.0))
+    late = dataclasses.replace(world, seconds=world.seconds + 61).after(core.Begin(load))
+    assert (outcome(late, "load_customer"), ready(late)) == ("failed", ["authorize"])
+
+
 def test_an_error_goes_to_the_last_alternative_and_the_branch_is_taken():
     world = calling(
         step("load_customer", "state.customer || state.problem", customer="C-1"),

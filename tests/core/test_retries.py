@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.interventions import is_blocked
+from agentstate.engine.decide.interventions import is_blocked, ways
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import evolve
 from agentstate.errors import Refused
-from tests.core import worlds
-from tests.core.worlds import World, approved, transfer
+from tests.core import laws, worlds
+from tests.core.worlds import MAY, World, approved, transfer
 from tests.searching import drawn
 
 
@@ -62,15 +62,43 @@ def failing(world: World) -> World:
     return world.after(core.Begin(call.id), failure)
 
 
-def test_a_try_that_comes_after_the_total_time_does_not_begin_and_the_request_says_why():
-    world = failing(patient())
-    late = replace(world, seconds=world.seconds + 121)  # the session was paused meanwhile
-    late = late.after(core.Begin(late.call("transfer").id))
-    (refused,) = late.events(ev.CallRefused)
-    (request,) = late.state.requests.values()
-    assert (refused.code, late.call("transfer").status) == ("retries_over", CallStatus.REFUSED)
-    assert (request.execution, request.because) == ("refused", refused.reason)
-    assert "the time to try it again ended at 2026-11-21T03:0" in refused.reason
+def too_late(world: World) -> World:
+    """A worker comes to the next try of the transfer after the total time: the session was paused meanwhile."""
+    late = replace(world, seconds=world.seconds + 121)
+    return late.after(core.Begin(late.call("transfer").id))
+
+
+def used_up(world: World) -> World:
+    """The last try of the transfer fails, and the next one would come after the total time."""
+    call = world.call("transfer")
+    failure = core.Fail(call.id, call.attempt + 1, "no connection", transient=True, pause=121.0)
+    return world.after(core.Begin(call.id), failure)
+
+
+def test_a_call_whose_next_try_comes_after_the_total_time_fails_for_good_and_a_person_settles_it():
+    late = too_late(failing(patient()))
+    call, failure = late.call("transfer"), late.events(ev.ToolFailed)[-1]
+    assert (call.status, call.attempt, len(tries(late))) == (CallStatus.FAILED, 1, 1)
+    assert (failure.attempt, failure.transient, failure.retry_at, failure.retry_until) == (1, True, "", "")
+    assert "the time to try it again ended at 2026-11-21T03:0" in failure.reason
+    assert late.events(ev.CallRefused) == []
+    assert failure.reason in late.state.items[-1].text
+    laws.judge(late.history, MAY)
+    again = late.after(core.Intervene(call.id, "retry", "user:sue", "the bank is back"))
+    assert failing(again).call("transfer").status is CallStatus.READY
+    assert again.ran(again.call("transfer"), {"receipt": "r"}).state.requests[call.request].execution == "done"
+
+
+def test_a_call_whose_next_try_comes_too_late_ends_as_one_whose_last_try_failed():
+    late, last = too_late(failing(patient())), used_up(patient())
+    for world in (late, last):
+        (request,) = world.state.requests.values()
+        assert (request.execution, request.because) == ("failed", "")
+        assert is_blocked(world.state, world.call("transfer"))
+        assert ways(world.state, world.call("transfer")) == ("retry", "supply", "skip")
+        assert world.state.owes
+    calls = [msgspec.structs.replace(world.call("transfer"), retry_until="") for world in (late, last)]
+    assert calls[0] == calls[1]
 
 
 def test_a_lost_try_is_not_begun_again_after_the_total_time():
@@ -129,7 +157,7 @@ def test_a_person_who_has_it_tried_again_and_a_new_approval_begin_the_total_time
 )
 @settings(max_examples=drawn(300), deadline=None)
 def test_no_try_begins_after_the_total_time(moves: list[str]):
-    world, waits = patient(), {"a second": 1, "a minute": 60, "two minutes": 120}
+    world, waits = failing(patient()), {"a second": 1, "a minute": 60, "two minutes": 120}
     for move in moves:
         call = world.call("transfer")
         commands = {
@@ -144,6 +172,9 @@ def test_no_try_begins_after_the_total_time(moves: list[str]):
             )
     begun = [parse(at) for _, at in tries(world)]
     assert all(at - begun[0] <= timedelta(seconds=120) for at in begun)
+    laws.judge(world.history, MAY)
+    ended = world.call("transfer").status not in (CallStatus.READY, CallStatus.RUNNING)
+    assert is_blocked(world.state, world.call("transfer")) is ended
 
 
 def test_an_approved_call_is_tried_again_for_the_time_that_its_tool_declares_and_each_try_is_judged_anew():

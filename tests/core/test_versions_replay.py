@@ -14,6 +14,7 @@ from agentstate.engine.instants import parse
 from agentstate.engine.state import to_snapshot
 from agentstate.engine.versions.replay import BadInput, CallReplayed, Input, Replayed, replay
 from tests.core import worlds
+from tests.core.test_retries import failing, patient, too_late
 from tests.core.test_versions import moved, rollback
 from tests.core.worlds import BANK, World, decision, transfer
 
@@ -42,6 +43,13 @@ def test_under_the_same_policy_all_happens_as_it_did():
         assert not any(call.differs for call in found.calls)
         assert (found.from_seq, found.left_out, found.not_needed, found.not_made) == (-1, {}, 0, 0)
         assert found.state.pad == world.state.pad
+
+
+def test_a_call_that_was_tried_again_too_late_fails_in_a_replay_too():
+    world = too_late(failing(patient()))
+    for found in (replayed(world), replayed(world, LOOSE)):
+        assert found.left_out == {}
+        assert (of(found, "transfer").ended, of(found, "transfer").would_end) == ("failed", "failed")
 
 
 def test_a_stricter_policy_would_have_asked():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from uuid import UUID
 
 import msgspec
@@ -10,9 +11,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from agentstate.engine.decide import Fail
 from agentstate.engine.decide.interventions import NothingToRetry, NotOpenToIntervention
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
+from audit.server_clock import now
 from sessions import commands, queries
 from sessions.agents import registry
 from sessions.models import AgentSession
@@ -21,6 +24,8 @@ from sessions.tools import registry as tools
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import events, kinds, opened, say, state, work
+from tests.shell.test_pages import paused
+from tests.shell.test_wakeups import sleep_until_due
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,6 +90,29 @@ def test_the_api_lists_what_is_stuck_and_settles_it_once_under_a_key(once):
     again = api.post(f"/sessions/{session}/interventions", body)
     assert (first.status_code, again.headers["Idempotency-Replayed"]) == (201, "true")
     assert kinds(session).count("call.intervened") == 1
+    assert api.get("/stuck").json()["sessions"] == []
+
+
+def test_an_approved_call_that_is_tried_again_too_late_is_listed_and_settled(bank, monkeypatch):
+    session, request = paused()
+    with monkeypatch.context() as patched:
+        fails = lambda _session, _state, call: Fail(call.id, call.attempt, "no connection", True, 0.2)  # noqa: E731
+        patched.setattr(execute, "run_call", fails)
+        commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+        work()
+    sleep_until_due(session)
+    with monkeypatch.context() as patched:
+        patched.setattr("sessions.commit.now", lambda: now() + timedelta(seconds=121))
+        work()
+    assert kinds(session).count("tool.failed") == 2
+    assert "call.refused" not in kinds(session)
+    api = Api(cast.alice())
+    assert api.get(f"/requests/{request.id}").json()["execution"] == "failed"
+    assert [each["id"] for each in api.get("/stuck").json()["sessions"]] == [str(session)]
+    (line,) = api.get(f"/sessions/{session}/interventions").json()["calls"]
+    assert (line["why"], line["is_blocked"], line["ways"]) == ("failed", True, ["retry", "supply", "skip"])
+    call_command("rebuild", "--check")
+    commands.intervene(cast.alice(), session, line["call"], "skip", "the customer was called back")
     assert api.get("/stuck").json()["sessions"] == []
 
 

@@ -41,7 +41,6 @@ from agentstate.errors import NotFound, Refused
 LOST = "it is not known whether it happened"
 OTHER_VERSION = "its tool has another version by now"
 NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all the same
-RETRIES_OVER = "retries_over"  # code of a refusal: the total time of its tool is over
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
@@ -79,9 +78,11 @@ def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEven
 def _begun_ready(
     call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
 ) -> list[ev.AnyEvent]:
-    """Begins an allowed call, unless it is refused or a person must be asked again."""
+    """Begins an allowed call, unless it is refused or a person must be asked again. A call that failed before fails for
+    good once the total time of its tool is over.
+    """
     if over := _retries_over(call, given):
-        return [ev.CallRefused(call.id, RETRIES_OVER, f"it failed, and {over}")]
+        return [ev.ToolFailed(call.id, call.attempt, f"it failed, and {over}", transient=True)]
     if gone := without_activity(call, facts):
         return [gone]
     if (rejected := refused_before(in_family(state, given), call)) and not _was_approved(state, call):

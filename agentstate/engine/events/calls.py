@@ -102,7 +102,8 @@ class ToolReturned(Event, frozen=True, tag="tool.returned"):
 
 class ToolFailed(Event, frozen=True, tag="tool.failed"):
     """The tool failed. `retry_at`: when the same call is tried again; empty: the call has failed for good.
-    `retry_until`: when the tool's total time for tries ends, where it declares one.
+    `retry_until`: when the tool's total time for tries ends, where it declares one. A call that is still to be tried
+    again when that time ends fails once more, for its last attempt.
     """
 
     call: str

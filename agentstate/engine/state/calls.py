@@ -140,7 +140,7 @@ def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionSt
     if event.retry_at:
         return moved(state, event.call, CallMove.RETRY, retry_at=event.retry_at, retry_until=event.retry_until)
     stuck = "failed" if event.transient or event.code in BROKEN else ""
-    state = moved(state, event.call, CallMove.FAIL, stuck=stuck)
+    state = moved(state, event.call, CallMove.FAIL, stuck=stuck, retry_at="")
     named = {"code": event.code} if event.code else {}
     return told(state, event.call, {"status": "error", "error": event.reason, **named})
 

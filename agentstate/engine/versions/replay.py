@@ -25,7 +25,7 @@ from agentstate.engine.decide.holds import over
 from agentstate.engine.decide.refusals import DecisionNotAllowed
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.policy.terms import argument_at
-from agentstate.engine.state import Request, SessionState, evolve, pending
+from agentstate.engine.state import Call, Request, SessionState, evolve, pending
 from agentstate.errors import AgentStateError, Invalid
 
 MAX_INPUTS = 100
@@ -267,8 +267,14 @@ def _result(going: _Going, event: ev.ToolReturned | ev.ToolFailed, at: str) -> N
     call = going.would.calls.get(event.call)
     if event.call in going.would.versions.late:
         going.apply([event], at)
-    elif call is not None and call.status is CallStatus.RUNNING:
+    elif call is not None and (call.status is CallStatus.RUNNING or _gives_up(call, event)):
         going.apply([replace(event, attempt=call.attempt)], at)
+
+
+def _gives_up(call: Call, event: ev.ToolReturned | ev.ToolFailed) -> bool:
+    """Whether the call was to be tried again, and by the record the time for that was over."""
+    to_be_tried = call.status is CallStatus.READY and bool(call.retry_at)
+    return to_be_tried and isinstance(event, ev.ToolFailed) and not event.retry_at
 
 
 def _nothing(going: _Going, event: ev.AnyEvent, at: str) -> None:
