@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agentstate.stack.liveness import Probe
 from agentstate.stack.logs import Log, last_line
 
 PR_SET_PDEATHSIG = 1
@@ -33,7 +34,7 @@ class Program:
     is told from a stranger with the same pid. `layer` orders stopping: 0 first, the database last. `patience`
     is how many seconds it may take to stop before it is killed. After a death it is started again once `cleared`
     says that nothing of the dead one is in the way. `essential` is False for a program that may die for ever
-    without ending the others.
+    without ending the others. `probe` finds out whether it serves; None for a program that listens nowhere.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Program:
     patience: float = 10.0
     cleared: Callable[[], bool] = lambda: True
     essential: bool = True
+    probe: Probe | None = None
 
 
 class Child:
@@ -97,12 +99,17 @@ class Child:
         if self.ended() is None:
             self.process.send_signal(number)
 
+    def kill(self) -> None:
+        """Send its `kill_signal`. A paused process takes only SIGKILL, so it is continued."""
+        self.signal(self.program.kill_signal)
+        self.signal(signal.SIGCONT)
+
     def wait(self, deadline: float) -> None:
         """Wait until it has ended, killing it at `deadline` (time.monotonic)."""
         try:
             self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            self.process.send_signal(self.program.kill_signal)
+            self.kill()
             self.process.wait()
         self.log.finish()
         self.pid_file.unlink(missing_ok=True)

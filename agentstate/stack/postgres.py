@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import signal
+import struct
 import subprocess
 from contextlib import suppress
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ from agentstate.stack.children import Program
 from agentstate.stack.endpoints import BANK, ROLES, Endpoints
 from agentstate.stack.errors import DidNotStart, NoServerProgram, OtherMajor, PasswordLost
 from agentstate.stack.identity import Identity
+from agentstate.stack.liveness import Probe
 from agentstate.stack.logs import last_line
 
 SETTINGS = {
@@ -40,6 +42,7 @@ SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
+PROTOCOL = 196_608  # 3.0
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "shared_buffers": "64MB",
         "autovacuum": "off", "scram_iterations": "1"}  # fmt: skip
 
@@ -57,7 +60,18 @@ def program(stack: Endpoints, identity: Identity, *, durable: bool = True) -> Pr
         layer=2,
         patience=30.0,
         cleared=lambda: end_orphans(stack.postgres_dir) == 0,
+        probe=_probe(stack),
     )
+
+
+def _probe(stack: Endpoints) -> Probe:
+    """The first message of a client, without a password. The server asks for one (R), or says why it refuses (E): while
+    it recovers or has no connection left, it serves. A client that leaves then causes no line in the server's log.
+    """
+    words = b"\0".join([b"user", stack.superuser.encode(), b"database", b"postgres", b"", b""])
+    message = struct.pack("!II", 8 + len(words), PROTOCOL) + words
+    path = str(stack.socket_dir / ".s.PGSQL.5432")
+    return Probe(path, message, (b"R", b"E"), b"the database system is shutting down")
 
 
 def end_orphans(data_dir: Path) -> int:

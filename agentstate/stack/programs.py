@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
+from agentstate.stack.liveness import Probe, http
 
 MAX_MESSAGE = 100_000  # bytes of a client's WebSocket message; a page sends some hundred
+STATIC_FILE = "/static/agentstate/tokens.css"  # served without PostgreSQL and Valkey, and before any session
 THREADS = 8  # sessions one worker steps at once; a thread holds one connection
 
 
@@ -19,7 +21,8 @@ def web(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
         "--no-server-name", "--access-log", "/dev/null", "--websocket-max-message-size", str(MAX_MESSAGE),
         "--websocket-max-frame-size", str(MAX_MESSAGE), "agentstate.asgi:application",
     )  # fmt: skip
-    return _python(stack, "web", arguments, f"-p {port} ", {**env, "AGENTSTATE_POOL": "16"})
+    program = _python(stack, "web", arguments, f"-p {port} ", {**env, "AGENTSTATE_POOL": "16"})
+    return replace(program, probe=http(port, f"HEAD {STATIC_FILE}"))
 
 
 def worker(stack: Endpoints, env: dict[str, str], number: int = 1) -> Program:
@@ -50,7 +53,8 @@ def signer(stack: Endpoints, origin: str, socket: str, *options: str) -> Program
     arguments = (
         "audit.signing", "--state-dir", str(stack.state_dir), "--origin", origin, "--socket", socket, *options,
     )  # fmt: skip
-    return replace(_python(stack, "signer", arguments, f"--socket {socket} ", {}), layer=1)
+    probe = Probe(socket, b"{}\n", (b"{",))  # an empty request: refused at once, without a key or a line of the log
+    return replace(_python(stack, "signer", arguments, f"--socket {socket} ", {}), layer=1, probe=probe)
 
 
 def sequencer(stack: Endpoints, env: dict[str, str]) -> Program:
@@ -61,7 +65,8 @@ def sequencer(stack: Endpoints, env: dict[str, str]) -> Program:
 
 def authorization(stack: Endpoints, port: int, env: dict[str, str]) -> Program:
     """The demo bank's authorization and fraud check."""
-    return _python(stack, "authorization", ("demo.authorization", "--port", str(port)), f"--port {port}", env)
+    program = _python(stack, "authorization", ("demo.authorization", "--port", str(port)), f"--port {port}", env)
+    return replace(program, probe=http(port, "GET /healthz"))
 
 
 def callers(stack: Endpoints, env: dict[str, str]) -> Program:

@@ -1,6 +1,8 @@
 """Keeps children alive: starts a dead one again, a little later each time, and gives up when it keeps dying.
 
-One that was killed (by an operator, or for want of memory) did not fail: it is started again however often that
+A child that is alive and no longer serves (liveness.py) is killed, and started again as any dead one.
+
+One that was killed (by us, by an operator, or for want of memory) did not fail: it is started again however often that
 happens, as runs must outlive it. The same holds while a disk is full, and for a program that is not essential.
 Nothing else that goes wrong in a tick ends the supervisor.
 
@@ -22,6 +24,7 @@ from types import FrameType
 from agentstate import disks
 from agentstate.stack.children import Child, Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
+from agentstate.stack.liveness import Watch
 
 TICK = 0.1  # seconds between two looks at the children
 DEATHS, WINDOW = 5, 60.0  # so many deaths of one child within so many seconds are too many
@@ -41,25 +44,44 @@ class Kept:
         self.program, self._dirs = program, (log_dir, run_dir)
         self.deaths: deque[tuple[float, bool]] = deque(maxlen=4 * DEATHS)  # when, and whether it failed by itself
         self.due: float | None = None
-        self.child = Child(program, *self._dirs)
+        self._start()
+
+    def _start(self) -> None:
+        self.child = Child(self.program, *self._dirs)
+        self._watch = Watch(self.program.probe) if self.program.probe else None
+        self._sigkill_at: float | None = None  # set while it is being ended
 
     def look(self, now: float, full: str) -> str:
-        """Start it again when that is due; return one line when it has just died. Raises KeepsDying.
+        """Start it again when that is due; return one line when it has just died or stopped serving. Raises KeepsDying.
 
         `full` names the file systems that are full, or were a short while ago.
         """
         if self.due is not None:
             if now >= self.due and self.program.cleared():
                 self.due = now + BACKOFF[-1]  # should starting it fail
-                self.child = Child(self.program, *self._dirs)
+                self._start()
                 self.due = None
             return ""
         self.child.note()
         code = self.child.ended()
-        return "" if code is None else self._died(now, code, full)
+        return self._check(now) if code is None else self._died(now, code, full)
+
+    def _check(self, now: float) -> str:
+        """Kill it when it no longer serves, at first in its own way; one line when that begins."""
+        if self._sigkill_at is not None:
+            if now >= self._sigkill_at:
+                self.child.signal(signal.SIGKILL)
+            return ""
+        if self._watch is None or not self._watch.look(now):
+            return ""
+        self._sigkill_at = now + self.program.patience
+        self.child.kill()
+        return f"{self.program.name} is alive but has not served for {self._watch.silence.seconds:.0f} s, ending it"
 
     def _died(self, now: float, code: int, full: str) -> str:
-        failed = code != -signal.SIGKILL and self.program.essential
+        if self._watch is not None:
+            self._watch.close()
+        failed = code != -signal.SIGKILL and self._sigkill_at is None and self.program.essential
         self.deaths.append((now, failed and not full))
         recent = [counts for death, counts in self.deaths if now - death < WINDOW]
         how = f"{self.program.name} died ({_describe(code)})"

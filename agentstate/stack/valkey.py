@@ -15,6 +15,7 @@ import redis
 from agentstate.stack.children import Program
 from agentstate.stack.endpoints import Endpoints
 from agentstate.stack.errors import NoServerProgram
+from agentstate.stack.liveness import Probe
 
 
 def program(stack: Endpoints) -> Program:
@@ -37,6 +38,8 @@ def program(stack: Endpoints) -> Program:
         mark=str(stack.valkey_socket),
         cwd=stack.valkey_dir,
         layer=1,
+        # An error is an answer, too: it loads its file, or cannot write to it.
+        probe=Probe(str(stack.valkey_socket), b"PING\r\n", (b"+", b"-")),
     )
 
 

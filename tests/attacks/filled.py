@@ -100,7 +100,7 @@ def full(floor: Floor, folder: Path) -> dict[str, Any]:
         seen["page"] = f">{folder}<" in pages
         for name in ("callers", "beat", "worker", "web", "postgres"):  # each must come back by itself
             with suppress(OSError, ValueError):
-                os.kill(floor.up.pid(name), signal.SIGKILL)
+                os.kill(floor.up.pid(name), signal.SIGTERM)
         time.sleep(20)  # for as long as `up` took to give up, and longer
         seen["alive"] = floor.up.process.poll() is None
     began = time.monotonic()
