@@ -28,7 +28,7 @@ LONG = ("interop", "storm", *(("chaos",) if os.environ.get("FULL") else ()))
 ATTACKS = "attacks"  # run by `make attacks`
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
 STATE_DIR = pytest.StashKey[Path]()
-# Where a test says nothing else. No deadline: a busy machine would fail tests, and mutants would count as noticed.
+# For every test: none states a deadline. One would fail tests on a busy machine, and count mutants as noticed.
 settings.register_profile(
     "agentstate", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=drawn(100)
 )

@@ -55,14 +55,14 @@ def is_open(calendar: Calendar, at: datetime) -> bool:
     return day not in calendar.holidays and any(begin <= shown < end for begin, end in of_day)
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(calendar=CALENDARS, start=STARTS, length=st.integers(0, 3000))
 def test_open_time_is_the_number_of_open_minutes(calendar, start, length):
     counted = sum(is_open(calendar, start + number * MINUTE) for number in range(length))
     assert calendars.passed(calendar, start, start + length * MINUTE) == counted * MINUTE
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(calendar=CALENDARS, start=STARTS, length=st.integers(1, 900))
 def test_the_instant_after_so_much_open_time_is_the_first_at_which_that_much_has_passed(calendar, start, length):
     at = calendars.after(calendar, start, length * MINUTE)
@@ -71,13 +71,13 @@ def test_the_instant_after_so_much_open_time_is_the_first_at_which_that_much_has
         assert calendars.passed(calendar, start, at - timedelta(seconds=1)) < length * MINUTE
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(calendar=CALENDARS, at=STARTS)
 def test_it_is_open_when_the_clock_on_the_wall_says_so(calendar, at):
     assert calendars.is_open(calendar, at) == is_open(calendar, at)
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(calendar=CALENDARS, at=STARTS)
 def test_the_next_opening_is_open_and_the_minute_before_is_not(calendar, at):
     opens = calendars.opening(calendar, at)

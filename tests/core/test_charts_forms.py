@@ -111,7 +111,7 @@ def test_json_that_is_no_chart_is_refused_by_name_and_quickly(data):
     assert time.process_time() - begun < 3
 
 
-@settings(deadline=None, max_examples=drawn(150))
+@settings(max_examples=drawn(150))
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 def test_any_bytes_are_a_chart_or_a_refusal(data):
     for read in (charts.load, charts.from_scxml, charts.load_cases):
@@ -119,7 +119,7 @@ def test_any_bytes_are_a_chart_or_a_refusal(data):
             read(data)
 
 
-@settings(deadline=None, max_examples=drawn(200))
+@settings(max_examples=drawn(200))
 @given(random_charts, st.lists(events, max_size=4))
 def test_any_chart_is_refused_or_runs_within_its_bounds_the_same_every_time(drawn, told):
     data = json.dumps(drawn).encode()

@@ -46,7 +46,7 @@ def items_of(made: list[object]) -> list[Item]:
     return items
 
 
-@settings(deadline=None, max_examples=drawn(60))
+@settings(max_examples=drawn(60))
 @given(turns)
 def test_what_a_model_is_shown_is_well_formed_at_every_moment(made):
     items = items_of(made)

@@ -17,7 +17,7 @@ from tests.searching import drawn
 
 @pytest.mark.parametrize("kind", ev.KINDS)
 def test_every_kind_is_read_back_as_it_was_written(kind):
-    @settings(max_examples=drawn(40), deadline=None)
+    @settings(max_examples=drawn(40))
     @given(event=EVENTS[kind])
     def law(event: ev.AnyEvent) -> None:
         data = ev.encode(event)
@@ -60,13 +60,13 @@ def test_what_is_no_known_event_is_refused(data):
         ev.decode(data)
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(objects)
 def test_a_digest_does_not_depend_on_the_order_of_keys(value):
     assert ev.digest(dict(reversed(value.items()))) == ev.digest(value)
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(objects, objects)
 def test_different_values_have_different_digests(one, other):
     assert (ev.digest(one) == ev.digest(other)) == (canonical(one) == canonical(other))
@@ -77,7 +77,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=lambda number: {"": str(number)}, ensure_ascii=False)
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(objects, st.sampled_from(["arguments", "basis"]))
 def test_a_digest_is_the_same_before_and_after_storage(value, call):
     event = ev.ToolReturned(call, 1, value)

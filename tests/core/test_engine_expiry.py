@@ -121,7 +121,7 @@ def test_a_limit_is_the_sessions_own_from_its_opening_on():
     assert talk.next(10 * MINUTE - 1) == Nothing("customer", stamp(talk.now + timedelta(minutes=10)))
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(st.lists(st.sampled_from(["say", "wait", "expire", "answer"]), max_size=15))
 def test_expiry_keeps_the_laws_of_the_fold(acts):
     talk = Talk(idle=30)

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine import guards
@@ -83,14 +83,12 @@ def test_what_is_not_given_is_empty_and_not_an_error():
     assert guards.holds("!has(state.x) && size(arguments) == 0", {})
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40), values)
 def test_any_text_over_any_values_is_answered_or_refused_by_name(expression, value):
     with suppress(BadGuard, UnreadableGuard):
         assert guards.holds(expression, {"state": value}) in (True, False)
 
 
-@settings(deadline=None)
 @given(
     values, st.sampled_from(["state.x > 0", "state.x", "state.x.y == 'a'", "state.x in [1]", "state.x.all(i, i > 0)"])
 )

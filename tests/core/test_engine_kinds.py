@@ -207,7 +207,7 @@ RULES = st.lists(
 ).map(lambda made: tuple(rule(f"r{number}", *each) for number, each in enumerate(made)))
 
 
-@settings(max_examples=drawn(600), deadline=None)
+@settings(max_examples=drawn(600))
 @given(RULES, HONEST, st.sampled_from(PLACES), anything | st.just(ERROR) | words | st.just("†state.level"))
 def test_a_value_of_another_type_never_makes_a_verdict_laxer(rules, honest, place, odd):
     changed = put(honest, place, odd)

@@ -180,5 +180,5 @@ class Life(RuleBasedStateMachine):
                 core.decide(core.Rest(waiting_for), state, given)
 
 
-Life.TestCase.settings = settings(max_examples=drawn(200), stateful_step_count=40, deadline=None)
+Life.TestCase.settings = settings(max_examples=drawn(200), stateful_step_count=40)
 TestLife = Life.TestCase

@@ -222,7 +222,7 @@ writes = st.lists(
 )
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(writes)
 def test_migrating_what_was_folded_is_folding_what_was_migrated(written):
     """For what looks at nothing but what it moves, each write may as well be migrated before it is folded."""
@@ -238,7 +238,7 @@ def test_migrating_what_was_folded_is_folding_what_was_migrated(written):
     assert there.up(folded, FUNCTIONS) == stepwise
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(writes, st.integers(0, 6))
 def test_a_migration_at_any_moment_is_what_its_event_says(written, when):
     """fold(before, the event, after) = the events after it, folded over the migrated fold of those before it."""
@@ -261,7 +261,7 @@ def test_a_migration_at_any_moment_is_what_its_event_says(written, when):
     assert from_snapshot(to_snapshot(world.state)) == world.state
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(writes)
 def test_what_says_that_it_can_be_reversed_comes_back(written):
     pad: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def test_no_date_and_no_deflated_stream_is_in_it():
     assert b"FlateDecode" not in pdf
 
 
-@settings(max_examples=searching.drawn(60), deadline=None)
+@settings(max_examples=searching.drawn(60))
 @given(st.text(max_size=300))
 @example("\ud800 \x00\x01\u202e")
 @example("x" * 3000)

@@ -183,7 +183,7 @@ def test_where_there_is_no_room_talk_goes_before_decisions():
     assert ESTIMATE.count(text) <= 120
 
 
-@settings(deadline=None, max_examples=drawn(60))
+@settings(max_examples=drawn(60))
 @given(values)
 def test_facts_of_any_json_are_one_bounded_line(value: object):
     assert isinstance(facts(value), str)
@@ -252,7 +252,7 @@ def test_what_was_counted_of_another_state_is_counted_again():
 # Settings
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(st.dictionaries(st.sampled_from(Remembering.__struct_fields__), values, max_size=4))
 def test_settings_of_any_json_are_taken_or_refused_by_name(given_settings: dict[str, object]):
     data = json.encode(given_settings)

@@ -109,7 +109,7 @@ class Conversation(RuleBasedStateMachine):
             assert from_snapshot(to_snapshot(self.world.state)) == self.world.state
 
 
-Conversation.TestCase.settings = settings(max_examples=drawn(25), stateful_step_count=40, deadline=None)
+Conversation.TestCase.settings = settings(max_examples=drawn(25), stateful_step_count=40)
 TestConversation = Conversation.TestCase
 
 

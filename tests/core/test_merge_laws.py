@@ -64,7 +64,7 @@ def wanted(kind: str, base: dict[str, Any], value: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_changes_that_saw_the_same_merge_alike_in_any_order(kind):
-    @settings(max_examples=drawn(60), deadline=None)
+    @settings(max_examples=drawn(60))
     @given(data=st.data())
     def law(data: st.DataObject) -> None:
         base = {kind: data.draw(OF_KIND[kind])} if data.draw(st.booleans()) else {}
@@ -83,7 +83,7 @@ def test_changes_that_saw_the_same_merge_alike_in_any_order(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_who_saw_only_the_beginning_may_arrive_before_or_after_one_who_saw_more(kind):
-    @settings(max_examples=drawn(60), deadline=None)
+    @settings(max_examples=drawn(60))
     @given(data=st.data())
     def law(data: st.DataObject) -> None:
         base = {kind: data.draw(OF_KIND[kind])}
@@ -114,7 +114,7 @@ def change_to(base: dict[str, Any], pad: dict[str, Any]) -> list[PathChange]:
     ]
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(base=pads, ours=pads)
 def test_nobody_else_changed_anything_so_all_is_as_it_was_wanted(base, ours):
     changes = change_to(base, ours)
@@ -124,7 +124,7 @@ def test_nobody_else_changed_anything_so_all_is_as_it_was_wanted(base, ours):
         assert same(written(base, outcome.writes), ours)
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(base=pads, ours=pads, theirs=pads)
 def test_two_changes_that_do_not_touch_both_hold_and_a_clash_writes_nothing_there(base, ours, theirs):
     changes = change_to(base, ours)
@@ -152,7 +152,7 @@ paths = st.sampled_from(
 _numbers = count()
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(changes=st.lists(st.builds(PathChange, paths, anything, st.booleans()), max_size=4), base=pads, now=pads)
 def test_nothing_else_than_a_typed_refusal_comes_out(changes, base, now):
     with suppress(Refused):

@@ -186,7 +186,7 @@ def test_a_catalogue_has_every_version_and_every_migration(versions):
 names = st.sampled_from(["customer", "contact", "limit", "authorization", "check", "mood"])
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(st.dictionaries(names, anything, max_size=4), st.sampled_from([(0, 1), (1, 2), (1, 3), (2, 3), (2, 1), (1, 9)]))
 def test_whatever_a_state_holds_it_is_carried_or_refused_by_name(pad, versions):
     with suppress(CannotMigrate):
@@ -207,7 +207,7 @@ steps = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(st.lists(steps, max_size=3), st.booleans())
 def test_whatever_is_declared_is_checked_or_refused_by_name(declared, reversible):
     with suppress(BadMigration, UnicodeEncodeError, TypeError, ValueError):

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -241,21 +241,18 @@ def test_inputs_that_are_declared_need_not_be_there_yet():
     ]
 
 
-@settings(deadline=None)
 @given(plans())
 def test_a_plan_whose_paths_have_one_writer_each_has_no_finding_about_its_wiring(plan):
     facts = Facts({"work": ToolCard("work")}, views={"state": {"old": {"x": 1}}, "input": {"who": "Ada"}})
     assert {finding.rule for finding in check(plan, facts)} <= {"dead_alternative", "no_source"}
 
 
-@settings(deadline=None)
 @given(values | st.lists(junk, max_size=5))
 def test_anything_at_all_is_refused_by_name_or_checked(data):
     with suppress(BadPlan, PlanRefused):
         accepted(model.read(data), FACTS)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_any_bytes_are_refused_by_name_or_checked(data):
     with suppress(BadPlan):
@@ -298,7 +295,6 @@ def test_floats_are_refused_where_python_hands_them_in():
     assert (refusal.value.call, refusal.value.rule) == ("pay", "float")
 
 
-@settings(deadline=None)
 @given(plans())
 def test_what_is_written_is_read_back(plan):
     assert model.read(model.write(plan)) == plan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -107,7 +107,6 @@ def test_a_simulated_result_is_one_that_the_tool_could_give(schema):
     validate(schema, simulated(ToolCard("t", True, schema)))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_dry_run_comes_to_the_same_end_as_the_round_itself(data):
     plan = data.draw(plan_world.plans())
@@ -131,7 +130,6 @@ def test_a_dry_run_comes_to_the_same_end_as_the_round_itself(data):
     assert {call: each.status for call, each in run.standings.items()} == {c: e.status for c, e in ends.items()}
 
 
-@settings(deadline=None)
 @given(st.lists(junk, max_size=4))
 def test_whatever_is_accepted_can_be_tried_drawn_measured_and_compared(data):
     try:

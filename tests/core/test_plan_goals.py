@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine import schemas
@@ -180,7 +180,6 @@ def test_a_task_that_a_plan_does_stands_where_the_plan_stands():
     assert goals.standings(said, {}, {"p": Standing("done", 100)})["a"].status == "dropped"
 
 
-@settings(deadline=None)
 @given(
     values
     | st.fixed_dictionaries({"id": st.sampled_from("ab"), "title": values}, optional={"tasks": values, "needs": values})
@@ -204,7 +203,6 @@ def grown(shape, number=None) -> Goal:
     return Goal(name, "x", tasks=tuple(grown(each, number) for each in shape))
 
 
-@settings(deadline=None)
 @given(trees)
 def test_percentages_are_whole_exactly_when_a_task_is_done(shape):
     with suppress(BadGoal):

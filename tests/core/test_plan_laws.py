@@ -211,7 +211,7 @@ def _running(world: World) -> frozenset[str]:
     return frozenset(call.id for call in calls_in(world.state, CallStatus.RUNNING))
 
 
-PlannedLife.TestCase.settings = settings(max_examples=drawn(50), stateful_step_count=40, deadline=None)
+PlannedLife.TestCase.settings = settings(max_examples=drawn(50), stateful_step_count=40)
 TestPlannedLife = PlannedLife.TestCase
 
 
@@ -227,9 +227,7 @@ def finished(calls: list[dict[str, Any]], order: st.DataObject) -> World:
     return world
 
 
-@settings(
-    max_examples=drawn(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
-)
+@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(calls=plans(writers=1), one=st.data(), other=st.data())
 def test_any_order_of_ready_calls_ends_in_the_same_state(calls: list[dict[str, Any]], one: Any, other: Any):
     try:
@@ -242,7 +240,7 @@ def test_any_order_of_ready_calls_ends_in_the_same_state(calls: list[dict[str, A
     assert ended[0] == ended[1]
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(
     calls=st.lists(
         st.one_of(

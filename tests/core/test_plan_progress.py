@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine.guards import BadGuard
@@ -57,7 +57,6 @@ def test_a_plan_without_calls_is_done():
     assert (found.percent, found.ended, found.bottleneck) == (100, True, None)
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_the_percentage_never_falls_and_is_whole_at_the_end(data):
     plan = data.draw(world.plans())
@@ -76,7 +75,6 @@ def test_the_percentage_never_falls_and_is_whole_at_the_end(data):
     assert found.ended
 
 
-@settings(deadline=None)
 @given(world.plans(), st.data())
 def test_no_chain_of_calls_takes_longer_than_the_critical_path(plan, data):
     takes = {call.id: data.draw(st.integers(0, 9)) for call in plan.calls}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine.plan import ready, rounds
@@ -14,7 +14,6 @@ from agentstate.engine.plan.rounds import Round
 from tests.core import plan_world as world
 
 
-@settings(deadline=None)
 @given(world.plans(most=20))
 def test_a_plan_has_the_order_that_the_standard_library_gives_it(plan):
     wiring = graph(plan)
@@ -26,7 +25,6 @@ def test_a_plan_has_the_order_that_the_standard_library_gives_it(plan):
     assert wiring.order == tuple(node for node in sorter.static_order() if isinstance(node, str))
 
 
-@settings(deadline=None)
 @given(st.data(), st.randoms(use_true_random=False))
 def test_any_order_of_ready_calls_ends_in_the_same_state(data, random):
     plan = data.draw(world.plans())
@@ -39,7 +37,6 @@ def test_any_order_of_ready_calls_ends_in_the_same_state(data, random):
     assert ready.standings(first, views) == ready.standings(other, views)
 
 
-@settings(deadline=None)
 @given(st.data(), st.randoms(use_true_random=False))
 def test_something_is_ready_running_or_with_a_person_or_the_round_has_ended(data, random):
     plan = data.draw(world.plans())
@@ -63,7 +60,6 @@ def test_something_is_ready_running_or_with_a_person_or_the_round_has_ended(data
     assert not live & {each.status for each in ready.standings(now, world.views(pad)).values()}
 
 
-@settings(deadline=None)
 @given(st.data(), st.randoms(use_true_random=False))
 def test_what_follows_from_a_call_is_what_looking_at_the_whole_plan_finds(data, random):
     plan = data.draw(world.plans())
@@ -90,7 +86,6 @@ def _recorded(now, found):
     return now
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_what_was_found_to_be_skipped_or_blocked_stays_so(data):
     plan = data.draw(world.plans())
@@ -106,7 +101,6 @@ def test_what_was_found_to_be_skipped_or_blocked_stays_so(data):
         now, pad = world.end(rounds.began(now, able[-1]), pad, able[-1], fate[able[-1]], found[able[-1]].arguments)
 
 
-@settings(deadline=None)
 @given(world.plans(most=12))
 def test_the_order_puts_every_call_after_what_it_waits_for(plan):
     wiring = graph(plan)
@@ -118,7 +112,6 @@ def test_the_order_puts_every_call_after_what_it_waits_for(plan):
         assert all(call in wiring.dependents(source) for source in wiring.sources(call))
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_a_round_is_read_back_equal_from_its_bytes(data):
     plan = data.draw(world.plans())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine.plan import model, ready, rounds
@@ -186,7 +186,6 @@ def test_of_a_thousand_instances_a_poisoned_one_stops_no_other():
     assert time.process_time() - begun < 6
 
 
-@settings(deadline=None)
 @given(st.data(), st.randoms(use_true_random=False))
 def test_how_a_round_ends_does_not_hang_on_when_its_ends_were_recorded(data, random):
     plan = data.draw(world.plans())

@@ -55,7 +55,6 @@ def test_a_schema_declares_a_place_leaves_it_open_or_rules_it_out(path, word, ki
     assert kinds is None or shapes.types(schema) == kinds
 
 
-@settings(deadline=None)
 @given(values, st.lists(st.sampled_from(["name", "again", "person", "age", "list", "0", "map", "x"]), max_size=4))
 def test_what_is_said_to_be_impossible_stands_in_no_value_that_the_schema_allows(value, names):
     if shapes.at(TREE, names)[0] != "impossible":
@@ -66,7 +65,6 @@ def test_what_is_said_to_be_impossible_stands_in_no_value_that_the_schema_allows
     assert schemas.problems(TREE, whole)
 
 
-@settings(deadline=None)
 @given(values, st.sampled_from(["null", "boolean", "object", "array", "number", "string", "integer"]))
 def test_types_that_disagree_allow_no_common_value(value, kind):
     if shapes.disagree({"const": value}, {"type": kind}):
@@ -98,7 +96,7 @@ def test_a_guard_names_what_it_reads(guard, read):
 
 @pytest.mark.parametrize("guard", ["has(state.a.b)", "state.a.b == 1", "has(state.a) && state.a.b == 1"])
 @given(values)
-@settings(deadline=None, max_examples=drawn(25))
+@settings(max_examples=drawn(25))
 def test_a_guard_sees_what_it_names_and_nothing_else(guard, other):
     for state in ({}, {"a": {}}, {"a": {"b": 1}}):
         beside = {**state, "other": other}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agentstate.engine.guards import BadGuard
@@ -33,7 +33,6 @@ def changed(number: int, **properties) -> model.Plan:
     return model.read([*TRANSFER[:number], {**TRANSFER[number], **properties}, *TRANSFER[number + 1 :]])
 
 
-@settings(deadline=None)
 @given(plans(), st.randoms(use_true_random=False))
 def test_a_plan_does_not_differ_from_itself_in_another_order(plan, random):
     calls = model.write(plan)
@@ -41,7 +40,6 @@ def test_a_plan_does_not_differ_from_itself_in_another_order(plan, random):
     assert not difference(plan, model.read(calls))
 
 
-@settings(deadline=None)
 @given(plans(), plans())
 def test_a_difference_read_backwards_swaps_what_came_and_what_went(before, after):
     there, back = difference(before, after), difference(after, before)
@@ -123,7 +121,6 @@ def test_of_a_proposed_plan_each_call_is_laid_beside_its_own_approval():
     ]
 
 
-@settings(deadline=None)
 @given(plans(), st.randoms(use_true_random=False))
 def test_an_approved_plan_in_another_order_does_not_deviate(plan, random):
     calls = model.write(plan)

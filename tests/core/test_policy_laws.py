@@ -109,7 +109,7 @@ def grants_no_more(more: Verdict, less: Verdict) -> bool:
     )
 
 
-@settings(max_examples=drawn(120), deadline=None)
+@settings(max_examples=drawn(120))
 @given(rules, made("more"), calls)
 def test_adding_a_rule_that_matches_never_asks_for_less(some, more, arguments):
     before = judged(some, arguments)
@@ -119,7 +119,7 @@ def test_adding_a_rule_that_matches_never_asks_for_less(some, more, arguments):
     assert is_no_weaker(after, before)
 
 
-@settings(max_examples=drawn(80), deadline=None)
+@settings(max_examples=drawn(80))
 @given(rules, calls)
 def test_a_verdict_is_as_strict_as_each_rule_alone(some, arguments):
     whole = judged(some, arguments)
@@ -129,7 +129,7 @@ def test_a_verdict_is_as_strict_as_each_rule_alone(some, arguments):
             assert is_no_weaker(whole, alone)
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(rules.flatmap(lambda some: st.tuples(st.just(some), st.permutations(some))), calls)
 def test_the_order_of_rules_asks_for_the_same(both, arguments):
     one, other = (judged(tuple(each), arguments) for each in both)
@@ -137,7 +137,7 @@ def test_the_order_of_rules_asks_for_the_same(both, arguments):
     assert is_no_weaker(other, one)
 
 
-@settings(max_examples=drawn(80), deadline=None)
+@settings(max_examples=drawn(80))
 @given(rules, calls, st.sampled_from(["1 / 0 > 0", "state.gone.further", "arguments.n", "arguments.none > 1"]))
 def test_whatever_cannot_be_read_is_asked_about_at_tier_3(some, arguments, unreadable):
     broken = pol.Rule("broken", ("*",), unreadable, 0, "allow", "Free.")
@@ -146,7 +146,7 @@ def test_whatever_cannot_be_read_is_asked_about_at_tier_3(some, arguments, unrea
     assert verdict.sticky is None
 
 
-@settings(max_examples=drawn(40), deadline=None)
+@settings(max_examples=drawn(40))
 @given(rules)
 def test_a_policy_reads_back_as_it_was_written(some):
     sound = [msgspec.structs.replace(rule, sticky=None) for rule in some if rule.when != "arguments.n"]
@@ -239,7 +239,7 @@ def test_a_hostile_document_is_refused_by_name(document, reason):
     assert reason in refusal.value.detail
 
 
-@settings(max_examples=drawn(80), deadline=None)
+@settings(max_examples=drawn(80))
 @given(st.dictionaries(st.sampled_from([*RULE, "hold", "reviewers", "chain", "sticky", "retype", "reasons"]), values))
 def test_any_change_to_a_rule_is_refused_by_name_or_sound(changes):
     """What is loaded can be evaluated on anything."""

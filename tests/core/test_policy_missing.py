@@ -246,7 +246,7 @@ def reads(rule: pol.Rule, place: str) -> bool:
     return f"state.m.{names[2]}" in rule.when.replace("in state.m", "") or "state.m[" in rule.when
 
 
-@settings(max_examples=drawn(900), deadline=None)
+@settings(max_examples=drawn(900))
 @given(some_rules, all_values, st.sets(st.sampled_from(PATHS), min_size=1, max_size=3))
 def test_without_a_value_that_a_rule_reads_no_policy_asks_for_less(rules, values, places):
     sound = [{**rule, "name": f"r{number}"} for number, rule in enumerate(rules) if is_sound(rule)]

@@ -43,7 +43,7 @@ def test_every_kind_has_stored_bytes():
 
 
 @pytest.mark.parametrize("member", MEMBERS)
-@settings(max_examples=drawn(30), deadline=None)
+@settings(max_examples=drawn(30))
 @given(data=st.data())
 def test_every_kind_is_read_back_as_it_was_written(member, data):
     event = data.draw(record(member))
@@ -58,7 +58,7 @@ def test_what_is_no_event_of_a_profile_is_refused(stored):
         ev.decode(stored)
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(st.data())
 def test_a_declaration_with_anything_in_it_is_loaded_or_refused(data):
     """One part of the bank's own is replaced, at any depth."""
@@ -75,14 +75,14 @@ def test_a_declaration_with_anything_in_it_is_loaded_or_refused(data):
         profile.load(_encoder.encode(made))
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
 def test_bytes_of_any_kind_are_no_declaration(data):
     with pytest.raises(BadDeclaration):
         profile.load(data)
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(
     st.sampled_from(sorted(BANK.kinds())),
     objects,
@@ -98,7 +98,7 @@ def test_an_entry_with_anything_in_it_teaches_or_says_nothing(kind, event, argum
     assert profile.from_snapshot(profile.to_snapshot(customer.state)) == customer.state
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(st.sampled_from([ask.Prefer, ask.Rate, ask.Correct, ask.Refuse, ask.Allow]), names, values)
 def test_a_value_of_any_form_is_taken_or_refused_by_name(kind, name, value):
     customer = Customer().agrees()

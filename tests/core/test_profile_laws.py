@@ -83,7 +83,7 @@ def lived(life: list[Any], customer: Customer | None = None) -> Customer:
     return customer
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(lives, st.integers(0, 40))
 def test_a_profile_is_the_fold_of_its_stored_events(life, at):
     customer = lived(life)
@@ -94,7 +94,7 @@ def test_a_profile_is_the_fold_of_its_stored_events(life, at):
     assert profile.from_snapshot(profile.to_snapshot(customer.state)) == customer.state
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(lives, lives)
 def test_what_was_said_beats_what_was_learned_in_any_order(before, after):
     customer = lived([*before, ask.Agree("personalisation", CUSTOMER), ask.Prefer("answers", "full", CUSTOMER)])
@@ -102,7 +102,7 @@ def test_what_was_said_beats_what_was_learned_in_any_order(before, after):
     assert lived(taught, customer).counts("answers") == "full"
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(lives, lives)
 def test_what_was_refused_stays_refused(before, after):
     customer = lived([*before, ask.Refuse("usual_source", CUSTOMER)])
@@ -110,7 +110,7 @@ def test_what_was_refused_stays_refused(before, after):
     assert "usual_source" not in lived(others, customer).state.preferences
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(lives, lives)
 def test_without_consent_nothing_is_held_or_used(before, after):
     customer = lived([*before, ask.Withdraw("personalisation", CUSTOMER)])
@@ -120,7 +120,7 @@ def test_without_consent_nothing_is_held_or_used(before, after):
     assert {"answers", "usual_source"}.isdisjoint(customer.adapted().view.get("preferences", {}))
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(free_lives)
 def test_forgetting_leaves_no_trace(life):
     """A word that only the forgotten preference holds is nowhere in the state after."""
@@ -132,7 +132,7 @@ def test_forgetting_leaves_no_trace(life):
     assert "usual_source" not in customer.state.preferences
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(free_lives)
 def test_forgetting_a_preference_is_as_if_it_had_never_been_learned(life):
     """The other parts of the state are those of a life in which nothing ever spoke of it."""
@@ -158,7 +158,7 @@ def _without(name: str, customer: Customer) -> profile.ProfileState:
     return msgspec.structs.replace(state, marks=marks)
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(lives)
 def test_a_profile_stays_bounded(life):
     state = lived(life * 4).state
@@ -184,7 +184,7 @@ def believed(pairs: list[tuple[str, Source]], half_life: int = 30) -> Preference
     return Preference("personalisation", half_life, learned)
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(evidence, st.integers(1, 400), st.lists(st.integers(0, 100_000), min_size=2, max_size=5))
 def test_confidence_lies_between_0_and_1_and_only_falls_while_nothing_new_comes(pairs, half_life, hours):
     preference = believed(pairs, half_life)
@@ -196,7 +196,7 @@ def test_confidence_lies_between_0_and_1_and_only_falls_while_nothing_new_comes(
         assert all(after <= before for before, after in zip(earlier, later, strict=True))
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(evidence, st.integers(1, 400), st.integers(2_001, 9_000))
 def test_confidence_is_the_share_that_its_definition_says(pairs, half_life, hours):
     """The same by floating point, source by source, as the text has it."""
@@ -213,7 +213,7 @@ def test_confidence_is_the_share_that_its_definition_says(pairs, half_life, hour
         assert abs(float(confidence) - pro / (sum(pros) + con + PRIOR)) <= 0.0011
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(evidence, st.randoms(use_true_random=False))
 def test_sources_teach_the_same_in_any_order(pairs, random):
     shuffled = list(pairs)
@@ -221,7 +221,7 @@ def test_sources_teach_the_same_in_any_order(pairs, random):
     assert believed(shuffled) == believed(pairs)
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(evidence, accounts, st.integers(1, 5))
 def test_a_new_source_for_a_value_never_makes_it_less_sure(pairs, value, weight):
     at = stamp(START + timedelta(hours=2_001))

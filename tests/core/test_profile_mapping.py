@@ -119,7 +119,7 @@ tightenings = st.builds(
 )
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(
     st.lists(tightenings, max_size=4),
     st.integers(0, 500_000),

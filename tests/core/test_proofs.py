@@ -124,7 +124,7 @@ def test_absence_is_proven_of_no_session_that_is_there():
         assert not check(forged).ok
 
 
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 @given(st.uuids(version=4), st.lists(st.uuids(version=4), max_size=30))
 def test_absence_is_proven_among_any_sessions(absent, others):
     world = World(1)
@@ -223,7 +223,7 @@ def test_what_is_no_proof_is_refused_in_words(data):
     assert verdict.failures
 
 
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 @given(st.data())
 def test_any_part_of_a_proof_replaced_by_anything_is_a_verdict(data):
     """No hostile document raises, and none that differs is accepted."""

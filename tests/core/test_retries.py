@@ -155,7 +155,7 @@ def test_a_person_who_has_it_tried_again_and_a_new_approval_begin_the_total_time
 @given(
     st.lists(st.sampled_from(["begin", "fail", "pause", "resume", "a second", "a minute", "two minutes"]), max_size=40)
 )
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 def test_no_try_begins_after_the_total_time(moves: list[str]):
     world, waits = failing(patient()), {"a second": 1, "a minute": 60, "two minutes": 120}
     for move in moves:

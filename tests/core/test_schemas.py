@@ -205,7 +205,7 @@ def test_definitions_that_are_no_object_are_refused_by_name(definitions):
         schemas.check_schema({"$defs": definitions})
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(anything, anything)
 def test_whatever_is_handed_in_is_taken_or_refused_by_name(schema, value):
     with suppress(BadSchema, BreaksSchema):

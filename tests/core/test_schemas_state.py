@@ -252,7 +252,7 @@ stored = st.recursive(  # what a state holds was JSON: its keys are texts
 )
 
 
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 @given(paths, anything, st.dictionaries(st.sampled_from(["customer", "form", "either"]), stored), st.booleans())
 def test_whatever_is_written_or_read_is_taken_or_refused_by_name(names, value, pad, whole):
     path = ".".join(["state", *names])

@@ -346,7 +346,7 @@ FRAGMENTS = (
 
 
 @pytest.mark.slow
-@settings(max_examples=drawn(80), deadline=None)
+@settings(max_examples=drawn(80))
 @given(st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=30)), max_size=12), st.booleans())
 def test_whatever_is_typed_the_agent_answers_and_moves_nothing_without_a_yes(said: list[str], up: bool) -> None:
     line = Line(check=None if up else lambda count: {"status": "error", "error": "away"})

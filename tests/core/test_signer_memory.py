@@ -22,7 +22,7 @@ LATER: Head = (4, b"s" * 32)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), HEADS, max_size=4), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_next_process_reads_what_was_remembered_and_each_log_has_one_place(rounds: list[dict[bytes, Head]]) -> None:
     known: dict[bytes, Head] = {}
     with TemporaryDirectory() as folder:

@@ -353,7 +353,7 @@ MOVES = st.lists(
 
 
 @given(MOVES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_nothing_is_heard_that_was_not_allowed_or_approved_exactly(moves: list[tuple[str, str]]):
     world = opened()
     for name, text in moves:

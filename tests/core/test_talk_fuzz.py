@@ -37,7 +37,7 @@ BUSY = busy()
 
 
 @given(st.lists(st.one_of(CHARACTERS, SENTENCES), min_size=1, max_size=4))
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 def test_any_text_is_read_and_what_it_says_fits_the_text(texts):
     talk = BUSY
     for seq, text in enumerate(texts):
@@ -51,7 +51,7 @@ def test_any_text_is_read_and_what_it_says_fits_the_text(texts):
 
 
 @given(SENTENCES)
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 def test_the_same_sentence_on_the_same_talk_gives_the_same_answer(text):
     assert resolve(BUSY, text, NOW) == resolve(BUSY, text, NOW)
 
@@ -94,7 +94,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 def test_any_declaration_is_loaded_or_refused_by_name(data):
     try:
         load(data)
@@ -103,7 +103,7 @@ def test_any_declaration_is_loaded_or_refused_by_name(data):
 
 
 @given(JSON, JSON)
-@settings(max_examples=drawn(60), deadline=None)
+@settings(max_examples=drawn(60))
 def test_any_result_of_a_tool_is_taken_for_what_it_holds(first, second):
     ontology = load({
         "types": [

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit import verify
@@ -62,7 +62,6 @@ def naive_root(value: dict, okm: bytes = OKM) -> bytes:
 
 
 @given(PAYLOADS)
-@settings(deadline=None)
 def test_the_commitment_is_that_of_the_definition(payload):
     assert fields.commit(OKM, plain(payload)) == naive_root(payload)
     assert verify.fields_root(OKM, plain(payload)) == naive_root(payload)
@@ -84,7 +83,6 @@ def test_objects_are_taken_apart_four_names_deep():
 
 
 @given(PAYLOADS.filter(bool))
-@settings(deadline=None)
 def test_every_field_is_shown_with_a_proof_that_holds_in_both_readings(payload):
     root = fields.commit(OKM, plain(payload))
     every = fields.fields(OKM, plain(payload))

@@ -6,7 +6,7 @@ import base64
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audit.tlog import growth, headleaf, tree
@@ -33,7 +33,6 @@ def test_parts_are_the_largest_perfect_subtrees_one_behind_the_other(old, steps)
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_what_grew_folds_to_the_root_of_the_whole_and_to_those_on_the_way(data):
     old = data.draw(st.integers(0, 600))
     new = data.draw(st.integers(old, 700))
@@ -45,7 +44,6 @@ def test_what_grew_folds_to_the_root_of_the_whole_and_to_those_on_the_way(data):
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_one_changed_hash_folds_to_another_root(data):
     old = data.draw(st.integers(0, 400))
     new = data.draw(st.integers(old + 1, 700))

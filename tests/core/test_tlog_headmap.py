@@ -44,13 +44,11 @@ def honest(count: int) -> dict[bytes, bytes]:
 
 
 @given(PAIRS)
-@settings(deadline=None)
 def test_the_root_is_that_of_the_definition(pairs):
     assert MemoryMap().set(pairs) == naive(pairs)
 
 
 @given(st.lists(PAIRS, max_size=5))
-@settings(deadline=None)
 def test_however_a_map_is_filled_its_root_and_count_are_those_of_the_set(rounds):
     store, whole = MemoryMap(), {}
     for pairs in rounds:
@@ -64,7 +62,6 @@ def test_however_a_map_is_filled_its_root_and_count_are_those_of_the_set(rounds)
 
 
 @given(PAIRS, KEYS)
-@settings(deadline=None)
 def test_every_key_is_proven_to_have_its_value_or_to_be_absent(pairs, stranger):
     store = MemoryMap()
     root = store.set(pairs)
@@ -76,7 +73,7 @@ def test_every_key_is_proven_to_have_its_value_or_to_be_absent(pairs, stranger):
 
 
 @given(st.dictionaries(SHALLOW, st.binary(min_size=16, max_size=16), min_size=1, max_size=40), SHALLOW, st.randoms())
-@settings(deadline=None, max_examples=drawn(50))
+@settings(max_examples=drawn(50))
 def test_no_mutation_of_a_proof_holds(pairs, stranger, rng):
     store = MemoryMap()
     root = store.set(pairs)

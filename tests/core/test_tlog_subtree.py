@@ -156,7 +156,7 @@ def _lies(proof: RangeProof) -> list[RangeProof]:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=drawn(60))
+@settings(max_examples=drawn(60))
 def test_a_range_over_many_tiles_is_proven_with_few_hashes(store, data):
     start = data.draw(st.integers(0, 599))
     end = data.draw(st.integers(start + 1, 600))

@@ -43,7 +43,7 @@ def test_seventy_thousand_leaves_have_the_tiles_that_the_specification_counts():
 
 
 @given(st.lists(st.integers(0, 600), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=drawn(60))
+@settings(max_examples=drawn(60))
 def test_however_a_log_grows_it_ends_in_the_same_tiles(steps):
     store, size = StoredTiles(), 0
     for step in steps:
@@ -181,7 +181,7 @@ def test_a_path_in_any_other_spelling_is_refused(path):
 
 
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=256))
-@settings(deadline=None, max_examples=drawn(50))
+@settings(max_examples=drawn(50))
 def test_a_bundle_reads_back_as_it_was_written(entries):
     assert tiles.parse_bundle(tiles.write_bundle(entries), len(entries)) == entries
 

@@ -105,7 +105,7 @@ def test_what_was_missed_is_made_up_for_as_the_schedule_says(catch_up, late, mad
     st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"]),
     st.integers(0, 700 * 24 * 60),
 )
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 def test_the_next_time_is_always_later_and_none_lies_between(cron, zone, minutes):
     wanted, after = Schedule(cron=cron, zone=zone), START + timedelta(minutes=minutes)
     following = schedule.following(wanted, after, START)
@@ -212,7 +212,7 @@ def test_anything_else_is_not_genuine(other, body, now):
 
 
 @given(st.dictionaries(st.sampled_from(list(headers())), st.text(max_size=60)), st.binary(max_size=60))
-@settings(max_examples=drawn(200), deadline=None)
+@settings(max_examples=drawn(200))
 def test_no_header_whatever_makes_it_fail_otherwise(other, body):
     with pytest.raises(NotGenuine):
         signature.check([KEY], {**headers(), **other, "webhook-id": "another"}, body, NOW)

@@ -32,7 +32,7 @@ PLAIN = Voice(lambda name: name, str)
 views = objects | st.dictionaries(st.sampled_from("abc"), likely)
 
 
-@settings(max_examples=drawn(300), deadline=None)
+@settings(max_examples=drawn(300))
 @given(before=views, after=views)
 def test_applying_the_patch_to_one_gives_the_other(before, after):
     found = difference(before, after)
@@ -40,7 +40,7 @@ def test_applying_the_patch_to_one_gives_the_other(before, after):
     assert bool(found.patch) == bool(found.changes) == (not same(before, after))
 
 
-@settings(max_examples=drawn(100), deadline=None)
+@settings(max_examples=drawn(100))
 @given(before=values, after=values)
 def test_the_patch_is_one_that_others_understand(before, after):
     steps = READ.decode(WRITE.encode(patch({"v": before}, {"v": after})))

@@ -112,6 +112,6 @@ class LifeWithVersions(Life):
         assert all(seq <= self.world.state.seq for seq in seqs)
 
 
-LifeWithVersions.TestCase.settings = settings(max_examples=drawn(30), stateful_step_count=30, deadline=None)
+LifeWithVersions.TestCase.settings = settings(max_examples=drawn(30), stateful_step_count=30)
 TestLifeWithVersions = LifeWithVersions.TestCase
 del Life  # its own file runs it

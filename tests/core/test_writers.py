@@ -109,7 +109,7 @@ def writer_of(world: World, call: Call) -> str:
 
 
 @given(turns=st.lists(TURN, min_size=1, max_size=4), has_schema=st.booleans())
-@settings(max_examples=drawn(150), deadline=None)
+@settings(max_examples=drawn(150))
 def test_protected_places_are_changed_by_their_declared_writer_only(turns, has_schema):
     world = opened(FORM, OWN) if has_schema else opened(output_paths=OWN)
     world = world.changed_by_staff("state.flags", ["fraud"]).changed_by_staff("state.deep", {"inner": {"was": 1}})

@@ -29,7 +29,6 @@ OPERATIONS = [(method.upper(), path) for path, methods in document()["paths"].it
 REFUSED = (400, 403, 404, 413, 415)
 within = settings(
     max_examples=EXAMPLES,
-    deadline=None,
     database=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),

@@ -272,7 +272,6 @@ def test_no_edit_with_arguments_made_up_at_random_gets_through(bank) -> None:
 
     @settings(
         max_examples=drawn(60),
-        deadline=None,
         database=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

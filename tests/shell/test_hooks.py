@@ -141,7 +141,6 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(["kind", "customer", "claim", "more"]), VALUES))
 @settings(
     max_examples=drawn(20),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_no_genuine_message_whatever_leaves_a_firing_without_a_named_end(hook, body):

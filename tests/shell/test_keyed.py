@@ -73,7 +73,7 @@ def test_only_the_first_entry_of_a_key_in_a_log_carries_the_row(monkeypatch):
     assert ["audit_keyedlog" in sql for sql in sent] == [False, True]
 
 
-@settings(max_examples=drawn(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcd"), st.booleans(), st.booleans()), max_size=12))
 def test_whatever_happens_the_index_is_what_the_ledger_says(steps):
     """Appends to three logs about four people; some are rolled back, now and then a process starts anew."""

@@ -348,7 +348,7 @@ def test_a_head_that_does_not_name_the_one_before_it_is_reported(named, site, tm
 
 
 @given(steps=st.lists(st.sampled_from([LOG, OTHER_LOG, THIRD_LOG, "map", "look"]), max_size=14))
-@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_honest_log_that_grows_in_any_rhythm_is_never_accused(steps, site):
     site.log = GlobalLog()
     site.log.add_head(LOG, [b"one"])
@@ -405,7 +405,7 @@ def test_who_lies_and_hides_the_hashes_is_convicted_all_the_same(data, site, tmp
 
 
 @given(data=st.data())
-@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=drawn(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_altered_anywhere_in_what_is_served_are_never_believed(data, site):
     path = data.draw(st.sampled_from(["checkpoint", "tile/entries/000.p/2"]))
     whole = bytearray(site.file(path))

@@ -127,7 +127,7 @@ def flows(answer: list[dict[str, Any]], private: Any, agent: Agent = AGENT) -> l
     return flow.out
 
 
-@bounded(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@bounded(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(calls, min_size=1, max_size=3))
 @example([{"_tool": "flow_remember", "text": "†state.verification.answer"}])
 @example([{"_tool": "flow_remember", "amount": "†state.verification.answer"}])
