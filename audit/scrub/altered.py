@@ -15,6 +15,7 @@ from audit.models import Alteration
 from audit.reading import run
 
 LEDGER = UUID(int=0)  # the log of an alteration about the global log itself
+MAX_LISTED = 500  # alterations on the page of ledger health
 #: What was found -> in words. `HEADS` are found by comparing heads, `ENTRIES` by reading bytes.
 HEADS = {
     "log_missing": "It was deleted; a head of it was signed.",
@@ -99,9 +100,9 @@ def right_again(
     return closed - set(left.values_list("log", flat=True))
 
 
-def standing(tenant: UUID, limit: int = 500) -> list[Alteration]:
-    """The alterations that no later look found right again, oldest first."""
-    return list(Alteration.objects.filter(tenant=tenant, right_at=None).order_by("found_at", "log", "seq")[:limit])
+def standing(tenant: UUID) -> list[Alteration]:
+    """The alterations that no later look found right again, oldest first, at most MAX_LISTED."""
+    return list(Alteration.objects.filter(tenant=tenant, right_at=None).order_by("found_at", "log", "seq")[:MAX_LISTED])
 
 
 def of_log(log: UUID) -> Alteration | None:

@@ -504,3 +504,21 @@ def test_what_is_gone_at_the_end_of_a_piece_of_a_long_log_is_named(gone, small_p
         superuser.run("DELETE FROM audit_entry WHERE log = %s AND seq = 3", session)
     scrubbed()
     assert standing() == [(session, f"{gone}_missing", 3)]
+
+
+def test_what_is_gone_from_within_a_piece_to_the_end_of_a_long_log_is_named_entry_by_entry(
+    small_pieces, superuser, session
+):
+    size = ledger.read_head(session).size
+    superuser.drop(session, *range(3, size))
+    scrubbed()
+    missing = [(session, "entry_missing", seq) for seq in range(3, size)]
+    assert standing() == [(session, "tail_differs", -1), *missing]
+
+
+def test_the_page_of_ledger_health_lists_a_bounded_number_of_alterations_oldest_first(monkeypatch, session):
+    monkeypatch.setattr(altered, "MAX_LISTED", 2)
+    for seq in (3, 1, 2):
+        altered.report(cast.tenant().pk, [altered.Found(session, "entry_altered", seq)])
+    listed = alterations.lines(cast.adam(), [cast.retail().pk])
+    assert [line.place.seq for line in listed] == [3, 1]

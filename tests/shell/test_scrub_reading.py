@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from audit import erasure, globallog, reading, signer
 from audit.envelopes import Shared
-from audit.scrub import altered, entries, heads
+from audit.scrub import altered, entries, heads, schedule
 from audit.scrub.altered import Found
 from audit.scrub.heads import SignedLog
 from audit.tlog import headleaf, tree
@@ -182,6 +183,24 @@ def test_a_tombstone_of_another_log_or_place_or_form_accounts_for_nothing(
     forged: tuple[int, UUID, int, bytes], monkeypatch: pytest.MonkeyPatch
 ):
     assert absent(monkeypatch, forged)("") == list(range(entries.MAX_NAMED))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "together", "alone"),
+    [((200, 300, 1), 2, False), ((500, 1, 1), 1, False), ((501, 1, 1), 0, True)],
+)
+def test_logs_are_read_together_as_many_as_fit_in_a_piece_and_a_longer_one_by_itself(
+    sizes: tuple[int, ...], together: int, alone: bool, monkeypatch: pytest.MonkeyPatch
+):
+    logs = [uuid4() for _ in sizes]
+    monkeypatch.setattr(schedule, "ROWS", 500)
+    monkeypatch.setattr(schedule, "run", lambda sql, params: list(zip(logs, sizes, strict=True)))
+    monkeypatch.setattr(schedule, "_now", lambda: datetime.now(UTC))
+    monkeypatch.setattr(schedule, "_read_whole", lambda row, chosen: chosen)
+    row: Any = SimpleNamespace(tenant=LOG, log=None, log_begun=None)
+    pieces: list[Any] = list(schedule._read_entries(row))
+    assert pieces == ([logs[:together]] if together else [])
+    assert (row.log_begun is not None, row.log) == (alone, logs[0] if alone else None)
 
 
 # --- heads
