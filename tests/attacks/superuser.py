@@ -33,6 +33,12 @@ class Root:
         found = self._connection.execute(sql, values or None)  # type: ignore[arg-type]
         return found.fetchall() if found.description else []
 
+    def change(self, *statements: tuple[str, tuple[Any, ...]]) -> None:
+        """Runs these together, in one transaction. Each must find a row."""
+        with self._connection.transaction():
+            for sql, values in statements:
+                assert self._connection.execute(sql, values).rowcount, sql  # type: ignore[arg-type]
+
     def size(self, log: str, table: str = "audit_head") -> int:
         found = self.run(f"SELECT size FROM {table} WHERE log = %s", log)
         return found[0][0] if found else 0

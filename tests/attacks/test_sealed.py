@@ -17,7 +17,7 @@ import pytest
 from agentstate.stack import postgres
 from agentstate.stack.endpoints import Endpoints, endpoints
 from tests import places
-from tests.attacks.client import Json, Person, eventually
+from tests.attacks.client import Json, Person, Talk, eventually
 from tests.attacks.stack import Stack
 from tests.processes import ROOT
 
@@ -141,10 +141,27 @@ def web_log(stack: Stack) -> str:
     return (stack.state / "log" / "web.log").read_text(errors="replace")
 
 
+def path_and_secret(address: str) -> tuple[str, str]:
+    """The path of a link, and the secret at its end."""
+    path = httpx.URL(address).path
+    return path, path.strip("/").rpartition("/")[2]
+
+
+def disclosed(sue: Person, talk: Talk) -> tuple[str, str, str]:
+    """The id of a disclosure of a session's first entry, and the path and the secret of its link."""
+    made = sue.post(f"/sessions/{talk.id}/disclosures", what="entry", first=0, days=1, reason="asked").must()
+    return (made["disclosure"]["id"], *path_and_secret(made["address"]))
+
+
+def client_at(stack: Stack, source: str) -> httpx.Client:
+    """A client that calls from this address of ours."""
+    return httpx.Client(transport=httpx.HTTPTransport(local_address=source), base_url=stack.url)
+
+
 def asked(stack: Stack, method: str, path: str, source: str, status: int) -> None:
     """A request from this address of ours, whose refusal the web process has written into its log."""
     before = web_log(stack).count(method_of(status))
-    with httpx.Client(transport=httpx.HTTPTransport(local_address=source), base_url=stack.url) as client:
+    with client_at(stack, source) as client:
         assert client.request(method, path).status_code == status, (method, path)
     eventually(lambda: web_log(stack).count(method_of(status)) > before, "the refusal is in the log")
 
@@ -157,23 +174,20 @@ def method_of(status: int) -> str:
 @pytest.mark.alone
 def test_e5_the_secret_of_a_link_is_in_no_line_about_a_refusal(stack: Stack) -> None:
     sue, talk = stack.supervisor(), stack.talk()
-    made = sue.post(f"/sessions/{talk.id}/disclosures", what="entry", first=0, days=1, reason="asked").must()
-    path = httpx.URL(made["address"]).path
-    token = path.strip("/").rpartition("/")[2]
+    disclosure, path, token = disclosed(sue, talk)
     asked(stack, "POST", path, "127.0.0.21", 403)
-    with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.22"), base_url=stack.url) as client:
+    with client_at(stack, "127.0.0.22") as client:
         while client.get(path).status_code == 200:
             pass
     asked(stack, "GET", path, "127.0.0.22", 429)
-    sue.delete(f"/sessions/{talk.id}/disclosures/{made['disclosure']['id']}").must()
+    sue.delete(f"/sessions/{talk.id}/disclosures/{disclosure}").must()
     asked(stack, "GET", f"{path}proof.json", "127.0.0.23", 410)
     assert token not in web_log(stack)
 
 
 @pytest.mark.alone
 def test_e5_neither_a_used_sign_in_link_nor_a_mistyped_address_leads_to_a_secret_in_the_log(stack: Stack) -> None:
-    link = httpx.URL(stack.at_the_machine("link", stack.supervisor().name, stack.url)).path
-    token = link.strip("/").rpartition("/")[2]
+    link, token = path_and_secret(stack.at_the_machine("link", stack.supervisor().name, stack.url))
     asked(stack, "POST", link, "127.0.0.24", 403)
     for path in (f"/x{link}", f"/SIGN-IN/link/{token}/", f"/{token}/", f"/shared/{token}/more/"):
         asked(stack, "GET", path, "127.0.0.24", 404)
@@ -182,13 +196,10 @@ def test_e5_neither_a_used_sign_in_link_nor_a_mistyped_address_leads_to_a_secret
 
 @pytest.mark.alone
 def test_e5_no_other_spelling_of_a_links_address_leads_to_its_secret_in_the_log(stack: Stack) -> None:
-    sue, talk = stack.supervisor(), stack.talk()
-    made = sue.post(f"/sessions/{talk.id}/disclosures", what="entry", first=0, days=1, reason="asked").must()
-    path = httpx.URL(made["address"]).path
-    token = path.strip("/").rpartition("/")[2]
+    _, path, token = disclosed(stack.supervisor(), stack.talk())
     spelled = "".join(f"%{ord(letter):02x}" for letter in token)
     for address in (f"/shared/{spelled}/x/", f"/shared//{token}/", f"/shared/{token}", f"/x?from={path}"):
-        with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.26"), base_url=stack.url) as client:
+        with client_at(stack, "127.0.0.26") as client:
             client.get(address)
     asked(stack, "GET", f"/shared/{token}/more/", "127.0.0.26", 404)
     assert token not in web_log(stack)
@@ -204,13 +215,18 @@ def searches(adam: Person, reader: Person) -> set[str]:
     return {read["search"] for line in lines for read in (line["facts"] or {}).get("reads", []) if "search" in read}
 
 
+def differ(adam: Person, vera: Person, viola: Person) -> None:
+    """Each reader's log has one token, and not the same."""
+    one, other = searches(adam, vera), searches(adam, viola)
+    assert (len(one), len(other), one & other) == (1, 1, set())
+
+
 def test_e6_two_readers_who_search_for_one_customer_leave_different_tokens(stack: Stack) -> None:
     vera, viola, adam, caller = stack.team("viewer", "viewer", "admin", "caller")
     talk = stack.talk(caller=caller)
     for reader in (vera, viola, vera):
         assert found(stack, reader, talk.customer["id"]) == {talk.id}
-    one, other = searches(adam, vera), searches(adam, viola)
-    assert (len(one), len(other), one & other) == (1, 1, set())
+    differ(adam, vera, viola)
 
 
 def test_e6_a_search_by_alias_leaves_a_token_of_its_reader_too(stack: Stack) -> None:
@@ -219,8 +235,7 @@ def test_e6_a_search_by_alias_leaves_a_token_of_its_reader_too(stack: Stack) -> 
     talk = stack.talk(alias=alias, caller=caller)
     for reader in (vera, viola):
         assert found(stack, reader, alias) == {talk.id}
-    one, other = searches(adam, vera), searches(adam, viola)
-    assert (len(one), len(other), one & other) == (1, 1, set())
+    differ(adam, vera, viola)
 
 
 def test_e6_tomorrows_search_for_a_customer_who_came_back_leads_to_no_entry_of_today(stack: Stack) -> None:

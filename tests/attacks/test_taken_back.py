@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from audit import access, staff
-from tests.attacks.client import Json, Talk, eventually
+from tests.attacks.client import Json, Request, Talk, eventually
 from tests.attacks.stack import Stack
 from tests.attacks.superuser import ROWS, Root, superuser
 from tests.processes import ROOT
@@ -29,11 +29,17 @@ def is_told(stack: Stack, code: str, seconds: float = 60.0) -> None:
     eventually(lambda: health(stack)["trouble"] == code, lambda: f"{code}: {health(stack)}", seconds)
 
 
-def decided(stack: Stack, root: Root, decision: str) -> tuple[Talk, int]:
-    """A session in which a person was asked and decided, signed; and its size before that."""
+def waiting(stack: Stack) -> tuple[Talk, Request]:
+    """A session that rests, and its transfer that waits for a decision."""
     talk = stack.talk()
     request = talk.asks_for(900)
     talk.rests()
+    return talk, request
+
+
+def decided(stack: Stack, root: Root, decision: str) -> tuple[Talk, int]:
+    """A session in which a person was asked and decided, signed; and its size before that."""
+    talk, request = waiting(stack)
     before = root.size(talk.id)
     root.copy("asked", talk.id)
     request.decide(stack.supervisor(), decision).must()
@@ -130,9 +136,7 @@ def unmarked(root: Root, log: str, more: str = "") -> Iterator[None]:
 @pytest.mark.alone
 def test_c1_a_decision_whose_mark_a_trigger_clears_is_signed_all_the_same(stack: Stack):
     with superuser(stack) as root:
-        talk = stack.talk()
-        request = talk.asks_for(900)
-        talk.rests()
+        talk, request = waiting(stack)
         with unmarked(root, talk.id):
             request.decide(stack.supervisor(), "reject").must()
             eventually(lambda: root.sequenced(talk.id), "signed", 60)
@@ -143,9 +147,7 @@ def test_c1_a_decision_whose_mark_a_trigger_clears_is_signed_all_the_same(stack:
 def test_c1_a_decision_that_a_trigger_keeps_from_the_signature_is_an_alarm(stack: Stack):
     """The trigger says in every table that the decision was sequenced: nothing in the database is due."""
     with superuser(stack) as root:
-        talk = stack.talk()
-        request = talk.asks_for(900)
-        talk.rests()
+        talk, request = waiting(stack)
         eventually(lambda: root.sequenced(talk.id), "signed")
         (place,) = root.run("SELECT size, frontier FROM audit_place WHERE log = %s", talk.id)
         with unmarked(root, talk.id, PLACED):

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from agentstate.stack.endpoints import endpoints
-from tests.attacks.client import Person, Talk, eventually
+from tests.attacks.client import Answer, Person, Talk, eventually
 from tests.attacks.stack import Stack
 from tests.processes import ROOT
 
@@ -121,20 +121,33 @@ def test_e9_a_waiting_transfer_shows_no_whole_number_in_queue_alerts_or_plans(st
         assert number not in viewer.get(path).text, path
 
 
-def test_e11_a_proof_hands_out_no_key_of_what_is_masked(stack: Stack) -> None:
+def spoke(stack: Stack) -> Talk:
+    """A session in which the customer said a marked word."""
     talk = stack.talk()
     talk.say("Zqwords").must()
-    for person in (stack.people("retail:viewer"), stack.caller, stack.supervisor()):
-        entries = person.get(f"/sessions/{talk.id}/proofs/complete").must()["entries"]
-        assert "Zqwords" not in str(entries)
-        said = [each for each in entries if '"kind":"message.added"' in each["envelope"]]
+    return talk
+
+
+def masked_proofs(stack: Stack, talk: Talk, path: str) -> list[Answer]:
+    """This proof as a viewer, the caller and a supervisor get it. The marked word is in none of them."""
+    people = (stack.people("retail:viewer"), stack.caller, stack.supervisor())
+    answers = [person.get(f"/sessions/{talk.id}/proofs/{path}") for person in people]
+    for answer in answers:
+        answer.must()
+        assert "Zqwords" not in answer.text, path
+    return answers
+
+
+def test_e11_a_proof_hands_out_no_key_of_what_is_masked(stack: Stack) -> None:
+    talk = spoke(stack)
+    for answer in masked_proofs(stack, talk, "complete"):
+        said = [each for each in answer.body["entries"] if '"kind":"message.added"' in each["envelope"]]
         assert said
         assert not [each for each in said if "okm" in each["shown"]]
 
 
 def test_e11_a_proof_is_opened_by_nobody_without_export_and_unmask(stack: Stack) -> None:
-    talk = stack.talk()
-    talk.say("Zqwords").must()
+    talk = spoke(stack)
     here = f"/sessions/{talk.id}/proofs"
     asked = (
         f"{here}/complete?content=full",
@@ -147,15 +160,11 @@ def test_e11_a_proof_is_opened_by_nobody_without_export_and_unmask(stack: Stack)
 
 
 def test_e11_the_proof_of_a_part_hands_out_no_key_either(stack: Stack) -> None:
-    talk = stack.talk()
-    talk.say("Zqwords").must()
+    talk = spoke(stack)
     last = talk.seq - 1
     (said,) = [each["seq"] for each in talk.entries("message.added") if "Zqwords" in str(each["data"])]
-    for person in (stack.people("retail:viewer"), stack.caller, stack.supervisor()):
-        for path in (f"range?first=0&last={last}", f"range?first={said}&last={said}", f"entries/{said}"):
-            answer = person.get(f"/sessions/{talk.id}/proofs/{path}")
-            answer.must()
-            assert "Zqwords" not in answer.text, path
+    for path in (f"range?first=0&last={last}", f"range?first={said}&last={said}", f"entries/{said}"):
+        for answer in masked_proofs(stack, talk, path):
             assert '"okm"' not in answer.text.replace(" ", "") or path.startswith("range?first=0"), path
 
 
@@ -181,25 +190,28 @@ def is_erased(stack: Stack, talk: Talk) -> bool:
     )
 
 
-@pytest.mark.alone
-def test_e12_an_erasure_whose_rows_are_locked_holds_up_no_other(stack: Stack) -> None:
+@contextmanager
+def held_up(stack: Stack, lock: str) -> Iterator[Talk]:
+    """While inside, a superuser holds this lock of one customer, and another is erased. In the end both are."""
     held, free = stack.talk().greeted(), stack.talk().greeted()
     with as_role(stack, "") as holder:
-        holder.execute("SELECT 1 FROM audit_head WHERE log = %s FOR UPDATE", [held.id])
+        holder.execute(lock, [held.id])
         erases(stack, held, free)
         eventually(lambda: is_erased(stack, free), "the other customer is erased")
-        assert not is_erased(stack, held)
+        yield held
     eventually(lambda: is_erased(stack, held), "the first customer is erased")
+
+
+@pytest.mark.alone
+def test_e12_an_erasure_whose_rows_are_locked_holds_up_no_other(stack: Stack) -> None:
+    with held_up(stack, "SELECT 1 FROM audit_head WHERE log = %s FOR UPDATE") as held:
+        assert not is_erased(stack, held)
 
 
 @pytest.mark.alone
 def test_e12_an_erasure_whose_session_row_is_locked_holds_up_no_other(stack: Stack) -> None:
-    held, free = stack.talk().greeted(), stack.talk().greeted()
-    with as_role(stack, "") as holder:
-        holder.execute("SELECT 1 FROM agent_sessions_agentsession WHERE id = %s FOR UPDATE", [held.id])
-        erases(stack, held, free)
-        eventually(lambda: is_erased(stack, free), "the other customer is erased")
-    eventually(lambda: is_erased(stack, held), "the first customer is erased")
+    with held_up(stack, "SELECT 1 FROM agent_sessions_agentsession WHERE id = %s FOR UPDATE"):
+        pass
 
 
 @pytest.mark.alone
