@@ -105,52 +105,96 @@ SAVED = {"name": "look", "calls": [{**LOOK, "customer": "†input.c"}], "about":
 SAVED |= {"inputs": {"type": "object", "properties": {"c": {"type": "string"}}, "required": ["c"]}}
 
 
+HERE = "/sessions/{session}"
+
+
 def steps() -> Iterator[Step]:
     """The calls of the API that fill the fields, in an order in which all of them are accepted."""
-    here, profile = "/sessions/{session}", "/customers/{customer}/profile"
-    yield Step("cleo", "POST", f"{here}/messages", {"text": f"Hello {mark('message')} {mark('mention')}"})
-    yield Step("alice", "POST", f"{here}/guidance", {"text": mark("whisper", "guidance")})
-    yield Step("alice", "POST", f"{here}/barging", {"text": mark("barging")})
-    yield Step("alice", "POST", f"{here}/takeover", {"reason": mark("takeover")})
-    yield Step("alice", "POST", f"{here}/speech", {"text": mark("speech")})
-    yield Step("alice", "POST", f"{here}/handback", {"summary": mark("summary", "guidance")})
-    yield Step("alice", "POST", f"{here}/takeover", {"reason": mark("takeover_again")})
-    yield Step("alice", "POST", f"{here}/passing", {"to": "", "reason": mark("passing")})
-    yield Step("alice", "POST", f"{here}/takeover", {"reason": mark("takeover_third")})
+    yield from talk()
+    yield from takeovers()
+    yield from pauses()
+    yield from values()
+    yield from notes()
+    yield from decisions()
+    yield from profile_and_plan()
+    yield from reasons_of_staff()
+    yield from endings()
+
+
+def talk() -> Iterator[Step]:
+    """Messages, and guidance of colleagues."""
+    yield Step("cleo", "POST", f"{HERE}/messages", {"text": f"Hello {mark('message')} {mark('mention')}"})
+    yield Step("alice", "POST", f"{HERE}/guidance", {"text": mark("whisper", "guidance")})
+    yield Step("alice", "POST", f"{HERE}/barging", {"text": mark("barging")})
+
+
+def takeovers() -> Iterator[Step]:
+    """Takeovers, hand-backs and a handover of the desk."""
+    yield Step("alice", "POST", f"{HERE}/takeover", {"reason": mark("takeover")})
+    yield Step("alice", "POST", f"{HERE}/speech", {"text": mark("speech")})
+    yield Step("alice", "POST", f"{HERE}/handback", {"summary": mark("summary", "guidance")})
+    yield Step("alice", "POST", f"{HERE}/takeover", {"reason": mark("takeover_again")})
+    yield Step("alice", "POST", f"{HERE}/passing", {"to": "", "reason": mark("passing")})
+    yield Step("alice", "POST", f"{HERE}/takeover", {"reason": mark("takeover_third")})
     yield Step("alice", "POST", "/desk/handover", {"to": "bob", "reason": mark("handover")})
-    yield Step("bob", "POST", f"{here}/handback", {"summary": mark("summary_again", "guidance"), "speaks": False})
-    yield Step("alice", "POST", f"{here}/pause", {"reason": mark("pause")})
-    yield Step("alice", "POST", f"{here}/resume", {})
-    yield Step("cleo", "POST", f"{here}/person", {"why": mark("person")})
-    yield Step("cleo", "POST", f"{here}/person/withdrawal", {"why": mark("settled")})
+    yield Step("bob", "POST", f"{HERE}/handback", {"summary": mark("summary_again", "guidance"), "speaks": False})
+
+
+def pauses() -> Iterator[Step]:
+    """A pause, and a request for a person that is withdrawn."""
+    yield Step("alice", "POST", f"{HERE}/pause", {"reason": mark("pause")})
+    yield Step("alice", "POST", f"{HERE}/resume", {})
+    yield Step("cleo", "POST", f"{HERE}/person", {"why": mark("person")})
+    yield Step("cleo", "POST", f"{HERE}/person/withdrawal", {"why": mark("settled")})
+
+
+def values() -> Iterator[Step]:
+    """Values of the state and data messages."""
     goal = {"path": "state.goal", "value": mark("goal")}
     answer = {"method": "question", "passed": True, "answer": mark("answer", "private")}
     kept = {"path": "state.verification", "value": answer}
-    yield Step("alice", "POST", f"{here}/state", {"seen": -1, "changes": [goal], "reason": mark("change")})
-    yield Step("alice", "POST", f"{here}/state", {"seen": -1, "changes": [kept]})
+    yield Step("alice", "POST", f"{HERE}/state", {"seen": -1, "changes": [goal], "reason": mark("change")})
+    yield Step("alice", "POST", f"{HERE}/state", {"seen": -1, "changes": [kept]})
     notes = {"type": "data", "kind": "notes", "schema": NOTES, "data": {"pin": mark("pin", "private"), "n": 1}}
-    yield Step("alice", "POST", f"{here}/data", notes)
+    yield Step("alice", "POST", f"{HERE}/data", notes)
     later = {"type": "data", "kind": "notes", "data": {"pin": mark("pin_later", "private")}}
-    yield Step("alice", "POST", f"{here}/data", later)
-    yield Step("alice", "POST", f"{here}/data", {"type": "data", "kind": "asked", "data": {"for": mark("data")}})
-    yield Step("alice", "POST", f"{here}/checkpoints", {"name": mark("checkpoint")})
-    yield Step("alice", "POST", f"{here}/topics", {"topic": "loan", "change": "open", "label": mark("label")})
-    yield Step("alice", "POST", f"{here}/references", {"seq": -1, "mention": mark("mention"), "entities": []})
-    yield Step("alice", "POST", f"{here}/pins", {"seq": -1, "why": mark("pin_why", "guidance")})
-    yield Step("alice", "POST", f"{here}/ratings", {"seq": -1, "rating": 1, "why": mark("rating_why", "guidance")})
-    yield Step("alice", "POST", f"{here}/timers", {"what": "remind", "after": 86_400, "text": mark("timer")})
-    yield Step("alice", "POST", f"{here}/goals", {"tree": {"id": "a", "title": mark("goals")}, "version": 0})
+    yield Step("alice", "POST", f"{HERE}/data", later)
+    yield Step("alice", "POST", f"{HERE}/data", {"type": "data", "kind": "asked", "data": {"for": mark("data")}})
+
+
+def notes() -> Iterator[Step]:
+    """What colleagues note about the session and its entries."""
+    yield Step("alice", "POST", f"{HERE}/checkpoints", {"name": mark("checkpoint")})
+    yield Step("alice", "POST", f"{HERE}/topics", {"topic": "loan", "change": "open", "label": mark("label")})
+    yield Step("alice", "POST", f"{HERE}/references", {"seq": -1, "mention": mark("mention"), "entities": []})
+    yield Step("alice", "POST", f"{HERE}/pins", {"seq": -1, "why": mark("pin_why", "guidance")})
+    yield Step("alice", "POST", f"{HERE}/ratings", {"seq": -1, "rating": 1, "why": mark("rating_why", "guidance")})
+    yield Step("alice", "POST", f"{HERE}/timers", {"what": "remind", "after": 86_400, "text": mark("timer")})
+    yield Step("alice", "POST", f"{HERE}/goals", {"tree": {"id": "a", "title": mark("goals")}, "version": 0})
     disclosed = {"what": "session", "reason": mark("disclosure"), "days": 7}
-    yield Step("alice", "POST", f"{here}/disclosures", disclosed, "disclosure")
+    yield Step("alice", "POST", f"{HERE}/disclosures", disclosed, "disclosure")
+
+
+def decisions() -> Iterator[Step]:
+    """A decision, a fork, a plan, an assignment and a rollback."""
     yield Step("alice", "POST", "/requests/{request_id}/decisions", REJECTED)
-    yield Step("alice", "POST", f"{here}/fork", {"reason": mark("fork")}, "fork")
-    yield Step("alice", "POST", f"{here}/plans", {"calls": [LOOK], "inputs": {"note": mark("plan_input")}})
-    yield Step("alice", "POST", f"{here}/assignments", {"to": "bob", "why": [mark("assignment")]})
-    yield Step("alice", "POST", f"{here}/rollback", {"to": 4, "reason": mark("rollback")})
+    yield Step("alice", "POST", f"{HERE}/fork", {"reason": mark("fork")}, "fork")
+    yield Step("alice", "POST", f"{HERE}/plans", {"calls": [LOOK], "inputs": {"note": mark("plan_input")}})
+    yield Step("alice", "POST", f"{HERE}/assignments", {"to": "bob", "why": [mark("assignment")]})
+    yield Step("alice", "POST", f"{HERE}/rollback", {"to": 4, "reason": mark("rollback")})
+
+
+def profile_and_plan() -> Iterator[Step]:
+    """The customer's profile, and a saved plan of the team."""
+    profile = "/customers/{customer}/profile"
     agreed = {"purpose": "personalisation", "agreed": True, "note": mark("consent")}
     yield Step("alice", "POST", f"{profile}/consent", agreed)
     yield Step("alice", "POST", f"{profile}/settings", {"preference": "answers", "value": "brief"})
     yield Step("alice", "POST", "/plans", SAVED)
+
+
+def reasons_of_staff() -> Iterator[Step]:
+    """A delegation, an audit access, a stop and a legal hold, each with a reason."""
     until = (now() + timedelta(days=1)).isoformat()
     lent = {"receiver": "{bob}", "team": "{retail}", "until": until, "permissions": ["decide"]}
     yield Step("alice", "POST", "/delegations", {**lent, "reason": mark("delegation", "staff")}, "delegation")
@@ -160,7 +204,11 @@ def steps() -> Iterator[Step]:
     yield Step("alice", "POST", "/stops", stop, "stop")
     yield Step("alice", "POST", "/stops/{stop}/lift", {"why": mark("lift", "staff")})
     yield Step("petra", "POST", "/holds", {"customer": CUSTOMER, "reason": mark("hold", "privacy")}, "hold")
-    yield Step("cleo", "POST", f"{here}/end", {"reason": mark("end")})
+
+
+def endings() -> Iterator[Step]:
+    """The end of the session, exports and an erasure."""
+    yield Step("cleo", "POST", f"{HERE}/end", {"reason": mark("end")})
     yield Step("alice", "POST", "/exports", {"agent": "bank"}, "export")
     whole = {"agent": "bank", "unmask": True, "reason": mark("export", "staff")}
     yield Step("alice", "POST", "/exports", whole, "whole export")
