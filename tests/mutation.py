@@ -90,6 +90,8 @@ TESTS = (
     "tests/core/test_envelopes.py",
     "tests/core/test_ledger_guards.py",
     "tests/core/test_signer_memory.py",
+    "tests/core/test_signing_refusals.py",
+    "tests/core/test_signing_reports.py",
     "tests/core/test_signing_rules.py",
     "tests/core/test_tlog_growth.py",
 )

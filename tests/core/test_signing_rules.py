@@ -12,83 +12,26 @@ from uuid import UUID
 import pytest
 
 from audit import verify
-from audit.signing import reports as reporting
 from audit.signing import rules
 from audit.signing.errors import BadLogKey, BadMemory, HeadRefused, NotSigned
 from audit.signing.messages import Growth, Unproved
-from audit.signing.reports import Reports, Waiting
 from audit.signing.rules import Behind, Signer
-from audit.tlog import checkpoint, cosignature, growth, headleaf, note, receipt, tree
+from audit.tlog import checkpoint, cosignature, note, receipt, tree
 from audit.tlog.checkpoint import Checkpoint
-
-LOG = UUID("018f0000-0000-7000-8000-000000000001")
-OTHER = UUID("018f0000-0000-7000-8000-000000000002")
-ORIGIN = "log.example"
-BODIES = [bytes([number]) for number in range(40)]
-LEAVES = [tree.leaf_hash(body) for body in BODIES]
-ENTRIES = [tree.leaf_hash(b"entry %d" % number) for number in range(600)]
-
-
-def root(size: int) -> bytes:
-    return tree.root_of(LEAVES[:size])
-
-
-def asked(old: int, size: int) -> tuple[int, bytes, int, bytes, list[bytes]]:
-    """The question for the head of `size` leaves after the one of `old`."""
-    return size, root(size), old, tree.append(b"", 0, LEAVES[:old]), BODIES[old:size]
-
-
-def signer(state_dir: Path, **more: object) -> Signer:
-    return Signer(state_dir, ORIGIN, **more)  # type: ignore[arg-type]
-
-
-def sign(state_dir: Path, size: int, old: int) -> bytes:
-    signed = signer(state_dir).sign_global(*asked(old, size))
-    assert isinstance(signed, bytes)
-    return signed
-
-
-class World:
-    """A global log in memory, in which heads of sessions stand, and its signer. The session of LOG has ENTRIES."""
-
-    def __init__(self, state_dir: Path) -> None:
-        self.state_dir, self.bodies, self.own = state_dir, [], signer(state_dir)
-
-    def leaf(self, size: int, root: bytes = b"", log: UUID = LOG) -> bytes:
-        return headleaf.body(Checkpoint(f"{ORIGIN}/s/{log}", size, root or tree.root_of(ENTRIES[:size])), None)
-
-    def shown(self, old: int, size: int, entries: list[bytes] = ENTRIES, via: tuple[int, ...] = ()) -> Growth:
-        """That the session grew from `old` to `size` entries."""
-        nodes = growth.nodes(old, b"".join(entries[old:size]), via)
-        return Growth(
-            self.leaf(size, tree.root_of(entries[:size])), old, tree.append(b"", 0, entries[:old]), nodes, via
-        )
-
-    def admit(self, heads: list[Growth]) -> list[Unproved]:
-        leaves = [tree.leaf_hash(body) for body in self.bodies]
-        return self.own.admit(len(leaves), tree.root_of(leaves), heads)
-
-    def stand(self, *bodies: bytes) -> bytes | Behind | list[Unproved]:
-        """These become leaves of the global log, and it is signed; if it is not, they go again."""
-        old = [tree.leaf_hash(body) for body in self.bodies]
-        leaves = [*old, *map(tree.leaf_hash, bodies)]
-        signed = self.own.sign_global(
-            len(leaves), tree.root_of(leaves), len(old), tree.append(b"", 0, old), list(bodies)
-        )
-        if isinstance(signed, bytes):
-            self.bodies += bodies
-        return signed
-
-    def grow(self, old: int, size: int) -> bytes:
-        shown = self.shown(old, size)
-        assert self.admit([shown]) == []
-        signed = self.stand(shown.body)
-        assert isinstance(signed, bytes)
-        return signed
-
-    def sign_head(self, index: int, head: bytes, grown: tuple[bytes, ...] = ()) -> bytes | Behind:
-        leaves = [tree.leaf_hash(body) for body in self.bodies]
-        return self.own.sign_head(self.bodies[index], index, tree.inclusion_proof(index, leaves), head, grown)
+from tests.core.signing_world import (
+    BODIES,
+    ENTRIES,
+    LEAVES,
+    LOG,
+    ORIGIN,
+    OTHER,
+    Clock,
+    World,
+    asked,
+    refusals,
+    sign,
+    signer,
+)
 
 
 def test_a_signed_head_opens_under_the_printed_key(tmp_path):
@@ -172,13 +115,6 @@ def test_every_other_history_is_refused(size, tmp_path):
     with pytest.raises(HeadRefused, match="does not continue"):
         signer(tmp_path).sign_global(size, tree.root_of(others[:size]), 5, forged, BODIES[5:size])
     sign(tmp_path, 7, 5)
-
-
-def refusals(world: World, shown: Growth) -> str:
-    """Why the signer does not admit it; and in the global log it gets no signature either."""
-    (unproved,) = world.admit([shown])
-    assert world.stand(shown.body) == [Unproved(LOG, unproved.sizes, "It was not admitted.")]
-    return unproved.why
 
 
 @pytest.mark.parametrize("old", [1, 5, 8, 300])
@@ -328,75 +264,6 @@ def test_an_older_head_of_a_session_is_signed_where_the_newest_is_proved_to_cont
     with pytest.raises(HeadRefused, match="signed 9 before"):
         world.sign_head(0, head, (b"x" * 32,))
     assert isinstance(world.sign_head(0, head, tuple(tree.consistency_proof(5, ENTRIES[:9]))), bytes)
-
-
-# --- heads that were reported past the database
-
-
-def reported(world: World, *sizes: int, entries: list[bytes] = ENTRIES) -> None:
-    for size in sizes:
-        world.own.report(LOG, size, tree.root_of(entries[:size]))
-
-
-def waiting(world: World) -> list[int]:
-    return [each.size for each in world.own.reports.waiting()]
-
-
-def test_a_reported_head_waits_until_it_or_what_continues_it_is_signed(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    reported(world, 5, 7, 9)
-    assert waiting(world) == [7, 9]
-    world.grow(5, 7)
-    assert waiting(world) == [9]
-    world.grow(7, 20)
-    assert waiting(world) == []
-
-
-@pytest.mark.parametrize("size", [9, 500])
-def test_a_head_that_does_not_continue_a_reported_one_is_refused(size, tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    reported(world, 7)
-    others = [*ENTRIES[:6], *(tree.leaf_hash(b"forged %d" % number) for number in range(600))]
-    assert "7 entries with a decision" in refusals(world, world.shown(5, size, others, via=(7,)))
-    assert waiting(world) == [7]
-    if size > 300:  # too many to be handed over one by one: it says from where to prove them
-        assert world.admit([world.shown(5, size)])[0].sizes == (5, 7)
-    assert world.admit([world.shown(5, size, via=(7,))]) == []
-
-
-def test_a_head_reported_after_a_later_one_was_signed_waits_for_the_proof_that_this_continues_it(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 9)
-    reported(world, 6)
-    frontier, nodes = tree.append(b"", 0, ENTRIES[:6]), b"".join(ENTRIES[6:9])
-    for wrong in ((frontier, nodes[:-32]), (frontier[:32], nodes), (frontier, nodes[32:] + nodes[:32])):
-        with pytest.raises(HeadRefused, match="does not continue the 6"):
-            world.own.confirm(LOG, 6, *wrong)
-    assert waiting(world) == [6]
-    world.own.confirm(LOG, 6, frontier, nodes)
-    assert waiting(world) == []
-
-
-def test_a_dismissed_head_waits_no_more_and_only_one_that_waits_is_dismissed(tmp_path):
-    world = World(tmp_path)
-    reported(world, 6, 7)
-    for log, size in ((LOG, 8), (UUID(int=1), 6)):
-        with pytest.raises(NotSigned, match=f"No reported head of log {log} with {size} entries waits"):
-            world.own.dismiss(log, size)
-    world.own.dismiss(LOG, 6)
-    assert waiting(world) == [7]
-
-
-def test_a_report_that_comes_between_admission_and_signature_waits_on(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    shown = world.shown(5, 9)
-    world.admit([shown])
-    reported(world, 7)
-    world.stand(shown.body)
-    assert waiting(world) == [7]
 
 
 def test_a_sessions_head_is_signed_only_where_the_global_log_has_it(tmp_path):
@@ -570,214 +437,3 @@ def test_a_second_signature_stands_beside_the_first_where_it_is_asked_for(tmp_pa
     assert cosignature.cosigned(signed, [second]) == {second: 0}
     assert checkpoint.open_signed(signed, [note.parse_vkey(own.vkey())]).size == 1
     assert signer(tmp_path, second=True).keys.second() == str(second)
-
-
-# --- the words and numbers of a refusal, by which people look for what was altered
-
-
-def numbers(act) -> tuple[object, object]:
-    """What a refusal says it got, and what was signed."""
-    with pytest.raises(HeadRefused) as refused:
-        act()
-    return refused.value.facts["got"], refused.value.facts["signed"]
-
-
-def test_a_refusal_of_a_global_head_says_what_it_got_and_what_was_signed(tmp_path):
-    sign(tmp_path, 5, 0)
-    own = signer(tmp_path)
-    assert numbers(lambda: own.sign_global(*asked(4, 4))) == (4, 5)
-    assert numbers(lambda: own.sign_global(7, b"x" * 32, 5, asked(5, 7)[3], BODIES[5:7])) == (7, 5)
-    assert numbers(lambda: own.admit(4, root(4), [])) == (4, 5)
-
-
-def test_a_refusal_of_an_older_head_says_what_it_got_and_what_was_signed(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    head = world.grow(5, 9)
-    assert numbers(lambda: world.sign_head(0, head, (b"x" * 32,))) == (5, 9)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "one\ntwo words\n",
-            "Only what begins with a title of several words is signed as a text: no origin has a space.",
-        ),
-        (f"agentstate key/1\n{ORIGIN}\nx\n", "A key is introduced by `manage.py rotate-log-key` only."),
-    ],
-)
-def test_a_text_that_is_not_signed_is_refused_in_these_words(text, said, tmp_path):
-    with pytest.raises(NotSigned) as refused:
-        signer(tmp_path).sign_text(text)
-    assert refused.value.args[0] == said
-
-
-def test_a_text_that_no_note_can_hold_is_refused_in_the_words_of_the_note(tmp_path):
-    with pytest.raises(NotSigned, match=r"^.+\.$") as refused:
-        signer(tmp_path).sign_text("two words\rx\n")
-    assert "None" not in str(refused.value)
-
-
-def test_a_key_whose_introduction_is_not_in_the_log_is_refused_in_these_words(tmp_path):
-    own = signer(tmp_path)
-    own.keys.announce()
-    with pytest.raises(NotSigned) as refused:
-        own.activate(0, [], sign(tmp_path, 1, 0))
-    assert refused.value.args[0] == "The new key is not in the global log yet."
-
-
-def test_the_signed_head_of_a_session_is_no_head_of_the_global_log(tmp_path):
-    world = World(tmp_path)
-    of_session = world.sign_head(0, world.grow(0, 3))
-    assert isinstance(of_session, bytes)
-    with pytest.raises(NotSigned, match="no head of the global log that we signed"):
-        world.own.sign_receipt(of_session)
-
-
-def test_a_log_whose_head_was_refused_twice_is_named_until_one_is_admitted(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    wrong = Growth(world.leaf(9, b"x" * 32))
-    world.admit([wrong])
-    assert world.own.refused() == []
-    world.admit([wrong])
-    assert world.own.refused() == [LOG]
-    world.admit([world.shown(5, 9)])
-    assert world.own.refused() == []
-    world.admit([wrong])
-    assert world.own.refused() == []
-
-
-def test_a_head_that_is_not_admitted_is_named_with_its_log_and_from_where_it_must_be_proved(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    forged = world.leaf(9, b"x" * 32)
-    honest = world.shown(5, 9)
-    assert world.admit([Growth(forged)]) == [
-        Unproved(LOG, (5,), "It is not proved to continue the 5 entries that were signed before.")
-    ]
-    assert world.admit([Growth(forged, 5, honest.frontier, honest.nodes)]) == [
-        Unproved(LOG, (5,), "Got 9 entries that do not continue the 5 that were signed before.")
-    ]
-
-
-def test_two_heads_of_a_log_that_were_not_admitted_are_both_named_the_second_from_the_first(tmp_path):
-    world = World(tmp_path)
-    world.grow(0, 5)
-    assert world.stand(world.leaf(7), world.leaf(9)) == [
-        Unproved(LOG, (5,), "It was not admitted."),
-        Unproved(LOG, (7,), "It was not admitted."),
-    ]
-
-
-def test_so_many_admissions_wait_and_the_oldest_is_forgotten(tmp_path, monkeypatch):
-    monkeypatch.setattr(rules, "MOST_ADMITTED", 2)
-    world = World(tmp_path)
-    leaves = [world.leaf(1, log=UUID(int=number)) for number in range(3)]
-    world.admit([Growth(leaf) for leaf in leaves[:2]])
-    assert isinstance(world.stand(leaves[0]), bytes)
-    assert isinstance(world.stand(leaves[1]), bytes)
-    world = World(tmp_path / "again")
-    assert world.admit([Growth(leaf) for leaf in leaves]) == []
-    (unproved,) = world.stand(leaves[0])
-    assert unproved.log == UUID(int=0)
-    assert isinstance(world.stand(*leaves[1:]), bytes)
-
-
-def test_the_head_that_was_signed_last_is_signed_again_whatever_comes_with_the_question(tmp_path):
-    world = World(tmp_path)
-    signed = world.grow(0, 5)
-    size, head_root = world.own.last() or (0, b"")
-    assert world.own.sign_global(size, head_root, size, b"", [world.leaf(9)]) == signed
-
-
-@pytest.mark.parametrize(
-    ("leaf", "why"),
-    [
-        (Checkpoint(f"{ORIGIN}/s/x", 1, bytes(32)), "it names no log"),
-        (Checkpoint(f"{ORIGIN}/s/{LOG.hex}", 1, bytes(32)), "it is of another origin"),
-        (Checkpoint(f"other.example/s/{LOG}", 1, bytes(32)), "it is of another origin"),
-    ],
-)
-def test_a_leaf_that_is_no_head_of_ours_is_refused_in_these_words(leaf, why, tmp_path):
-    with pytest.raises(NotSigned) as refused:
-        signer(tmp_path).admit(0, tree.EMPTY_ROOT, [Growth(leaf.body().encode())])
-    assert refused.value.args[0] == f"A leaf is no head of a log under {ORIGIN}: {why}."
-
-
-def test_an_origin_may_hold_what_stands_before_a_logs_name(tmp_path):
-    origin = "log.example/s/eu"
-    own = Signer(tmp_path, origin)
-    leaf = headleaf.body(Checkpoint(f"{origin}/s/{LOG}", 1, b"r" * 32), None)
-    assert own.admit(0, tree.EMPTY_ROOT, [Growth(leaf)]) == []
-    assert isinstance(own.sign_global(1, tree.leaf_hash(leaf), 0, b"", [leaf]), bytes)
-    assert own.last_of(LOG) == (1, b"r" * 32)
-
-
-def test_in_the_memory_a_log_stands_under_its_id_and_the_global_log_under_its_letter(tmp_path):
-    World(tmp_path).grow(0, 5)
-    held = (tmp_path / "signer" / "heads").read_bytes()
-    assert sorted(held[at : at + 17] for at in (0, 64)) == [b"g".ljust(17, b"\0"), b"l" + LOG.bytes]
-
-
-# --- what waits
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_what_waits_is_told_with_log_size_root_and_seconds_oldest_first():
-    clock = Clock()
-    reports = Reports(clock)
-    reports.add(OTHER, 3, b"o" * 32)
-    clock.now = 130.0
-    reports.add(LOG, 7, b"r" * 32)
-    reports.add(LOG, 7, b"another")
-    clock.now = 161.5
-    assert reports.waiting() == [Waiting(OTHER, 3, b"o" * 32, 61.5), Waiting(LOG, 7, b"r" * 32, 31.5)]
-    assert reports.root(LOG, 7) == b"r" * 32
-
-
-def test_so_many_heads_of_a_log_wait_and_no_more(monkeypatch):
-    monkeypatch.setattr(reporting, "MOST", 3)
-    reports = Reports(Clock())
-    for size in range(1, 6):
-        reports.add(LOG, size, b"r" * 32)
-    assert reports.sizes(LOG, 0, 9) == (1, 2, 3)
-    reports.forget(LOG, 2)
-    reports.add(LOG, 9, b"r" * 32)
-    assert reports.sizes(LOG, 0, 9) == (1, 3, 9)
-
-
-def test_heads_of_so_many_logs_wait_and_a_log_that_waits_no_more_makes_room(monkeypatch):
-    monkeypatch.setattr(reporting, "MOST_LOGS", 1)
-    reports = Reports(Clock())
-    reports.add(LOG, 1, b"r" * 32)
-    reports.add(OTHER, 1, b"o" * 32)
-    assert [each.log for each in reports.waiting()] == [LOG]
-    reports.forget(LOG, 1)
-    reports.add(OTHER, 1, b"o" * 32)
-    assert [each.log for each in reports.waiting()] == [OTHER]
-
-
-def test_what_does_not_wait_can_be_forgotten():
-    reports = Reports(Clock())
-    reports.forget(LOG, 1)
-    reports.add(LOG, 2, b"r" * 32)
-    reports.forget(LOG, 1)
-    assert reports.sizes(LOG, 0, 9) == (2,)
-
-
-def test_a_signed_head_ends_the_wait_of_its_own_report_only_if_it_has_the_same_root():
-    reports = Reports(Clock())
-    reports.add(LOG, 2, b"r" * 32)
-    reports.signed(LOG, 2, b"x" * 32, ())
-    assert reports.sizes(LOG, 1, 2) == (2,)
-    assert reports.sizes(LOG, 2, 9) == ()
-    reports.signed(LOG, 2, b"r" * 32, ())
-    assert reports.waiting() == []

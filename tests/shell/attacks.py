@@ -95,7 +95,7 @@ PITFALLS: dict[tuple[int, str], tuple[str, ...]] = {
     ),
     (6, "copies that erasing forgets, and holds that it overrides"): (
         "tests/shell/test_erasure.py::test_the_erased_are_found_in_no_file_cache_or_log",
-        "tests/shell/test_erasure.py::test_a_hold_blocks_an_erasure_until_it_is_lifted",
+        "tests/shell/test_legal_holds.py::test_a_hold_blocks_an_erasure_until_it_is_lifted",
     ),
     (7, "truncation, restoring and signing again after it"): (
         f"{RESTORED}yesterdays_dump_is_refused_at_the_next_signature_while_sessions_go_on",

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings as django_settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from audit import keys
 from demo.authorization import RECORD, Desk, Server, Timetable
 from demo.bank.people import everybody
 from demo.bank.seed import seed
@@ -89,6 +90,12 @@ def bank(_authorization, settings) -> Bank:
     settings.BANK_AUTHORIZATION_URL, token = _authorization
     settings.BANK_AUTHORIZATION_TOKEN_FILE = str(token)
     return Bank(settings.BANK_DSN)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """As if no process remembered a key any longer."""
+    monkeypatch.setattr(keys, "CACHE_SECONDS", 0.0)
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,10 @@ from agentstate.people.models import User
 from sessions import states
 from tests import cast
 from tests.shell import marked_world as world_of
+from tests.shell.api_operations import body_for
 from tests.shell.api_world import UNKNOWN, V1, document
 from tests.shell.marked_world import Marked
 from tests.shell.test_access_doors import routes
-from tests.shell.test_api_routes import body_for
 
 DEFAULTS = {"name": "bank-transfer", "part": "levels", "path": "0/000", "digest": "0" * 64, "reference": "bank"}
 DEFAULTS |= {"token": "unknown", "seq": "3", "plans:name": "look"}

@@ -25,9 +25,9 @@ from sessions.models import ApprovalRequest
 from sessions.notifications import definition, endpoints, wishes
 from tests import cast
 from tests.shell import notice_world as notices
+from tests.shell.api_operations import NAMED
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, work
-from tests.shell.test_api_routes import NAMED
 
 Kind = Literal["words", "guidance", "private", "number", "privacy", "staff", "plan"]
 NUMBER = "7799001122"

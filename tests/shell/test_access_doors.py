@@ -17,9 +17,9 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from sessions import access, queries
 from sessions.models import AccessLine, AgentSession, OpenView
 from tests import cast
+from tests.shell.api_operations import OPERATIONS, WITH_BODY, body_for
 from tests.shell.api_world import UNKNOWN, Api
 from tests.shell.bank_world import opened, say, work
-from tests.shell.test_api_routes import OPERATIONS, WITH_BODY, body_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = ("C-1001", "Quokkaburra", "Zebrafinch")  # of the customer: a reference, the topic, what was said

@@ -17,10 +17,10 @@ import pytest
 from sessions import commands
 from tests import cast
 from tests.searching import FULL
+from tests.shell.api_operations import NAMED, OPERATIONS, body_for
 from tests.shell.api_world import Api, new_session, nothing_written, problem
 from tests.shell.test_api_input import MEGABYTES, NOT_JSON
 from tests.shell.test_api_profiles import CHANGES
-from tests.shell.test_api_routes import NAMED, OPERATIONS, body_for
 
 pytestmark = pytest.mark.django_db
 WITH_BODY = [(method, path) for method, path in OPERATIONS if method in ("POST", "PUT", "PATCH")]

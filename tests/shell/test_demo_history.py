@@ -12,7 +12,7 @@ from audit.models import ErasureRequest
 from sessions import erasure
 from sessions.models import AccessLine, AgentSession
 from tests import cast
-from tests.shell.test_erasure import at_once, kinds  # noqa: F401
+from tests.shell.bank_world import kinds
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
@@ -24,7 +24,7 @@ def past():
     call_command("demo_history")
 
 
-def test_the_demo_has_an_erasure_a_hold_an_export_and_a_term_to_find(past, at_once):  # noqa: F811
+def test_the_demo_has_an_erasure_a_hold_an_export_and_a_term_to_find(past, at_once):
     asked = ErasureRequest.objects.get()
     assert (asked.asked_by, asked.ruled_by) == (person("supervisor").actor, person("privacy").actor)
     assert erasure.carry_out_due() == 1

@@ -10,7 +10,6 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
 
-import msgspec
 import psycopg
 import pytest
 from django.conf import settings
@@ -22,7 +21,7 @@ from agentstate.engine.decide import SessionSealed
 from agentstate.engine.profile.commands import Refuse
 from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
-from audit import erasure, globallog, holds, keys, ledger, sequencer, staff, verify
+from audit import erasure, globallog, keys, ledger, sequencer, staff, verify
 from audit.erasure import State
 from audit.export import erasures
 from audit.models import ErasureRequest, SubjectKey
@@ -42,6 +41,7 @@ from sessions.stores import STORES
 from sessions.triggers import intake, keeping
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
+from tests.shell.erasure_world import WHY, approved, asked, entries_of_staff, kid_of
 from tests.shell.notice_world import rule as notice_rule
 from tests.shell.notice_world import tell
 from tests.shell.side_by_side_world import told
@@ -52,7 +52,6 @@ from tests.shell.test_secrecy import everything_stored, in_valkey, traces
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
-WHY = "Asked by letter of Zebrafinch"
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = (
     "after_closing",
@@ -62,31 +61,6 @@ POINTS = (
     "after_sweeping:sessions",
     "after_sweeping:memory",
 )
-
-
-def asked(customer: str = CUSTOMER) -> ErasureRequest:
-    return commands.ask_erasure(cast.petra(), basis="objection", reason=WHY, customer=customer)
-
-
-def approved(customer: str = CUSTOMER) -> ErasureRequest:
-    return commands.rule_erasure(cast.paul(), asked(customer).pk, State.APPROVED)
-
-
-def kid_of(session: UUID) -> UUID:
-    return AgentSession.objects.get(pk=session).kid
-
-
-def entries_of_staff(kind: str) -> list[dict]:
-    """The payloads of one kind in today's staff log."""
-    rows = ledger.read_rows(staff.log_of(cast.tenant().pk, now()))
-    opened_rows = [ledger.open_row(row) for row in rows]
-    return [msgspec.json.decode(payload) for envelope, payload in opened_rows if envelope.kind == kind]
-
-
-@pytest.fixture
-def at_once(monkeypatch):
-    """As if no process remembered a key any longer."""
-    monkeypatch.setattr(keys, "CACHE_SECONDS", 0.0)
 
 
 def a_transfer_waits() -> UUID:
@@ -513,54 +487,6 @@ def missing_from_files(wanted: list[bytes]) -> list[bytes]:
         folder = Path(connection.execute("SHOW data_directory").fetchone()[0]) / "base" / str(place[0])
     data = b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
     return [each for each in wanted if each not in data]
-
-
-def test_a_hold_blocks_an_erasure_until_it_is_lifted(at_once):
-    session = opened()
-    hold = commands.set_hold(cast.petra(), customer=CUSTOMER, reason="a case at court")
-    approved()
-    assert erasing.carry_out_due() == 0
-    assert [each.state for each in privacy.erasures(cast.paul())] == ["blocked"]
-    assert states.load(session).state.opened.customer == CUSTOMER
-    commands.lift_hold(cast.paul(), hold.pk)
-    assert erasing.carry_out_due() == 1
-    assert [len(entries_of_staff(kind)) for kind in ("hold.set", "hold.lifted")] == [1, 1]
-
-
-def test_a_hold_on_one_session_blocks_all_who_are_in_it_and_ends_by_itself(at_once, monkeypatch):
-    session = opened()
-    until = now() + timedelta(hours=1)
-    commands.set_hold(cast.petra(), session=session, whole=False, reason="a case", until=until)
-    approved()
-    assert erasing.carry_out_due() == 0
-    monkeypatch.setattr(holds, "now", lambda: until + timedelta(seconds=1))
-    assert erasing.carry_out_due() == 1
-
-
-def test_a_hold_comes_too_late_once_the_erasure_has_begun():
-    session = opened()
-    erasure.close(approved())
-    with pytest.raises(holds.TooLate):
-        commands.set_hold(cast.petra(), session=session, reason="a case at court")
-
-
-def test_who_may_not_hold_is_refused_and_a_stranger_finds_no_hold():
-    opened()
-    hold = commands.set_hold(cast.petra(), customer=CUSTOMER, reason="a case at court")
-    with pytest.raises(PermissionDenied):
-        commands.set_hold(cast.alice(), customer=CUSTOMER, reason="so it is")
-    with pytest.raises(holds.UnknownHold):
-        commands.lift_hold(cast.charlie(), hold.pk)
-
-
-def test_a_hold_is_shown_where_the_sessions_ledger_is_read():
-    session = opened()
-    address = f"/sessions/{session}/audit/"
-    assert b"Legal hold" not in cast.browser(cast.alice()).get(address).content
-    commands.set_hold(cast.petra(), customer=CUSTOMER, reason="case 12 at court")
-    shown = cast.browser(cast.alice()).get(address).content
-    assert b"Legal hold" in shown
-    assert b"case 12" not in shown
 
 
 def test_a_state_goes_from_memory_with_the_key_that_it_was_read_under(monkeypatch):

@@ -26,12 +26,12 @@ from sessions.exports import choosing
 from sessions.models import StandingGrant
 from sessions.proposals.tables import Proposal
 from tests import cast
+from tests.shell.api_operations import NAMED, OPERATIONS, WITH_BODY, body_for
 from tests.shell.api_world import Api
 from tests.shell.bank_world import offering
 from tests.shell.notice_world import rule as notice_rule
 from tests.shell.test_alert_pages import raised
 from tests.shell.test_api_profiles import CHANGES
-from tests.shell.test_api_routes import NAMED, OPERATIONS, WITH_BODY, body_for
 from tests.shell.test_auditing import grant as audit_grant
 from tests.shell.test_pages import paused
 from tests.shell.test_pages_notifications import endpoint

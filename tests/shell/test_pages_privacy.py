@@ -17,8 +17,8 @@ from sessions.proposals import carrying
 from sessions.proposals.tables import Proposal
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
+from tests.shell.erasure_world import approved, asked, kid_of
 from tests.shell.pages import read
-from tests.shell.test_erasure import approved, asked, at_once, kid_of  # noqa: F401
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 
@@ -33,7 +33,7 @@ def sent(user, address: str, *where, **fields):
     return cast.browser(user).post(reverse(address, args=where), fields)
 
 
-def test_an_erasure_is_asked_for_approved_and_done_on_pages_alone(at_once):  # noqa: F811
+def test_an_erasure_is_asked_for_approved_and_done_on_pages_alone(at_once):
     session = opened()
     fields = {"who": CUSTOMER, "basis": "objection", "reason": "asked by letter"}
     answer = sent(cast.petra(), "privacy_change", "erasures", **fields)

@@ -18,7 +18,7 @@ from sessions.proposals import carrying
 from sessions.proposals.tables import Proposal
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
-from tests.shell.test_erasure import at_once, entries_of_staff  # noqa: F401
+from tests.shell.erasure_world import entries_of_staff
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 WHO = ("--customer", CUSTOMER)
@@ -35,7 +35,7 @@ def people():
     return cast.petra(), cast.paul(), cast.vera()
 
 
-def test_an_erasure_is_asked_for_approved_and_carried_out_at_the_machine(people, at_once):  # noqa: F811
+def test_an_erasure_is_asked_for_approved_and_carried_out_at_the_machine(people, at_once):
     opened()
     asked = said("erasure", "request", *WHO, "--basis", "objection", "--reason", "a letter", "--as", "petra").strip()
     with pytest.raises(CommandError, match="cannot approve it"):
@@ -47,7 +47,7 @@ def test_an_erasure_is_asked_for_approved_and_carried_out_at_the_machine(people,
 
 
 @pytest.mark.parametrize("act", ["refuse", "withdraw"])
-def test_a_request_is_refused_or_withdrawn_and_nothing_is_erased(act, people, at_once):  # noqa: F811
+def test_a_request_is_refused_or_withdrawn_and_nothing_is_erased(act, people, at_once):
     opened()
     asked = said("erasure", "request", *WHO, "--basis", "objection", "--reason", "a letter", "--as", "petra").strip()
     said("erasure", act, asked, "--as", "petra" if act == "withdraw" else "paul")
@@ -77,7 +77,7 @@ def test_a_hold_is_set_shown_and_lifted_at_the_machine(people):
         said("hold", "lift", hold, "--as", "paul")
 
 
-def test_a_held_subject_is_kept_although_its_erasure_was_approved_at_the_machine(people, at_once):  # noqa: F811
+def test_a_held_subject_is_kept_although_its_erasure_was_approved_at_the_machine(people, at_once):
     opened()
     said("hold", "set", *WHO, "--reason", "case 12", "--as", "petra")
     asked = said("erasure", "request", *WHO, "--basis", "objection", "--reason", "a letter", "--as", "petra").strip()

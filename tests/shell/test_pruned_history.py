@@ -27,7 +27,7 @@ from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.attack_world import Superuser
 from tests.shell.bank_world import kinds, opened, say, work
-from tests.shell.test_erasure import approved, at_once, kid_of  # noqa: F401
+from tests.shell.erasure_world import approved, kid_of
 from tests.shell.test_export import export
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
 
@@ -231,7 +231,7 @@ def test_while_its_entries_are_there_a_recorded_state_is_checked_against_them(se
     assert [each.what for each in rebuild.check(session)] == [f"recorded state at {AGED}"]
 
 
-def test_an_erasure_takes_the_recorded_state(session, at_once):  # noqa: F811
+def test_an_erasure_takes_the_recorded_state(session, at_once):
     prune()
     kid = kid_of(session)
     (store,) = (each for each in STORES if each.name == "recorded")

@@ -25,7 +25,7 @@ from sessions.queries import privacy
 from sessions.stores import STORES
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened
-from tests.shell.test_erasure import approved, at_once, entries_of_staff, kid_of  # noqa: F401
+from tests.shell.erasure_world import approved, entries_of_staff, kid_of
 from tests.shell.test_export import export
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
@@ -143,7 +143,7 @@ def test_what_is_under_a_legal_hold_is_not_pruned():
     assert [len(entries_of_staff(kind)) for kind in ("retention.set", "retention.pruned")] == [1, 2]
 
 
-def test_who_was_pruned_can_still_be_erased(at_once):  # noqa: F811
+def test_who_was_pruned_can_still_be_erased(at_once):
     session = closed()
     prune()
     kid = kid_of(session)

@@ -32,8 +32,8 @@ from sessions.queries import alerts
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds
+from tests.shell.erasure_world import entries_of_staff
 from tests.shell.pages import read
-from tests.shell.test_erasure import at_once, entries_of_staff  # noqa: F401
 from tests.shell.test_retention import closed
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
@@ -157,7 +157,7 @@ def test_each_team_sees_its_own_rules_and_those_of_all_teams_only():
         commands.retention_schedule(cast.alice())
 
 
-def test_an_erasure_that_a_customer_asks_for_waits_for_no_term_and_no_delay(at_once):  # noqa: F811
+def test_an_erasure_that_a_customer_asks_for_waits_for_no_term_and_no_delay(at_once):
     session = closed()
     asked = commands.ask_erasure(cast.petra(), customer=CUSTOMER, basis="objection", reason="a letter")
     commands.rule_erasure(cast.paul(), asked.pk, Erasing.APPROVED)

@@ -25,8 +25,8 @@ from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.attack_world import FLIP, Superuser
 from tests.shell.bank_world import opened
+from tests.shell.erasure_world import approved
 from tests.shell.pages import read
-from tests.shell.test_erasure import approved
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 TABLES_OF_A_SESSION = """

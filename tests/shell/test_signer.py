@@ -17,7 +17,7 @@ from audit.signing import messages
 from audit.signing.errors import AlreadySigning, HeadRefused, NotSigned, SignerDown
 from audit.signing.rules import Signer
 from audit.signing.server import Diary, held
-from tests.core.test_signing_rules import ORIGIN, asked
+from tests.core.signing_world import ORIGIN, asked
 from tests.processes import ROOT, eventually
 
 

@@ -16,8 +16,8 @@ from sessions.queries.stops import stops_of
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import work
+from tests.shell.erasure_world import entries_of_staff
 from tests.shell.pages import Node, read
-from tests.shell.test_erasure import entries_of_staff
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])

@@ -39,7 +39,7 @@ from sessions.stores import STORES
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds, opened
-from tests.shell.test_erasure import at_once, entries_of_staff  # noqa: F401
+from tests.shell.erasure_world import entries_of_staff
 from tests.shell.test_profiles import agreed_customer, swept, transferred
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
@@ -144,7 +144,7 @@ def test_the_proposer_of_a_report_is_never_told_which_teams_are_asked(retails, c
     assert queries.proposal(cast.petra(), proposal.pk).reason == "the customer asked"
 
 
-def test_an_erasure_waits_for_every_team_that_serves_the_subject(retails, cards, at_once):  # noqa: F811
+def test_an_erasure_waits_for_every_team_that_serves_the_subject(retails, cards, at_once):
     asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
     assert commands.rule_erasure(conrad(), asked.pk, State.APPROVED).state == State.ASKED
     assert erasing.carry_out_due() == 0

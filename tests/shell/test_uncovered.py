@@ -11,7 +11,7 @@ from sessions import erasure as erasing
 from tests import cast
 from tests.shell.attack_world import Superuser
 from tests.shell.bank_world import opened
-from tests.shell.test_erasure import approved, kid_of
+from tests.shell.erasure_world import approved, kid_of
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "erase"])
 OTHER = UUID(int=7)
