@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FULL_BYTES = 32 * 2**20  # PostgreSQL needs space for whole files of its log, of 16 MiB each
+FULL_ENTRIES = 100  # files that programs need to start: PostgreSQL's own, sockets, pid files
 LOW_SHARE = 0.05
 
 
@@ -28,21 +29,22 @@ class FileSystem:
     @property
     def is_full(self) -> bool:
         """Whether programs that write to it must be expected to fail."""
-        return self.free < FULL_BYTES or (self.entries > 0 and self.entries_free == 0)
+        return self.free < FULL_BYTES or (self.entries > 0 and self.entries_free < FULL_ENTRIES)
 
     @property
     def is_low(self) -> bool:
-        """Whether less than 5 % is free: somebody must make space."""
-        return self.is_full or self.free_share < LOW_SHARE
+        """Whether less than 5 % is free, of the bytes or of the entries: somebody must make space."""
+        return self.is_full or self.is_low_on_entries or self.free / self.size < LOW_SHARE
 
     @property
-    def free_share(self) -> float:
-        """What is free, from 0 to 1: of the bytes or of the entries, whichever is less."""
-        share = self.free / self.size if self.size else 1.0
-        return min(share, self.entries_free / self.entries) if self.entries else share
+    def is_low_on_entries(self) -> bool:
+        """Whether few more files and folders fit, whatever bytes are free."""
+        few = self.entries_free < FULL_ENTRIES
+        return self.entries > 0 and (few or self.entries_free / self.entries < LOW_SHARE)
 
     def __str__(self) -> str:
-        return f"{self.mount} ({self.free / 1e6:,.0f} of {self.size / 1e6:,.0f} MB free)"
+        files = f", {self.entries_free:,} of {self.entries:,} files" if self.is_low_on_entries else ""
+        return f"{self.mount} ({self.free / 1e6:,.0f} of {self.size / 1e6:,.0f} MB free{files})"
 
 
 def file_systems(paths: Iterable[Path]) -> list[FileSystem]:

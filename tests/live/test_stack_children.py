@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agentstate import disks
 from agentstate.stack import children, logs
 from agentstate.stack.children import Program
 from agentstate.stack.errors import DidNotStart, KeepsDying
@@ -81,17 +82,31 @@ def test_a_program_that_is_not_essential_may_die_for_ever(supervisor: Supervisor
     eventually(lambda: supervisor.tick(0) or seen.add(weak.child.pid) or len(seen) > 6)
 
 
-def test_deaths_on_a_full_disk_are_not_counted(
-    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-):
+def fails_seven_times(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where `up` gives up before."""
     monkeypatch.setattr("agentstate.stack.supervisor.BACKOFF", (0.0,) * 5)
-    monkeypatch.setattr("agentstate.disks.FULL_BYTES", 2**62)  # every disk is full by this measure
     weak = supervisor.start(python("weak", "raise SystemExit('no space')"))
     seen = set()
     eventually(lambda: supervisor.tick(0) or seen.add(weak.child.pid) or len(seen) > 6)
+
+
+def test_deaths_on_a_full_disk_are_not_counted(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("agentstate.disks.FULL_BYTES", 2**62)  # every disk is full by this measure
+    fails_seven_times(supervisor, monkeypatch)
     said = capfd.readouterr().err
     assert "disk full: /" in said
     assert "weak died (exit 1), starting it again; not counted, as a disk is full or was lately: /" in said
+
+
+def test_deaths_on_a_disk_that_takes_few_more_files_are_not_counted(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    few = disks.FileSystem(Path("/data"), 10**12, 9 * 10**11, 20_000, 3)
+    monkeypatch.setattr(disks, "file_systems", lambda paths: [few])
+    fails_seven_times(supervisor, monkeypatch)
+    assert f"disk full: /data: free space on {few}" in capfd.readouterr().err
 
 
 def test_a_program_that_cannot_be_started_again_ends_nothing(

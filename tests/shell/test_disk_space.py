@@ -15,6 +15,7 @@ from tests import cast
 pytestmark = pytest.mark.django_db(transaction=True)
 GB = 10**9
 ROOMY, LOW, FULL = (FileSystem(Path("/data"), 100 * GB, free) for free in (50 * GB, 4 * GB, 0))
+FEW_FILES = FileSystem(Path("/data"), 100 * GB, 50 * GB, 20_000, 3)
 
 
 @pytest.fixture
@@ -52,7 +53,8 @@ def test_each_team_is_alerted_once_and_no_more_when_there_is_space(disk):
 
 
 def test_health_names_a_low_disk_and_fails_for_a_full_one_alone(disk):
-    for found, low, well in ((ROOMY, [], True), (LOW, [str(LOW)], True), (FULL, [str(FULL)], False)):
+    for found, low, well in ((ROOMY, [], True), (LOW, [str(LOW)], True), (FULL, [str(FULL)], False),
+                             (FEW_FILES, ["/data (50,000 of 100,000 MB free, 3 of 20,000 files)"], False)):  # fmt: skip
         disk(found)
         told = Client().get("/healthz").json()
         assert (told["disks_low"], told["disk"]) == (low, well)
@@ -69,7 +71,11 @@ def test_admins_read_which_disk_it_is_on_every_page_and_others_do_not(disk):
 
 
 def test_the_page_of_ledger_health_lists_every_disk(disk):
-    for found, text in ((ROOMY, "46.6\xa0GB of 93.1\xa0GB free"), (FULL, "Full")):
+    for found, text in (
+        (ROOMY, "46.6\xa0GB of 93.1\xa0GB free<"),
+        (FULL, "Full"),
+        (FEW_FILES, "free, 3 of 20000 files<"),
+    ):
         disk(found)
         page = cast.browser(cast.adam()).get("/audit/downtimes/").content.decode()
         assert "/data" in page
