@@ -23,6 +23,7 @@ SLOW = {
     "test_memory_airline",
     "test_memory_laws",
     "test_merge_laws",
+    "test_offers_laws",
     "test_plan_explorer",
     "test_plan_laws",
     "test_plan_round_laws",
