@@ -262,10 +262,16 @@ def _fits_policy(name: str, here: World, then: World) -> None:
         require(not newly or owner not in (*passed.approvals, *people), "four eyes, as policy asks now")
 
 
-@pytest.mark.parametrize("terms", STARTS)
-def test_no_order_of_what_can_happen_to_a_request_breaks_a_law(terms):
+@pytest.fixture(scope="module", params=STARTS)
+def reached(request):
+    """The terms, and every world that is reached from them."""
+    return request.param, list(explored(start(request.param), DEPTH))
+
+
+def test_no_order_of_what_can_happen_to_a_request_breaks_a_law(reached):
+    terms, worlds_reached = reached
     ends: set[object] = set()
-    for world in explored(start(terms), DEPTH):
+    for world in worlds_reached:
         ends |= {call.status for call in world.state.calls.values()}
         ends |= {request.status for request in world.state.requests.values()}
     assert ends >= {CallStatus.RUNNING, CallStatus.REJECTED, RequestStatus.WITHDRAWN, RequestStatus.IGNORED}
@@ -273,9 +279,8 @@ def test_no_order_of_what_can_happen_to_a_request_breaks_a_law(terms):
     assert RequestStatus.EXPIRED in ends
 
 
-@pytest.mark.parametrize("terms", STARTS)
-def test_every_request_that_is_reached_is_pending_or_has_a_named_outcome(terms):
-    for world in explored(start(terms), 4):
+def test_every_request_that_is_reached_is_pending_or_has_a_named_outcome(reached):
+    for world in reached[1]:
         for request in world.state.requests.values():
             assert request.status is RequestStatus.PENDING or request.ended_at
             assert not (request.status is not RequestStatus.PENDING and (request.claimed_by or request.held_until))

@@ -133,7 +133,10 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+LONG = {"2^22 entries": pytest.mark.long}  # hashing them takes 18 s of CPU
+
+
+@pytest.mark.parametrize("what", [pytest.param(what, marks=LONG.get(what, ())) for what in HOSTILE])
 def test_a_hostile_bundle_ends_in_words_and_little_memory(what, folder):
     refused(HOSTILE[what](), folder)
 
