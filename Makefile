@@ -2,7 +2,7 @@
 # Needs only Python 3.11 or newer, and make.
 #
 #   make run [PORT=8000]                the product with its demo
-#   make test                           everything but the long tests, about 20 minutes on two cores
+#   make test [FILE=path[::name]]       everything but the long tests, about 20 minutes on two cores; FILE: one file of them
 #   make test-fast                      the pure core and the documents: no server, about half a minute
 #   make test-all [SHORT=1]             make test, then the long tests; SHORT=1: only these, in their short form
 #   make attacks [SHARE=25]             the attacks on a running installation; SHARE in a hundred, drawn from the commit
@@ -26,6 +26,9 @@ MUTATE := .venv-mutate/installed/mutate-$(PINS)
 LOAD := $(VENV)/installed/load-$(PINS)
 PEER := .venv-peers/installed-$(PINS)
 
+# Python keeps what it has compiled: each test that starts a program would compile the whole product again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint schema screenshots bench bench-data lock bom clean
 .DEFAULT_GOAL := run
 
@@ -33,10 +36,15 @@ run: $(CORE)
 	@exec $(PY) manage.py up --demo $(if $(PORT),--port $(PORT))
 
 test: $(TEST)
+ifdef FILE
+	$(PY) -m pytest "$(FILE)"
+else
 	$(PY) -m pytest -n $(shell expr $(JOBS) + 1) --dist loadfile -m "not long and not attack" --claims
+endif
 
+# The files that changed last come first.
 test-fast: $(TEST)
-	$(PY) -m pytest -q -n $(JOBS) -p no:django -m "not long and not slow" tests/core tests/docs
+	$(PY) -m pytest -q -n $(JOBS) --nf -p no:django -m "not long and not slow" tests/core tests/docs
 
 test-all: $(if $(SHORT),,test attacks adversary mutate) $(TEST)
 	FULL=$(if $(SHORT),,1) $(PY) -m pytest -m "long$(if $(SHORT),, or more)"
