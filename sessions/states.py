@@ -187,7 +187,8 @@ def _moved_on(held: Loaded, head: ledger.Head, newer: Sequence[ledger.Row]) -> L
     back has another history, of which what was decided here is no part.
     """
     hashes: list[bytes] = []
-    state = _caught_up(held.place, held.state, head.size, newer, hashes.append)
+    rows = _hashed(_following(held.place.id, held.state.seq, head.size, newer), hashes)
+    state = _caught_up(held.place, held.state, head.size, rows)
     whole = held.head.size + len(hashes) == head.size  # not where a recorded state stood for pruned entries
     if whole and tree.append(held.head.frontier, held.head.size, hashes) != head.frontier:
         _hot.drop(held.place.id)
@@ -247,7 +248,7 @@ def _cold(session: UUID, head: ledger.Head | None) -> Loaded:
         head, newer = _newer(session, state.seq)
     if state.seq > head.size:
         state, newer = SessionState(), []
-    loaded = Loaded(place, head, _caught_up(place, state, head.size, newer))
+    loaded = Loaded(place, head, _caught_up(place, state, head.size, _following(session, state.seq, head.size, newer)))
     remember(loaded)
     return loaded
 
@@ -282,19 +283,13 @@ def _unsealed(
     return from_parts(data, parts)
 
 
-def _caught_up(
-    place: Place,
-    state: SessionState,
-    size: int,
-    read: Sequence[ledger.Row] = (),
-    hashed: Callable[[bytes], object] | None = None,
-) -> SessionState:
+def _caught_up(place: Place, state: SessionState, size: int, rows: Iterable[ledger.Row] | None = None) -> SessionState:
     """The state after `size` entries, from `state`; where the entries behind that were pruned, from the recorded state
-    that stands for them. `read` are the first of those that follow, where they are known already; `hashed` is called
-    with the leaf hash of each. Raises keys.Erased, ledger.Pruned, recorded.Lost, Broken.
+    that stands for them. `rows` are the entries that follow; None: they are read here. Raises keys.Erased,
+    ledger.Pruned, recorded.Lost, Broken.
     """
     try:
-        return _folded(place, state, size, read, hashed)
+        return _folded(place, state, size, rows)
     except ledger.Pruned:
         kept = recorded.newest(place.id, place.kid, size)
         if kept is None or kept.seq <= state.seq:
@@ -302,16 +297,9 @@ def _caught_up(
         return _folded(place, kept, size)
 
 
-def _folded(
-    place: Place,
-    state: SessionState,
-    size: int,
-    read: Sequence[ledger.Row] = (),
-    hashed: Callable[[bytes], object] | None = None,
-) -> SessionState:
-    rows: Iterator[ledger.Row] = chain(read, ledger.read_rows(place.id, read[-1].seq + 1 if read else state.seq, size))
-    if hashed is not None:
-        rows = _each_hashed(rows, hashed)
+def _folded(place: Place, state: SessionState, size: int, rows: Iterable[ledger.Row] | None = None) -> SessionState:
+    if rows is None:
+        rows = ledger.read_rows(place.id, state.seq, size)
     for envelope, payload in ledger.open_living(rows, place.kid):
         state = after_entry(state, envelope, payload)
     if state.seq != size:
@@ -319,9 +307,15 @@ def _folded(
     return state
 
 
-def _each_hashed(rows: Iterable[ledger.Row], hashed: Callable[[bytes], object]) -> Iterator[ledger.Row]:
+def _following(session: UUID, start: int, size: int, read: Sequence[ledger.Row]) -> Iterator[ledger.Row]:
+    """The entries from `start` up to `size`; `read` are the first of them, where they are known already."""
+    return chain(read, ledger.read_rows(session, read[-1].seq + 1 if read else start, size))
+
+
+def _hashed(rows: Iterable[ledger.Row], hashes: list[bytes]) -> Iterator[ledger.Row]:
+    """The rows as they are; the leaf hash of each is added to `hashes` when the row is read."""
     for row in rows:
-        hashed(tree.leaf_hash(row.envelope))
+        hashes.append(tree.leaf_hash(row.envelope))
         yield row
 
 
