@@ -12,12 +12,12 @@ from tests.processes import eventually, is_alive
 
 KILLS = 3
 WORKERS = ("worker", "worker-2")
-WITHIN = 5.0  # seconds from the death to the recorded result
+LEASE = "900"  # seconds: a call that waited for the end of a lease would not finish within the patience of the test
 
 
 @pytest.fixture(scope="module")
 def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Floor]:
-    held = Floor(tmp_path_factory.mktemp("recovery") / "state", AGENTSTATE_WORKERS="2")
+    held = Floor(tmp_path_factory.mktemp("recovery") / "state", AGENTSTATE_WORKERS="2", LEASE_SECONDS=LEASE)
     eventually(lambda: "worker-2" in held.up.pids(), 30, "the second worker is started")
     for name in WORKERS:
         eventually(lambda name=name: readied(held, name), 90, f"{name} is ready")
@@ -25,7 +25,7 @@ def floor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Floor]:
     held.stop()
 
 
-def test_what_a_killed_worker_was_at_is_done_by_the_other_within_five_seconds(floor: Floor):
+def test_what_a_killed_worker_was_at_is_done_by_the_other_without_waiting_for_its_lease(floor: Floor):
     """Three kills in the middle of a transfer, of whichever worker has it; the money moves once each time."""
     took = []
     for call in floor.waiting_calls(*[700 + 10 * number for number in range(KILLS)]):
@@ -42,7 +42,6 @@ def test_what_a_killed_worker_was_at_is_done_by_the_other_within_five_seconds(fl
         assert len(dead) == 1
         _is_back(floor, dead[0], ready[dead[0]])
     print(f"seconds from kill -9 to the result: {', '.join(f'{each:.1f}' for each in took)}")
-    assert sorted(took)[KILLS // 2] < WITHIN
 
 
 def readied(floor: Floor, name: str) -> int:
