@@ -27,9 +27,12 @@ class Ran:
 
 
 ROWS = {"engine": 22, "first": 7, "ledger": 40, "patterns": 5, "runs": 22}
+LONG = ("first", "ledger", "runs")  # these start servers of their own
 
 
-@pytest.fixture(scope="module", params=ROWS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(group, marks=[pytest.mark.long] * (group in LONG)) for group in ROWS]
+)
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """A group in its quick form, as `make bench` runs it."""
     out = tmp_path_factory.mktemp("bench") / "results.json"
