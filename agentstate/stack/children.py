@@ -105,12 +105,16 @@ class Child:
         self.signal(signal.SIGCONT)
 
     def wait(self, deadline: float) -> None:
-        """Wait until it has ended, killing it at `deadline` (time.monotonic)."""
+        """Wait until it has ended, killing it at `deadline` (time.monotonic), and for good when it survives that."""
         try:
             self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.kill()
-            self.process.wait()
+            try:
+                self.process.wait(self.program.patience)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
         self.log.finish()
         self.pid_file.unlink(missing_ok=True)
 

@@ -125,11 +125,14 @@ def test_a_program_that_cannot_be_started_again_ends_nothing(
     eventually(lambda: supervisor.tick(0.01) or kept.child is not first)
 
 
-def test_a_program_that_will_not_stop_is_killed_when_its_patience_is_over(supervisor: Supervisor, tmp_path: Path):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_program_that_will_not_stop_is_killed_when_its_patience_is_over(
+    supervisor: Supervisor, tmp_path: Path, number: signal.Signals
+):
     code = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
     )
-    kept = supervisor.start(python("deaf", code, patience=0.3))
+    kept = supervisor.start(python("deaf", code, patience=0.3, kill_signal=number))
     eventually(lambda: "deaf" in (tmp_path / "deaf.log").read_text())
     supervisor.stop()
     assert not is_alive(kept.child.pid)
