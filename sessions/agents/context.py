@@ -27,7 +27,7 @@ from agentstate.engine.scratchpad import scopes
 from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import SessionState, rounds
-from agentstate.engine.talk.notes import resolved_note
+from agentstate.engine.understanding.notes import resolved_note
 from sessions.agents.definition import Definition, definition_of
 from sessions.agents.registry import Agent
 

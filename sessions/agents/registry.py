@@ -21,7 +21,7 @@ from agentstate.engine.plan import goals
 from agentstate.engine.schemas import check_schema, private_paths
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
-from agentstate.engine.talk import ontology as talks
+from agentstate.engine.understanding import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions import policies, state_schemas

@@ -12,8 +12,9 @@ import msgspec
 
 from agentstate.clock import now
 from agentstate.engine.state import SessionState
-from agentstate.engine.talk.held import Resolution, Talk, Turn
 from agentstate.engine.talk.resolve import resolve
+from agentstate.engine.understanding.held import Resolution, Talk, Turn
+from agentstate.engine.understanding.notes import question
 from sessions.queries.entry_lines import state_of
 from sessions.queries.session_lines import Person
 
@@ -49,6 +50,13 @@ class HeardLine(msgspec.Struct, frozen=True):
     ask: str
 
 
+class ReferenceLine(msgspec.Struct, frozen=True):
+    """A reference as it was resolved, and the question that settles it, which names labels and values."""
+
+    found: Resolution
+    ask: str
+
+
 class TalkLines(msgspec.Struct, frozen=True):
     """All of it, the entities spoken of last first."""
 
@@ -57,7 +65,7 @@ class TalkLines(msgspec.Struct, frozen=True):
     entities: tuple[EntityLine, ...]
     open_questions: tuple[str, ...]
     heard: tuple[HeardLine, ...]
-    references: tuple[Resolution, ...]
+    references: tuple[ReferenceLine, ...]
     heard_seq: int
 
 
@@ -75,7 +83,7 @@ def talk_lines(state: SessionState) -> TalkLines:
         entities=entity_lines(talk),
         open_questions=tuple(question for turn in talk.turns for question in turn.asks),
         heard=tuple(_heard(talk, found) for found in talk.heard),
-        references=talk.heard,
+        references=_lines(talk, talk.heard),
         heard_seq=talk.heard_seq,
     )
 
@@ -83,7 +91,11 @@ def talk_lines(state: SessionState) -> TalkLines:
 def _heard(talk: Talk, found: Resolution) -> HeardLine:
     labels = {entity.id: entity.label or entity.id for entity in talk.entities}
     meant = tuple(labels.get(entity, entity) for entity in found.entities)
-    return HeardLine(found.mention, found.found, meant, found.confidence, found.ask)
+    return HeardLine(found.mention, found.found, meant, found.confidence, question(talk.entities, found))
+
+
+def _lines(talk: Talk, found: tuple[Resolution, ...]) -> tuple[ReferenceLine, ...]:
+    return tuple(ReferenceLine(each, question(talk.entities, each)) for each in found)
 
 
 def topic_lines(talk: Talk) -> tuple[TopicLine, ...]:
@@ -109,6 +121,7 @@ def entity_lines(talk: Talk) -> tuple[EntityLine, ...]:
     return tuple(sorted(lines, key=lambda line: -line.mentioned))
 
 
-def resolve_in(user: Person, session: UUID, text: str) -> tuple[Resolution, ...]:
+def resolve_in(user: Person, session: UUID, text: str) -> tuple[ReferenceLine, ...]:
     """What `text` would refer to if the customer said it now. Nothing is recorded. Raises as `talk_of`."""
-    return resolve(state_of(user, session, "talk").talk, text, now())
+    talk = state_of(user, session, "talk").talk
+    return _lines(talk, resolve(talk, text, now()))

@@ -18,7 +18,7 @@ import psycopg
 from django.conf import settings
 from psycopg.rows import dict_row
 
-from agentstate.engine.talk.ontology import Source
+from agentstate.engine.understanding.ontology import Source
 from sessions.tools.registry import (
     Arguments,
     Retry,

@@ -15,7 +15,7 @@ from agentstate.engine.plan.facts import ToolCard
 from agentstate.engine.policy import DELEGATE
 from agentstate.engine.schemas import bounds, compiled
 from agentstate.engine.speech import SAY
-from agentstate.engine.talk import ontology
+from agentstate.engine.understanding import ontology
 from agentstate.errors import Invalid
 from sessions.tools.stopping import Stop
 

@@ -32,6 +32,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(-(2**53), 2**53),
     bool: st.booleans(),
     type(None): st.none(),
+    msgspec.UnsetType: st.just(msgspec.UNSET),
     dict[str, Invoked]: st.just({}),  # charts in charts in charts would have no end
 }
 

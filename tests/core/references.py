@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from agentstate.engine.instants import parse, stamp
-from agentstate.engine.talk import changes, resolve, words
-from agentstate.engine.talk.entities import Entity, entity
-from agentstate.engine.talk.held import Resolution, Talk
-from agentstate.engine.talk.ontology import Ontology, load
+from agentstate.engine.talk import reading, resolve, words
+from agentstate.engine.understanding import changes
+from agentstate.engine.understanding.entities import Entity, entity
+from agentstate.engine.understanding.held import Resolution, Talk
+from agentstate.engine.understanding.ontology import Ontology, load
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "reference_resolution"
 RESOLVER = Path(resolve.__file__).parent
@@ -34,7 +35,7 @@ def world(name: str) -> tuple[Ontology, dict[str, Entity]]:
     made = {}
     for given in data["entities"]:
         made[given["id"]] = entity(
-            ontology, given["id"], given["type"], given["label"], given.get("attributes"),
+            given["id"], given["type"], given["label"], given.get("attributes"),
             given.get("gender", ""), tuple(given.get("names", ())),
         )  # fmt: skip
     return ontology, made
@@ -56,8 +57,13 @@ def played(name: str, case: dict[str, Any]) -> tuple[Talk, tuple[Entity, ...]]:
                 talk = changes.known(talk, [made[e] for e in tied(made, what)])
                 history = tuple(made[e] for e in what)
             else:
-                talk = changes.said(talk, kind, what, seq, stamp(at), at)
+                talk = resolved(talk, kind, what, seq, at)
     return talk, history
+
+
+def resolved(talk: Talk, by: str, text: str, seq: int, at: datetime) -> Talk:
+    """The talk after a message, resolved and recorded as `decide` and `evolve` do it."""
+    return changes.said(talk, by, reading.understood(talk, by, text, at), seq, stamp(at))
 
 
 def tied(made: dict[str, Entity], ids: list[str]) -> list[str]:

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine.instants import stamp
-from agentstate.engine.talk import changes, words
-from agentstate.engine.talk.held import MOST_REFERENCES, Talk
-from agentstate.engine.talk.ontology import BadOntology, load
+from agentstate.engine.talk import words
 from agentstate.engine.talk.resolve import read, resolve
 from agentstate.engine.talk.tokens import MOST_TOKENS, tokens
-from tests.core.references import domain, world
+from agentstate.engine.understanding import changes
+from agentstate.engine.understanding.held import MOST_REFERENCES, Talk
+from agentstate.engine.understanding.ontology import BadOntology, load
+from tests.core.references import domain, resolved, world
 from tests.searching import drawn
 
 NOW = datetime(2026, 11, 21, 15, 0, tzinfo=UTC)
@@ -45,7 +46,7 @@ def test_any_text_is_read_and_what_it_says_fits_the_text(texts):
             assert text[found.start : found.end] == found.mention
             assert 0 <= found.confidence <= 100
             assert (found.found == "none") == (not found.entities)
-        talk = changes.said(talk, "customer", text, seq, stamp(NOW), NOW)
+        talk = resolved(talk, "customer", text, seq, NOW)
         assert len(talk.heard) <= MOST_REFERENCES
     assert msgspec.json.decode(msgspec.json.encode(talk), type=Talk) == talk
 
@@ -66,7 +67,7 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
 def test_hostile_texts_are_read_quickly(text):
     begun = time.process_time()
-    changes.said(BUSY, "customer", text, 0, stamp(NOW), NOW)
+    resolved(BUSY, "customer", text, 0, NOW)
     assert time.process_time() - begun < 3
 
 
@@ -76,11 +77,11 @@ def test_only_the_beginning_of_a_huge_text_is_looked_at():
 
 def test_a_usual_message_costs_far_less_than_a_step():
     talk = BUSY
-    said = "I'd like to move fifty dollars from my savings account to checking, please."
+    usual = "I'd like to move fifty dollars from my savings account to checking, please."
     times = []
     for seq in range(60):
         begun = time.process_time()
-        talk = changes.said(talk, "customer", said, seq, stamp(NOW), NOW)
+        talk = resolved(talk, "customer", usual, seq, NOW)
         times.append(time.process_time() - begun)
     assert sorted(times)[len(times) // 2] < 0.001  # measured: 0.2 ms; the rest is room for a busy machine
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from agentstate.engine.understanding.notes import question
 from tests.core import references
 from tests.core.references import DOMAINS, Figures, domain, parts, score
 
@@ -51,7 +52,8 @@ def test_whatever_is_ambiguous_comes_with_a_question_that_names_candidates(name)
     for case in domain(name)["cases"]:
         if any(part.get("ambiguous") for part in parts(case)):
             vague = [found for found in references.answered(name, case) if found.found == "ambiguous"]
-            assert all(made[found.entities[0]].label in found.ask for found in vague if found.entities[0] in made)
+            asked = [(found.entities[0], question(list(made.values()), found)) for found in vague]
+            assert all(made[entity].label in ask for entity, ask in asked if entity in made)
 
 
 def test_answers_with_more_confidence_are_right_at_least_as_often():

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from dataclasses import dataclass, replace
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.decide import offers
 from agentstate.engine.decide.talk import TopicKnown, UnknownEntity, UnknownMention, UnknownTopic
+from agentstate.engine.instants import parse
+from agentstate.engine.looping.held import Loop, Waiting
+from agentstate.engine.looping.settings import Looping
 from agentstate.engine.state import SessionState, fold, from_snapshot, to_snapshot
-from agentstate.engine.talk.ontology import Ontology, load
+from agentstate.engine.talk import phrase, reading, vocabulary
+from agentstate.engine.understanding.ontology import Ontology, load
+from agentstate.engine.versions.replay import Input, replay
+from agentstate.engine.versions.rerun import rerun
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.worlds import proposed
@@ -50,10 +60,55 @@ def test_what_is_talked_about_is_declared_with_the_opening_and_kept_once():
     assert world.state.opened.ontology is None
 
 
-def test_results_and_messages_are_heard_by_the_fold():
-    (reference,) = loaded().state.talk.heard
+def test_a_message_is_recorded_with_what_it_means_and_the_state_copies_it():
+    world = loaded()
+    understood = world.events(ev.MessageAdded)[-1].understood
+    (reference,) = understood.references
     assert (reference.mention, reference.entities) == ("my savings", ("a",))
-    assert [turn.by for turn in loaded().state.talk.turns] == ["customer"]
+    assert world.state.talk.heard == understood.references
+    assert [turn.by for turn in world.state.talk.turns] == ["customer"]
+
+
+def test_the_fold_never_calls_the_resolver(monkeypatch):
+    world = loaded()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("agentstate.engine.talk."):
+            for each, value in vars(module).items():
+                if inspect.isfunction(value) and value.__module__.startswith("agentstate.engine.talk"):
+                    monkeypatch.setattr(module, each, _raises)
+    with pytest.raises(AssertionError, match="resolved"):
+        world.after(core.Say("customer", "And my checking?", "customer"))
+    assert fold(world.history) == world.state
+    assert [turn.by for turn in fold(world.history).talk.turns] == ["customer"]
+
+
+def _raises(*_: object, **__: object) -> None:
+    raise AssertionError("a text was resolved")
+
+
+def test_an_edit_of_a_word_list_changes_no_state_that_was_recorded(monkeypatch):
+    world = loaded()
+    monkeypatch.setattr(vocabulary, "STOP", vocabulary.STOP | {"savings", "checking"})
+    monkeypatch.setattr(phrase, "DEFINITE", frozenset[str]())
+    assert loaded().state.talk.heard != world.state.talk.heard
+    assert fold(world.history) == world.state
+
+
+def test_two_messages_of_one_command_are_resolved_each_beside_what_came_before_it():
+    waits = Loop(waiting=(Waiting(9, "My checking.", "customer"),))
+    state = msgspec.structs.replace(loaded().state, loop=waits, run="")
+    said = core.decide(core.Say("customer", "How much is in it?", "customer"), state, World().given)
+    assert [event.understood.references[0].entities for event in said] == [("b",), ("b",)]
+
+
+def test_a_message_that_waited_is_resolved_when_it_is_heard():
+    world = replace(loaded(), loop=Looping(meanwhile="enqueue"))
+    asked = world.after(core.Ask("s", "model", 0, 0, offers.tools_in(world.given), "digest"))
+    waited = asked.after(core.Say("customer", "My checking.", "customer"))
+    assert waited.events(ev.MessageQueued)
+    rested = waited.after(core.Answer("s", "model", "Well.", ()), core.Rest("customer"))
+    heard = rested.events(ev.MessageAdded)[-1]
+    assert (heard.queued, heard.understood.references[0].entities) == (waited.state.loop.waiting[0].seq, ("b",))
 
 
 def test_the_state_is_the_fold_in_two_parts_and_read_back_from_its_bytes():
@@ -131,7 +186,34 @@ def test_nothing_is_set_once_the_conversation_is_over():
         over.after(core.SetTopic("loan", "open", "user:ann"))
 
 
-def test_a_session_without_a_declaration_hears_no_entities():
-    world = World(ontology=None).after(core.Open("C-1", "t", "bank", "phone"), core.Say("customer", "my savings", "c"))
-    assert world.state.talk.entities == ()
+def test_an_agent_without_a_declaration_records_nothing_and_resolves_nothing(monkeypatch):
+    monkeypatch.setattr(reading, "read", _raises)
+    monkeypatch.setattr(reading, "questions_in", _raises)
+    world = World(ontology=None).after(core.Open("C-1", "t", "bank", "phone"), core.Say("customer", "my savings?", "c"))
+    (said,) = world.events(ev.MessageAdded)
+    assert b"understood" not in ev.encode(said)
+    assert world.state.talk.entities == world.state.talk.heard == ()
     assert SessionState().talk == fold([]).talk
+
+
+def test_notes_to_the_agent_are_not_resolved():
+    assert (
+        loaded().after(core.Say("note", "Ask about my savings.", "c")).events(ev.MessageAdded)[-1].understood is UNSET
+    )
+
+
+def test_a_replayed_message_with_other_words_is_resolved_anew():
+    world = loaded()
+    history = [(seq, event, at) for seq, (event, at) in enumerate(world.history)]
+    given = lambda at: msgspec.structs.replace(world.given, at=parse(at))  # noqa: E731
+    seq = world.state.talk.heard_seq
+    assert replay(history, given, [Input(seq, text="My checking?")]).state.talk.heard[0].entities == ("b",)
+
+
+def test_a_message_said_again_to_another_model_is_resolved_beside_what_is_known_then():
+    world = loaded()
+    history = [(seq, event, at) for seq, (event, at) in enumerate(world.history)]
+    given = lambda at: msgspec.structs.replace(world.given, at=parse(at))  # noqa: E731
+    silent = rerun(history, given, lambda state, step: core.Answer(step, "m", "Well.", ()))
+    assert silent.state.talk.heard == ()
+    assert silent.state.talk.entities == ()

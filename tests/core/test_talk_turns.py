@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from agentstate.engine.instants import stamp
-from agentstate.engine.talk import changes, held, topics
-from agentstate.engine.talk.entities import entity
-from agentstate.engine.talk.held import Talk
-from agentstate.engine.talk.notes import resolved_note
-from agentstate.engine.talk.ontology import BadOntology, Ontology, load
 from agentstate.engine.talk.resolve import resolve
-from agentstate.engine.talk.turns import open_questions
+from agentstate.engine.understanding import changes, held, topics
+from agentstate.engine.understanding.entities import entity
+from agentstate.engine.understanding.held import Talk
+from agentstate.engine.understanding.notes import resolved_note
+from agentstate.engine.understanding.ontology import BadOntology, Ontology, load
+from agentstate.engine.understanding.turns import open_questions
+from tests.core.references import resolved
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 BIKES = load({
@@ -43,7 +44,7 @@ def talked(*said: str, talk: Talk | None = None) -> Talk:
     for seq, text in enumerate(said, start=talk.turns[-1].last + 1 if talk.turns else 0):
         at = START + timedelta(seconds=seq)
         by, words = ("agent", text[2:]) if text.startswith("A:") else ("customer", text)
-        talk = changes.said(talk, by, words, seq, stamp(at), at)
+        talk = resolved(talk, by, words, seq, at)
     return talk
 
 
@@ -179,9 +180,7 @@ def test_an_empty_declaration_is_one():
 
 def test_a_number_that_is_called_a_price_is_compared_and_named_as_one():
     rooms = load({"types": [{"name": "room", "nouns": ["room"], "attributes": [{"name": "price", "kind": "number"}]}]})
-    found = [
-        entity(rooms, number, "room", f"room {number}", {"price": price}) for number, price in (("7", 90), ("8", 70))
-    ]
+    found = [entity(number, "room", f"room {number}", {"price": price}) for number, price in (("7", 90), ("8", 70))]
     talk = changes.introduced(Talk(ontology=rooms), found)
     assert meant(talk, "the cheapest room") == [("8",)]
     assert meant(talk, "the $90 one") == [("7",)]

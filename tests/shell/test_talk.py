@@ -8,7 +8,11 @@ from uuid import UUID
 import pytest
 from django.urls import reverse
 
+from agentstate.people.models import User
+from audit import ledger
+from sessions import masks
 from sessions.agents import context, registry
+from sessions.visibility.places import HIDDEN
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import kinds, opened, say, state, work
@@ -107,3 +111,24 @@ def test_the_note_is_in_the_request_byte_for_byte_as_often_as_it_is_made(session
 def test_what_is_declared_at_the_opening_is_not_declared_again(session):
     assert "talk.declared" not in kinds(session)
     assert state(session).talk.ontology == registry.ontology_for("bank")
+
+
+def test_what_was_understood_is_in_the_message_and_its_ids_only_for_those_who_may_unmask(session):
+    def ids(who: User) -> set[str]:
+        entries = Api(who).get(f"/sessions/{session}/entries").json()["entries"]
+        said = [entry["data"].get("understood") for entry in entries if entry["kind"] == "message.added"]
+        found = [understood for understood in said if understood]
+        assert found
+        return {each for one in found for reference in one["references"] for each in reference["entities"]}
+
+    (known,) = {each for found in state(session).talk.heard for each in found.entities}
+    assert ids(cast.alice()) == {known}
+    assert ids(cast.vera()) == ids(cast.cleo()) == {HIDDEN}
+
+
+def test_what_was_understood_is_sealed_with_its_message_and_no_masked_export_shows_it(session):
+    (row,) = [row for row in ledger.read_rows(session) if row.seq == state(session).talk.heard_seq]
+    assert b"understood" in ledger.open_row(row)[1]
+    assert b"understood" not in bytes(row.envelope)
+    assert b"understood" not in bytes(row.ciphertext)
+    assert not set(masks.SHOWN["message.added"]) & {"/understood", "/text"}

@@ -156,7 +156,7 @@ from agentstate.engine.decide.refusals import (
     UnknownRequest,
 )
 from agentstate.engine.decide.runs import MODEL_ATTEMPTS
-from agentstate.engine.decide.talk import reference_corrected, topic_set
+from agentstate.engine.decide.talk import reference_corrected, resolved, topic_set
 from agentstate.engine.decide.triggers import triggered
 from agentstate.engine.decide.versions import named, rolled_back, said_over
 from agentstate.engine.events import AnyEvent
@@ -373,7 +373,7 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
 
 def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
     """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
-    return followed(_ruled(command, state, given), state, given)
+    return resolved(followed(_ruled(command, state, given), state, given), state, given)
 
 
 def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:

@@ -23,7 +23,7 @@ from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.instants import stamp
 from agentstate.engine.plan.facts import BATCH
-from agentstate.engine.state import Call, SessionState, foresee
+from agentstate.engine.state import Call, SessionState, evolve
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.wanted import ASK_FOR_PERSON
@@ -122,7 +122,7 @@ def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -
     at = stamp(given.at)
     then = state
     for event in events:
-        then = foresee(then, event, at)
+        then = evolve(then, event, at)
     if state.opened is None or (then.ended and state.ended) or then.sealed:
         return list(events)  # the opening is an entry of its own: the chart begins with what comes next
     return [*events, *_moves(_since_put_back(events), then, given)]
@@ -133,14 +133,14 @@ def _moves(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> 
     at = stamp(given.at)
     if state.chart.inside is None and given.chart is not None:
         moves.append(_begun(given.chart, state, at))
-        state = foresee(state, moves[-1], at)
+        state = evolve(state, moves[-1], at)
     for event in events:
         heard = happening(event, state)
         if heard is not None and state.chart.moves:
             moved = _heard(heard, state, given, at)
             if moved is not None:
                 moves.append(moved)
-                state = foresee(state, moved, at)
+                state = evolve(state, moved, at)
     return moves
 
 

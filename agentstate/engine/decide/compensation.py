@@ -13,7 +13,7 @@ from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import ForkMaySayNothing
 from agentstate.engine.decide.versions import bounded
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, foresee
+from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import NotFound, Refused
 
 MAX_REASON = 500  # characters
@@ -57,5 +57,5 @@ def compensated(command: Compensate, state: SessionState, given: Given) -> list[
         raise TooMuchToUndo(f"got {len(wanted)}")
     steps = tuple(ev.Undoing(given.new_id(), each.undo_tool, each.undo or {}, each.seq, each.call) for each in wanted)
     ordered = ev.CompensationOrdered(command.rollback, steps, command.by, reason)
-    then = foresee(state, ordered, stamp(given.at))
+    then = evolve(state, ordered, stamp(given.at))
     return [ordered, *(gate(then, then.calls[step.id], given) for step in steps)]

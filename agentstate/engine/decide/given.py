@@ -25,7 +25,7 @@ from agentstate.engine.policy.granted import Grant
 from agentstate.engine.remembered import Remembered
 from agentstate.engine.schemas import Declared
 from agentstate.engine.schemas.compiled import encode
-from agentstate.engine.talk.ontology import Ontology
+from agentstate.engine.understanding.ontology import Ontology
 from agentstate.engine.wanted import PHRASES
 
 

@@ -29,7 +29,7 @@ from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.memory.summaries import LONGEST_TEXT, written
-from agentstate.engine.state import SessionState, foresee
+from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.memory import open_calls
 from agentstate.errors import Broken, Invalid, Refused
 
@@ -120,7 +120,7 @@ def fitted(command: Fit, state: SessionState, given: Given) -> list[ev.AnyEvent]
         by_model = command.step and given.memory.summaries == "model" and covers[-1].groups
         for cover in covers[:-1] if by_model else covers:
             made.append(_made(cover, scene_of(state, given)))
-            state = foresee(state, made[-1], stamp(given.at))
+            state = evolve(state, made[-1], stamp(given.at))
         if by_model:
             return [*made, _request(state, given, command, _wanted(covers[-1], command))]
     raise Broken(f"after {ROUNDS} summaries the request is still too long")
@@ -224,11 +224,11 @@ def attended(events: list[ev.AnyEvent], state: SessionState, given: Given) -> li
     if len(state.items) + len(events) <= MOST_ITEMS:
         return events
     for event in events:
-        state = foresee(state, event, stamp(given.at))
+        state = evolve(state, event, stamp(given.at))
     while not state.ended and (covers := crowded_covers(scene_of(state, given), MOST_ITEMS)):
         for cover in covers:
             events.append(_made(cover, scene_of(state, given)))
-            state = foresee(state, events[-1], stamp(given.at))
+            state = evolve(state, events[-1], stamp(given.at))
     return events
 
 

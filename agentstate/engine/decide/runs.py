@@ -20,7 +20,7 @@ from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
 from agentstate.engine.looping.settings import cost
 from agentstate.engine.speech import MAX_TEXT
-from agentstate.engine.state import SessionState, foresee
+from agentstate.engine.state import SessionState, evolve
 
 MODEL_ATTEMPTS = 6
 
@@ -84,7 +84,7 @@ def answered(command: Answer, state: SessionState, given: Given) -> list[ev.AnyE
     first += [answer, *(ev.CallRefused(call, each.code, each.reason) for call, each in refused.items())]
     then = state
     for event in first:
-        then = foresee(then, event, stamp(given.at))
+        then = evolve(then, event, stamp(given.at))
     if held is not None:
         first.append(speech.gated(then, then.calls[held.id], given))
     own = [call for call in answer.calls if call is not held and call.id not in refused]
@@ -129,7 +129,7 @@ def _gated(calls: Sequence[ev.CallProposed], command: Answer, state: SessionStat
         gates.append(plans.beside(state, state.calls[call.id], command.model, given))
         if state.grants or given.grants or isinstance(gates[-1], ev.ApprovalRequested):
             given = grants.counted(given, state, gates[-1])
-            state = foresee(state, gates[-1], stamp(given.at))
+            state = evolve(state, gates[-1], stamp(given.at))
     return gates
 
 

@@ -45,7 +45,7 @@ from agentstate.engine.decide.withdrawals import ended_with
 from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import SessionState, calls_in, foresee, pending
+from agentstate.engine.state import SessionState, calls_in, evolve, pending
 from agentstate.engine.state.desk import QUEUE
 from agentstate.engine.wanted import ASK_FOR_PERSON, phrase_heard
 from agentstate.errors import Invalid
@@ -68,7 +68,7 @@ def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.
         raise TakenByAnother(by=held, since=state.desk.taken_at)
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
     taken = ev.SessionTakenOver(command.by, command.reason, held)
-    then = foresee(state, taken, stamp(given.at))
+    then = evolve(state, taken, stamp(given.at))
     unsaid = speech.withdrawn(then, command.by)
     return [*reopened, taken, *unsaid, *_paused(ended_with(then, unsaid), command.by, given)]
 

@@ -1,16 +1,24 @@
-"""Talk: topics are set by hand, references are put right, and a new declaration of entities takes effect."""
+"""Talk: messages are resolved, topics set by hand, references put right; a new declaration of entities takes effect."""
 
 from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.given import Given
-from agentstate.engine.state import SessionState
-from agentstate.engine.talk.topics import LONGEST_NAME
+from agentstate.engine.instants import stamp
+from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.talk.reading import is_declared, understood
+from agentstate.engine.understanding.topics import LONGEST_NAME
 from agentstate.errors import Invalid, NotFound, Refused
 
 MOST_MEANT = 20  # entities that one reference can mean
+_DECLARING = (ev.SessionOpened, ev.TalkDeclared)
 
 
 class UnknownTopic(NotFound):
@@ -79,6 +87,31 @@ def reference_corrected(command: CorrectReference, state: SessionState, given: G
             raise UnknownEntity(entity[:LONGEST_NAME])
     meant = tuple(dict.fromkeys(command.entities))
     return [ev.ReferenceCorrected(command.seq, command.mention, meant, command.by)]
+
+
+def resolved(events: list[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+    """`events`, each message with what it means beside what the session knows at that point.
+
+    An agent that declares nothing pays for a glance at the kinds of its events.
+    """
+    messages = [place for place, event in enumerate(events) if isinstance(event, ev.MessageAdded | ev.MessageDrafted)]
+    if not messages or not (is_declared(state.talk) or any(isinstance(event, _DECLARING) for event in events)):
+        return events
+    found, at = list[ev.AnyEvent](), stamp(given.at)
+    for place, event in enumerate(events):
+        found.append(resolved_one(event, state, given.at))
+        if place < messages[-1]:
+            state = evolve(state, found[-1], at)
+    return found
+
+
+def resolved_one(event: ev.AnyEvent, state: SessionState, now: datetime) -> ev.AnyEvent:
+    """`event`, which follows in `state`, with what it means if it is a message."""
+    if not isinstance(event, ev.MessageAdded | ev.MessageDrafted):
+        return event
+    by = event.role if isinstance(event, ev.MessageAdded) else "agent"
+    found = understood(state.talk, by, event.text, now)
+    return replace(event, understood=msgspec.UNSET if found is None else found)
 
 
 def declared_anew(state: SessionState, given: Given) -> list[ev.AnyEvent]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from agentstate.engine import events as ev
 from agentstate.engine.events.calls import WithdrawalCode
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, SessionState, calls_in, foresee, pending
+from agentstate.engine.state import Call, SessionState, calls_in, evolve, pending
 from agentstate.engine.state.rounds import Plans
 
 WITHDRAW_CALL = "withdraw_call"  # the tool by which an agent withdraws what it has proposed
@@ -128,5 +128,5 @@ def _not_begun(plans: Plans) -> tuple[str, ...]:
 def ended_with(state: SessionState, events: list[ev.AnyEvent]) -> SessionState:
     """Returns the state after `events`, for a rule that looks ahead."""
     for event in events:
-        state = foresee(state, event, state.last_at)
+        state = evolve(state, event, state.last_at)
     return state

@@ -7,7 +7,8 @@ from typing import Literal
 import msgspec
 
 from agentstate.engine.events.base import Event, Role
-from agentstate.engine.talk.ontology import Ontology
+from agentstate.engine.understanding.held import Understood
+from agentstate.engine.understanding.ontology import Ontology
 
 
 class SessionOpened(Event, frozen=True, tag="session.opened"):
@@ -26,12 +27,16 @@ class SessionOpened(Event, frozen=True, tag="session.opened"):
 
 
 class MessageAdded(Event, frozen=True, tag="message.added"):
-    """Something was said. An agent's message is sent to the customer by being committed."""
+    """Something was said. An agent's message is sent to the customer by being committed.
+
+    `understood` is what the resolver found in the text; unset: the session's agent declares nothing, or it is a note.
+    """
 
     role: Role
     text: str
     by: str = ""
     queued: int = -1  # the entry since which it waited for a run to be over; -1: it did not
+    understood: Understood | msgspec.UnsetType = msgspec.UNSET
     v: int = 1
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentstate.engine.events.base import Event
-from agentstate.engine.talk.ontology import Ontology
+from agentstate.engine.understanding.ontology import Ontology
 
 
 class TalkDeclared(Event, frozen=True, tag="talk.declared"):

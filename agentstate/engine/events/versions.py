@@ -13,6 +13,7 @@ import msgspec
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.events.base import Arguments, Event
 from agentstate.engine.remembered import Remembered
+from agentstate.engine.understanding.held import Understood
 
 
 class CheckpointNamed(Event, frozen=True, tag="checkpoint.named"):
@@ -75,10 +76,11 @@ class SessionForked(Event, frozen=True, tag="session.forked"):
 
 
 class MessageDrafted(Event, frozen=True, tag="message.drafted"):
-    """What the agent of a fork would have said. Nobody is sent it."""
+    """What the agent of a fork would have said. Nobody is sent it. `understood` as of a message."""
 
     text: str
     by: str = ""
+    understood: Understood | msgspec.UnsetType = msgspec.UNSET
     v: int = 1
 
 

@@ -71,7 +71,6 @@ __all__ = [
     "evolve",
     "evolve_erased",
     "fold",
-    "foresee",
     "from_parts",
     "from_snapshot",
     "may_begin",
@@ -211,35 +210,6 @@ UNNOTICED = (
 
 def evolve(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
     """The state after `event`, which happened at `at`. Total over what `decide` emits; raises Broken otherwise."""
-    return _after(state, event, at, talks.listened)
-
-
-def evolve_erased(state: SessionState, kid: str, at: str) -> SessionState:
-    """The state after an entry of which nothing but its envelope is left: its data subject, known by the key `kid`, was
-    erased. The session's own customer was not, or there would be no state.
-    """
-    changed = subjects.passed_over(state, kid)
-    status = changed.status if changed.ended or changed.paused_at else move(SESSION, changed.status, _moved(changed))
-    return replace(changed, seq=state.seq + 1, last_at=at, status=status)
-
-
-def foresee(state: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
-    """`evolve` for a rule that looks ahead: what `event` says is not resolved into topics and references, which is the
-    dearest part, no such rule reads, and will be done when the event is committed.
-    """
-    return _after(state, event, at, _unheard)
-
-
-def _unheard(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
-    return after
-
-
-def _after(
-    state: SessionState,
-    event: ev.AnyEvent,
-    at: str,
-    heard: Callable[[SessionState, SessionState, ev.AnyEvent, str], SessionState],
-) -> SessionState:
     change = _CHANGES.get(type(event))
     if change is None:
         raise Broken(f"no one knows how {ev.kind_of(event)} changes a session")
@@ -249,12 +219,21 @@ def _after(
         changed = value_authors.attributed(state, changed, event)
         changed = memory.recollected(state, changed, event, at)
         if not subjects.kid_of(state, event):  # what others' data says is no part of this conversation
-            changed = heard(state, changed, event, at)
+            changed = talks.followed(state, changed, event, at)
         changed = marked(state, changed, event, at)
         last_at = state.last_at if isinstance(event, UNNOTICED) else at
         return replace(changed, seq=state.seq + 1, last_at=last_at, status=_status(changed, event))
     except (IllegalMove, KeyError) as error:
         raise Broken(f"{ev.kind_of(event)} at seq {state.seq} cannot have happened: {error}") from error
+
+
+def evolve_erased(state: SessionState, kid: str, at: str) -> SessionState:
+    """The state after an entry of which nothing but its envelope is left: its data subject, known by the key `kid`, was
+    erased. The session's own customer was not, or there would be no state.
+    """
+    changed = subjects.passed_over(state, kid)
+    status = changed.status if changed.ended or changed.paused_at else move(SESSION, changed.status, _moved(changed))
+    return replace(changed, seq=state.seq + 1, last_at=at, status=status)
 
 
 _ASKED: Mapping[type[ev.AnyEvent], SessionMove] = {

@@ -16,7 +16,7 @@ from agentstate.engine.merge.kept import Changes
 from agentstate.engine.state import involvement
 from agentstate.engine.state.put_back import ended_calls, noted, open_in, resting, settled_since, state_of, told
 from agentstate.engine.state.session import Call, SessionState, remembering
-from agentstate.engine.talk.held import Talk
+from agentstate.engine.understanding.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
 
 # Of the fork itself.

@@ -25,8 +25,8 @@ from agentstate.engine.state.desk import Desk
 from agentstate.engine.state.goals import Goals
 from agentstate.engine.state.involvement import Involvement
 from agentstate.engine.state.rounds import Plans
-from agentstate.engine.talk.held import Talk
 from agentstate.engine.timers import Timer
+from agentstate.engine.understanding.held import Talk
 from agentstate.engine.versions.kept import Versions
 
 

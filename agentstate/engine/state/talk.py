@@ -1,6 +1,6 @@
-"""What events change in talk: every message is heard, every result shows entities; topics and references are put right.
+"""What events change in talk: a message is what was recorded as understood, a result shows entities, people correct.
 
-`listened` follows every event; the other functions are named like the event they are for.
+`followed` goes with every event; the other functions are named like the event they are for. No text is read here.
 """
 
 from __future__ import annotations
@@ -8,18 +8,16 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.instants import parse
 from agentstate.engine.state.session import SessionState
-from agentstate.engine.talk import changes, topics
-from agentstate.engine.talk.held import Talk
+from agentstate.engine.understanding import changes, topics
+from agentstate.engine.understanding.held import Talk
 
 
-def listened(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
-    """`after`, with what `event` says or shows heard."""
-    if isinstance(event, ev.MessageDrafted):
-        return replace(after, talk=changes.said(after.talk, "agent", event.text, before.seq, at, parse(at)))
-    if isinstance(event, ev.MessageAdded):
-        return replace(after, talk=changes.said(after.talk, event.role, event.text, before.seq, at, parse(at)))
+def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """`after`, with what `event` says or shows."""
+    if isinstance(event, ev.MessageAdded | ev.MessageDrafted):
+        by = event.role if isinstance(event, ev.MessageAdded) else "agent"
+        return replace(after, talk=changes.said(after.talk, by, event.understood or None, before.seq, at))
     if isinstance(event, ev.ToolReturned) and event.call in before.calls:  # else: of an older epoch, and shows nothing
         tool = before.calls[event.call].tool
         return replace(after, talk=changes.shown(after.talk, tool, event.result, at))

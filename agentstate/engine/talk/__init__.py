@@ -1,6 +1,6 @@
-"""Talk: turns, topics, entities, and what people mean by "it", "that account", "the second one", "as last time".
+"""Resolves what a message means: "it", "that account", "the second one". Reads English, and knows no domain.
 
-Pure, English, and without a word of any domain: what entities there are, what they are called and how they compare is
-declared as data. Read `ontology` (what is declared), `entities`, `held` (what the state keeps), `changes` (what events
-change), `resolve` (the resolver: a sentence in, references out), then `turns` and `topics`.
+`decide` asks `understanding.understood` once for each message and records the answer with it. What there is, what it is
+called and how it compares is declared as data (`engine/understanding/ontology`). Read `resolve` first: a sentence in,
+references out.
 """

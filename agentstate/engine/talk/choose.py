@@ -6,12 +6,12 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.talk import narrow, region
-from agentstate.engine.talk.held import Group
 from agentstate.engine.talk.narrow import Rank
 from agentstate.engine.talk.phrase import Phrase
 from agentstate.engine.talk.region import Narrowed
 from agentstate.engine.talk.scene import Scene, focus, groups
 from agentstate.engine.talk.words import PLURAL, RELATIVES, listed
+from agentstate.engine.understanding.held import Group
 
 MARGIN = 12  # by how much one must stand out beside the next to be meant
 _SETS = listed("both all everything either neither none each every")

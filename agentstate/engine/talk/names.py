@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agentstate.engine.talk import region
-from agentstate.engine.talk.entities import Entity, entity
-from agentstate.engine.talk.ontology import Ontology
 from agentstate.engine.talk.phrase import closes
 from agentstate.engine.talk.scene import Scene
 from agentstate.engine.talk.words import BE, CONJUNCTIONS, DEFINITE, KIN, OWN, POINTING, PREPOSITIONS, STOP, listed
+from agentstate.engine.understanding.entities import Entity, entity
+from agentstate.engine.understanding.ontology import Ontology
 
 SHARE = 3  # a name must be at least one of so many words of the label
 _ANSWERS = listed("yes no ok okay and or not use sorry mean meant actually please the")
@@ -33,7 +33,7 @@ def name(scene: Scene, at: int) -> Named | None:
     if not ids:
         return None
     matched = {scene.word(at + step) for step in range(length)}
-    shares = {e: len(matched & set(scene.entities[e].core)) / max(len(scene.entities[e].core), 1) for e in ids}
+    shares = {e: len(matched & set(scene.called[e].core)) / max(len(scene.called[e].core), 1) for e in ids}
     best = max(shares.values())
     if best * SHARE < 1:
         return None
@@ -69,7 +69,7 @@ def _called(scene: Scene, at: int) -> frozenset[str]:
 
 
 def _in_core(scene: Scene, entity_id: str, at: int) -> bool:
-    core = scene.entities[entity_id].core
+    core = scene.called[entity_id].core
     return scene.word(at) in core or any(part in core for part in _spoken(scene, at))
 
 
@@ -120,7 +120,7 @@ def shaped(scene: Scene, at: int) -> Entity | None:
     for shape, kind in _shapes(scene.talk.ontology):
         if len(raw) == len(shape) and all(_fits(mark, character) for mark, character in zip(shape, raw, strict=True)):
             code = raw.upper()
-            return entity(scene.talk.ontology, f"{kind}:{code}", kind, code, {})
+            return entity(f"{kind}:{code}", kind, code, {})
     return None
 
 
@@ -137,4 +137,4 @@ def kin(scene: Scene, at: int) -> Entity | None:
     word = scene.word(at + 1)
     if scene.word(at) not in OWN or word not in KIN:
         return None
-    return entity(scene.talk.ontology, f"person:{word}", "person", word, {}, KIN[word])
+    return entity(f"person:{word}", "person", word, {}, KIN[word])

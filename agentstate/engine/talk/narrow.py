@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from agentstate.engine.talk import dates, tokens
-from agentstate.engine.talk.entities import Entity
-from agentstate.engine.talk.ontology import Attribute
 from agentstate.engine.talk.scene import Scene
 from agentstate.engine.talk.words import CARDINALS, GRADED, NUMBERS, PLAIN_SCALES, POWERS, listed
+from agentstate.engine.understanding.entities import Entity
+from agentstate.engine.understanding.ontology import Attribute
 
 CURRENCIES = listed("dollar dollars euro euros pound pounds usd eur gbp bucks buck quid cents")
 _OVER = frozenset(["over", "above", "exceeding", "beyond"])

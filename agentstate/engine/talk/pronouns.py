@@ -5,9 +5,9 @@ of the sentence wants: a verb that is done to such a thing, a noun that it has.
 from __future__ import annotations
 
 from agentstate.engine.talk.choose import MARGIN, Choice
-from agentstate.engine.talk.entities import Entity
 from agentstate.engine.talk.scene import LISTED, Scene, groups
 from agentstate.engine.talk.words import BE, DEFINITE
+from agentstate.engine.understanding.entities import Entity
 
 WANTED = 30  # what a fitting verb or noun adds to salience
 APART = 25  # what a place loses where a thing is meant
@@ -38,7 +38,7 @@ def _apart(scene: Scene, entity: str) -> int:
 
 
 def _is_person(scene: Scene, entity: str) -> bool:
-    return scene.type(entity).category == "person" and scene.entities[entity].gender != "neuter"
+    return scene.type(entity).category == "person" and scene.called[entity].gender != "neuter"
 
 
 def _wanted(scene: Scene, at: int) -> frozenset[str]:
@@ -81,7 +81,7 @@ def _best(scene: Scene, scored: dict[str, int], last: int, why: tuple[str, ...])
 def person(scene: Scene, gender: str, last: int) -> Choice:
     """The person "she" or "him" means: of that gender, or of one that is not known."""
     people = {e: scene.salience.get(e, 1) for e in scene.entities if _is_person(scene, e)}
-    known = {e: value for e, value in people.items() if scene.entities[e].gender == gender}
+    known = {e: value for e, value in people.items() if scene.called[e].gender == gender}
     if len(known) == 1:
         (only,) = known
         return Choice((only,), True, min(90, 66 + known[only] // 2), ("person", gender, "the only one"), last)
@@ -89,7 +89,7 @@ def person(scene: Scene, gender: str, last: int) -> Choice:
         return _best(scene, known, last, ("person", gender))
     return _best(
         scene,
-        {e: v - 15 for e, v in people.items() if not scene.entities[e].gender},
+        {e: v - 15 for e, v in people.items() if not scene.called[e].gender},
         last,
         ("person", "gender unknown"),
     )
@@ -131,9 +131,7 @@ def _single(scene: Scene, last: int) -> Choice | None:
     fits = {
         entity: value
         for entity, value in scene.salience.items()
-        if scene.type(entity).category == "person"
-        and scene.entities[entity].gender in ("neuter", "")
-        and value > LISTED
+        if scene.type(entity).category == "person" and scene.called[entity].gender in ("neuter", "") and value > LISTED
     }
     return _best(scene, fits, last, ("spoken of",)) if fits else None
 

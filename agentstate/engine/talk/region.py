@@ -67,8 +67,8 @@ def _own_phrase(scene: Scene, phrase: Phrase, at: int, ids: list[str]) -> bool:
     types = {scene.entities[entity].type for entity in ids}
     if (len(ids) == 1 and ids[0] in scene.means(at)) or (ids and all(scene.type(e).happened for e in ids)):
         return False  # what took place is described so: nothing is moved from one payment to another
-    named = (scene.entities[entity] for entity in scene.means(at))
-    return any(entity.type in types and scene.word(at) in entity.core for entity in named)
+    word = scene.word(at)
+    return any(scene.entities[each].type in types and word in scene.called[each].core for each in scene.means(at))
 
 
 def _piece(scene: Scene, phrase: Phrase, at: int, found: Narrowed) -> Narrowed | None:

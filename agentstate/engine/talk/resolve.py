@@ -16,15 +16,13 @@ from msgspec.structs import replace
 from agentstate.engine.talk import idioms, names, pronouns
 from agentstate.engine.talk.choose import Choice, choose, one_of
 from agentstate.engine.talk.dates import WEEKDAYS
-from agentstate.engine.talk.entities import Entity
-from agentstate.engine.talk.held import MOST_REFERENCES, Resolution, Talk
 from agentstate.engine.talk.narrow import number
 from agentstate.engine.talk.past import last_time
 from agentstate.engine.talk.phrase import Phrase, closes, noun_phrase
-from agentstate.engine.talk.questions import question
 from agentstate.engine.talk.region import tied
-from agentstate.engine.talk.scene import ALONE, Scene, focus, groups, scene
+from agentstate.engine.talk.scene import ALONE, Scene, focus, groups, scene, type_of
 from agentstate.engine.talk.tokens import Token, tokens
+from agentstate.engine.talk.vocabulary import words_for
 from agentstate.engine.talk.words import (
     AFTER,
     BEFORE,
@@ -48,6 +46,8 @@ from agentstate.engine.talk.words import (
     THING,
     listed,
 )  # fmt: skip
+from agentstate.engine.understanding.entities import Entity
+from agentstate.engine.understanding.held import MOST_REFERENCES, Resolution, Talk
 
 MOST_TOLD = 16  # references that are followed in a message of the agent, which may be a long list
 THRESHOLD = 60  # percent: below it an answer is not given, but asked for
@@ -138,7 +138,7 @@ def _step(run: _Pass, at: int) -> int:
     return at + 1
 
 
-def _add(run: _Pass, first: int, choice: Choice, *, ask_of: frozenset[str] | None = None) -> int:
+def _add(run: _Pass, first: int, choice: Choice) -> int:
     """Record what the phrase from `first` on means. Nothing that is known: recorded as none only when asked about."""
     at = run.scene
     last = max(choice.last, first + 1)
@@ -146,15 +146,14 @@ def _add(run: _Pass, first: int, choice: Choice, *, ask_of: frozenset[str] | Non
     negated = at.word(first - 1) in ("not", "'t") or at.word(first - 2) == "not"
     base = Resolution(at.text[start:end], start, end, "none", why=choice.why, negated=negated)
     if not choice.ids:
-        run.found.append(replace(base, ask=question(at, base.mention, ())))
+        run.found.append(base)
     elif choice.sure and choice.confidence >= THRESHOLD:
         run.found.append(replace(base, found="entity", entities=choice.ids, confidence=choice.confidence))
         run.spoken_of.append(choice.ids)
         if len(choice.ids) == 1:
             run.scene = _touched(at, choice.ids[0])
     else:
-        ask = question(at, base.mention, choice.ids)
-        run.found.append(replace(base, found="ambiguous", entities=choice.ids, confidence=choice.confidence, ask=ask))
+        run.found.append(replace(base, found="ambiguous", entities=choice.ids, confidence=choice.confidence))
     return last
 
 
@@ -223,7 +222,8 @@ def _newcomer(run: _Pass, at: int) -> int:
 
 def _with(here: Scene, known: Entity) -> Scene:
     entities = {**here.entities, known.id: known}
-    return replace(here, entities=entities, order={**here.order, known.id: len(here.order)})
+    called = {**here.called, known.id: words_for(known, type_of(here.words, known))}
+    return replace(here, entities=entities, called=called, order={**here.order, known.id: len(here.order)})
 
 
 def _pronoun(run: _Pass, at: int) -> int:

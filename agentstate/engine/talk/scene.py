@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import msgspec
 
-from agentstate.engine.talk.entities import Entity, types_of
-from agentstate.engine.talk.held import Group, Mention, Talk
-from agentstate.engine.talk.ontology import Attribute, EntityType, Ontology
 from agentstate.engine.talk.tokens import Token, plural, singular
+from agentstate.engine.talk.vocabulary import Words, words_for
 from agentstate.engine.talk.words import PREPOSITIONS
+from agentstate.engine.understanding.entities import Entity, types_of
+from agentstate.engine.understanding.held import Group, Mention, Talk
+from agentstate.engine.understanding.ontology import Attribute, EntityType, Ontology
 
 FADES = 14  # salience lost with each message
 PADDING = [""] * 24  # longer than any look ahead or back
@@ -69,6 +70,11 @@ def _forms(verb: str) -> tuple[str, ...]:
     return tuple(f"{form} {rest}".strip() for form in forms)
 
 
+def type_of(words: Lexicon, known: Entity) -> EntityType:
+    """The declared type of an entity; of one without, a person's: only people are named without a declaration."""
+    return words.types.get(known.type) or EntityType(known.type, category="person")
+
+
 class Scene(msgspec.Struct, frozen=True):
     """`talk` as it was before the sentence, and the sentence. `by_word` leads from a word to the entities it may mean,
     `related` from a word to the entities that are tied to one it means.
@@ -81,6 +87,7 @@ class Scene(msgspec.Struct, frozen=True):
     speaker: str
     words: Lexicon
     entities: Mapping[str, Entity]
+    called: Mapping[str, Words]
     by_word: Mapping[str, frozenset[str]]
     related: Mapping[str, frozenset[str]]
     salience: Mapping[str, int]
@@ -102,8 +109,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     def type(self, entity: str) -> EntityType:
         """The declared type of a known entity."""
-        found = self.entities[entity]
-        return self.words.types.get(found.type) or EntityType(found.type, category="person")
+        return type_of(self.words, self.entities[entity])
 
     def noun(self, index: int) -> tuple[frozenset[str], bool, int] | None:
         """The noun of a type that begins at `index`: types, plural, tokens taken."""
@@ -132,14 +138,15 @@ def scene(talk: Talk, tokens: list[Token], text: str, now: datetime, speaker: st
     spoken |= {singular(word) for word in spoken}
     spoken |= _translated(talk.ontology, spoken)
     by_word: dict[str, set[str]] = {}
-    for entity in talk.entities:
-        for word in entity.words:
-            if word in spoken:
-                by_word.setdefault(word, set()).add(entity.id)
     words = lexicon(talk.ontology)
+    called = {entity.id: words_for(entity, type_of(words, entity)) for entity in talk.entities}
+    for entity, known in called.items():
+        for word in known.every:
+            if word in spoken:
+                by_word.setdefault(word, set()).add(entity)
     frozen = {word: frozenset(ids) for word, ids in by_word.items()}
     return Scene(
-        talk, tokens, text, now, speaker, words, entities, frozen,
+        talk, tokens, text, now, speaker, words, entities, called, frozen,
         _related(talk, words, frozen), _salience(talk, entities, message),
         {entity: index for index, entity in enumerate(entities)},
         [*(token.text for token in tokens), *PADDING],

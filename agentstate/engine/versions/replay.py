@@ -23,6 +23,7 @@ from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.holds import over
 from agentstate.engine.decide.refusals import DecisionNotAllowed
+from agentstate.engine.decide.talk import resolved_one
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.policy.terms import argument_at
 from agentstate.engine.state import Call, Request, SessionState, evolve, pending
@@ -146,7 +147,7 @@ def replay(
         going.was = evolve(going.was, event, at)
         _note_recorded(going, seq, event)
         other = others.pop(seq, None)
-        going.attempt(seq, event if other is None else _replaced(event, other), at)
+        going.attempt(seq, event if other is None else _replaced(event, other, going), at)
         if other is not None or _gates(going, event):
             going.differ(seq)
     if others:
@@ -161,10 +162,10 @@ def _by_seq(inputs: Iterable[Input]) -> dict[int, Input]:
     return {each.seq: each for each in listed}
 
 
-def _replaced(event: ev.AnyEvent, other: Input) -> ev.AnyEvent:
-    """The event with another value in it. Raises BadInput."""
+def _replaced(event: ev.AnyEvent, other: Input, going: _Going) -> ev.AnyEvent:
+    """The event with another value in it; another text is resolved anew. Raises BadInput."""
     if isinstance(event, ev.MessageAdded) and other.text is not None and event.role != "agent":
-        return replace(event, text=other.text)
+        return resolved_one(replace(event, text=other.text), going.would, going.given.at)
     if isinstance(event, ev.ToolReturned) and other.result is not msgspec.UNSET:
         return replace(event, result=other.result)
     raise BadInput(f"entry {other.seq} is a {ev.kind_of(event)}: it takes no such value", field="inputs")

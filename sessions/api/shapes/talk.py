@@ -9,8 +9,8 @@ from rest_framework import serializers
 from agentstate.engine.decide import MAX_TEXT
 from agentstate.engine.decide.commands.talk import TopicChange
 from agentstate.engine.decide.talk import MOST_MEANT
-from agentstate.engine.talk.held import Found
-from agentstate.engine.talk.topics import LONGEST_NAME
+from agentstate.engine.understanding.held import Found
+from agentstate.engine.understanding.topics import LONGEST_NAME
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, ShortList, Strict, choices
 from sessions.api.shapes.versions import ExactNumber
 

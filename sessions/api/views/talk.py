@@ -11,13 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agentstate.engine.talk.held import Resolution
 from sessions.api import shapes
 from sessions.api.parameters import identifier
 from sessions.api.shapes import talk as forms
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import talk as commands
-from sessions.queries.talk import resolve_in, talk_of
+from sessions.queries.talk import ReferenceLine, resolve_in, talk_of
 from sessions.states import UnknownSession
 
 
@@ -25,8 +24,8 @@ def _session(text: str) -> UUID:
     return identifier(text, UnknownSession)
 
 
-def _references(found: tuple[Resolution, ...]) -> list[dict[str, Any]]:
-    return [msgspec.structs.asdict(reference) for reference in found]
+def _references(found: tuple[ReferenceLine, ...]) -> list[dict[str, Any]]:
+    return [{**msgspec.structs.asdict(line.found), "ask": line.ask} for line in found]
 
 
 class Topics(APIView):

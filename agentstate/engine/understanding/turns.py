@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec.structs import replace
 
-from agentstate.engine.talk.held import KEPT_TURNS, LONGEST_QUESTION, Talk, Turn
-from agentstate.engine.talk.tokens import MOST_CHARACTERS
+from agentstate.engine.understanding.held import KEPT_TURNS, Talk, Turn
 
 MOST_OPEN = 3  # questions of one turn that are kept
-_SENTENCE_ENDS = re.compile(r"([.?!\n])")
 
 
-def taken(talk: Talk, by: str, text: str, seq: int, at: str) -> Talk:
-    """The talk after `by` said `text`: a turn goes on while the same side speaks. Notes are no turns."""
+def taken(talk: Talk, by: str, asks: tuple[str, ...], seq: int, at: str) -> Talk:
+    """The talk after `by` spoke and asked `asks`: a turn goes on while the same side speaks. Notes are no turns."""
     if by == "note":
         return talk
-    asks = questions_in(text)
     if talk.turns and talk.turns[-1].by == by:
         turn = talk.turns[-1]
         longer = replace(turn, last=seq, messages=turn.messages + 1, asks=(*turn.asks, *asks)[-MOST_OPEN:])
@@ -30,15 +25,6 @@ def taken(talk: Talk, by: str, text: str, seq: int, at: str) -> Talk:
 def _answered(turns: tuple[Turn, ...], by: str) -> tuple[Turn, ...]:
     """Whoever speaks next has heard the questions of the others: they are open no longer."""
     return tuple(replace(turn, asks=()) if turn.asks and turn.by != by else turn for turn in turns)
-
-
-def questions_in(text: str) -> tuple[str, ...]:
-    """The questions in `text`, the last few, cut to size."""
-    if "?" not in text:
-        return ()
-    pieces = _SENTENCE_ENDS.split(text[:MOST_CHARACTERS])
-    asked = (said.strip() for said, end in zip(pieces[::2], pieces[1::2], strict=False) if end == "?")
-    return tuple(f"{said[-LONGEST_QUESTION:]}?" for said in asked if said)[-MOST_OPEN:]
 
 
 def open_questions(talk: Talk) -> list[tuple[Turn, str]]:

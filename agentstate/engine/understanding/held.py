@@ -1,4 +1,6 @@
-"""`Talk`: what a session's state holds of turns, topics, entities and references. Everything in it is capped."""
+"""`Understood`: what was found in one message, as its event records it. `Talk`: what a session's state keeps of turns,
+topics, entities and references. Everything in both is capped.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from agentstate.engine.talk.entities import Entity
-from agentstate.engine.talk.ontology import Ontology
+from agentstate.engine.understanding.entities import Entity
+from agentstate.engine.understanding.ontology import Ontology
 
 KEPT_ENTITIES = 60  # the least lately mentioned fall out
 KEPT_MENTIONS = 48
@@ -74,8 +76,8 @@ class Topic(msgspec.Struct, frozen=True):
 class Resolution(msgspec.Struct, frozen=True):
     """What one referring phrase means. `confidence` is in percent; `why` names the features that spoke for it.
 
-    `entity`: `entities` is what is meant (several for "both"). `ambiguous`: they are the candidates, and `ask` is the
-    question to put. `none`: it refers to nothing that is known; `ask` may still be worth asking.
+    `entity`: `entities` is what is meant (several for "both"). `ambiguous`: they are the candidates. `none`: it refers
+    to nothing that is known. It holds ids of entities, and no label or value of one.
     """
 
     mention: str
@@ -85,8 +87,21 @@ class Resolution(msgspec.Struct, frozen=True):
     entities: tuple[str, ...] = ()
     confidence: int = 0
     why: tuple[str, ...] = ()
-    ask: str = ""
     negated: bool = False
+
+
+class Understood(msgspec.Struct, frozen=True):
+    """What the resolver found in one message, beside what the session knew before it. `evolve` copies it.
+
+    `mentioned` are the ids that each reference means, and those named within one, in order. `topic` is the current
+    topic after the message; empty: as before it.
+    """
+
+    references: tuple[Resolution, ...] = ()
+    named: tuple[Entity, ...] = ()  # entities that are named for the first time
+    mentioned: tuple[tuple[str, ...], ...] = ()
+    questions: tuple[str, ...] = ()
+    topic: str = ""
 
 
 class Talk(msgspec.Struct, frozen=True):

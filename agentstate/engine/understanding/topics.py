@@ -1,7 +1,7 @@
-"""Topics: heard from declared cues (words, types of entity spoken of, tools called), or set by hand.
+"""Topics: recorded with a message, opened by a tool that is called, or set by hand.
 
 A topic is opened when it is first heard, left when another is, resumed when it is heard again, and closed by hand. Each
-names the turns that were about it. A message without any cue stays with the current topic.
+names the turns that were about it.
 """
 
 from __future__ import annotations
@@ -10,38 +10,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from agentstate.engine.talk.held import KEPT_TOPICS, KEPT_TURNS_OF_TOPIC, Talk, Topic
-from agentstate.engine.talk.ontology import TopicCue
-from agentstate.engine.talk.tokens import singular, tokens
+from agentstate.engine.understanding.held import KEPT_TOPICS, KEPT_TURNS_OF_TOPIC, Talk, Topic
 
-WORD, TYPE, TOOL = 3, 1, 3  # what a cue of each kind counts
 LONGEST_NAME = 60  # characters of a topic's name and label
-
-
-def heard(talk: Talk, by: str, text: str, types: Iterable[str]) -> Talk:
-    """The talk after a message: its turn is about the topic of which it holds the most cues, or about the current."""
-    if by == "note":
-        return talk
-    if not talk.ontology.topics:
-        return turned(talk, talk.topic)
-    spoken = {token.text for token in tokens(text)}
-    spoken |= {singular(word) for word in spoken}
-    spoken_of = set(types)
-    found = {
-        cue.name: _told(cue, spoken, text) + TYPE * len(spoken_of & set(cue.types)) for cue in talk.ontology.topics
-    }
-    return turned(talk, _most(talk, found) if by == "customer" else talk.topic)
-
-
-def _told(cue: TopicCue, spoken: set[str], text: str) -> int:
-    words = [word.lower() for word in cue.words]
-    return WORD * sum(word in spoken or (" " in word and word in text[:2_000].lower()) for word in words)
-
-
-def _most(talk: Talk, found: dict[str, int]) -> str:
-    """The topic with the most cues; the current one when another has no more than it."""
-    best = max(found, key=lambda name: found[name])
-    return best if found[best] > found.get(talk.topic, 0) else talk.topic
 
 
 def called(talk: Talk, tools: Iterable[str]) -> Talk:

@@ -1,32 +1,37 @@
-"""What events change in `Talk`: a message is a turn with its references and mentions; a result shows entities."""
+"""What events change in `Talk`: a message is a turn, with what was understood of it; a result shows entities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from agentstate.engine.talk import topics
-from agentstate.engine.talk.entities import Entity, declared
-from agentstate.engine.talk.held import KEPT_ENTITIES, KEPT_GROUPS, KEPT_MENTIONS, Group, Mention, Resolution, Talk
-from agentstate.engine.talk.resolve import read
-from agentstate.engine.talk.turns import taken
+from agentstate.engine.understanding import topics
+from agentstate.engine.understanding.entities import Entity, declared
+from agentstate.engine.understanding.held import (
+    KEPT_ENTITIES,
+    KEPT_GROUPS,
+    KEPT_MENTIONS,
+    Group,
+    Mention,
+    Resolution,
+    Talk,
+    Understood,
+)
+from agentstate.engine.understanding.turns import taken
+
+_NOTHING = Understood()
 
 
-def said(talk: Talk, by: str, text: str, seq: int, at: str, now: datetime) -> Talk:
-    """The talk after `by` said `text` in entry `seq`, at `at` (the same instant is `now`)."""
-    reading = read(talk, text, now, by)
-    talk = taken(replace(talk, messages=talk.messages + 1), by, text, seq, at)
-    talk = known(talk, reading.new)
-    talk = mentioned(talk, by, reading.spoken_of)
-    types = {entity.id: entity.type for entity in talk.entities}
-    spoken_of = (types[e] for ids in reading.spoken_of for e in ids if e in types)
-    talk = topics.heard(talk, by, text, spoken_of)
-    if by == "customer":
-        talk = replace(talk, heard=reading.references, heard_seq=seq)
-    return talk
+def said(talk: Talk, by: str, found: Understood | None, seq: int, at: str) -> Talk:
+    """The talk after `by` said, in entry `seq` at `at`, what was understood as `found`; None: it was not read."""
+    found = found or _NOTHING
+    talk = taken(replace(talk, messages=talk.messages + 1), by, found.questions, seq, at)
+    talk = mentioned(known(talk, found.named), by, found.mentioned)
+    if by != "note":
+        talk = topics.turned(talk, found.topic or talk.topic)
+    return replace(talk, heard=found.references, heard_seq=seq) if by == "customer" else talk
 
 
 def shown(talk: Talk, tool: str, result: Any, at: str) -> Talk:
@@ -107,8 +112,5 @@ def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Tal
 
 def _put_right(found: Resolution, meant: tuple[str, ...]) -> Resolution:
     if not meant:
-        return replace(found, found="none", entities=(), confidence=100, why=("corrected",), ask="")
-    return replace(found, found="entity", entities=meant, confidence=100, why=("corrected",), ask="")
-
-
-__all__ = ["corrected", "introduced", "known", "mentioned", "said", "shown"]
+        return replace(found, found="none", entities=(), confidence=100, why=("corrected",))
+    return replace(found, found="entity", entities=meant, confidence=100, why=("corrected",))

@@ -1,22 +1,16 @@
-"""Entities: the things, people, places and events that a conversation is about, as tools and messages declare them.
-
-An entity's `words` are what it may be called by: its label, other names, and the values of its attributes.
-"""
+"""Entities: the things, people, places and events that a conversation is about, as tools and messages declare them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from agentstate.engine.talk.ontology import EntityType, Ontology, Source
-from agentstate.engine.talk.tokens import singular, words_of
-from agentstate.engine.talk.words import KIN, STOP, TITLES
+from agentstate.engine.understanding.ontology import EntityType, Ontology, Source
 
-MOST_WORDS = 24  # by which one entity may be called
 MOST_TEXT = 120  # characters of a label or a value
 MOST_FOUND = 40  # entities taken from one result
 MOST_ATTRIBUTES = 24
@@ -27,7 +21,7 @@ _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 class Entity(msgspec.Struct, frozen=True):
     """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others.
 
-    `gender` is female, male, neuter or unknown (""). `core` are the words of its label and names alone.
+    `gender` is female, male, neuter or unknown ("").
     """
 
     id: str
@@ -36,8 +30,6 @@ class Entity(msgspec.Struct, frozen=True):
     attributes: dict[str, Any] = {}
     gender: str = ""
     names: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
-    core: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=64)
@@ -47,7 +39,6 @@ def types_of(ontology: Ontology) -> Mapping[str, EntityType]:
 
 
 def entity(
-    ontology: Ontology,
     identifier: str,
     type_name: str,
     label: str,
@@ -55,39 +46,15 @@ def entity(
     gender: str = "",
     names: tuple[str, ...] = (),
 ) -> Entity:
-    """An entity with its words worked out and everything cut to size."""
-    kind = types_of(ontology).get(type_name, EntityType(type_name))
-    kept = {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]}
-    label = label[:MOST_TEXT]
-    core = _core(kind, (label, *names[:8]))
-    found = dict.fromkeys(core)
-    for attribute in kind.attributes:
-        value = kept.get(attribute.name)
-        if attribute.kind in ("word", "code") and isinstance(value, str | int):
-            found.update(dict.fromkeys(words_of(str(value))))
-        elif attribute.kind == "flag" and value is True:
-            found.update(dict.fromkeys((attribute.name.lower(), *attribute.words)))
+    """Returns an entity with everything cut to size."""
     return Entity(
         identifier[:MOST_TEXT],
         type_name,
-        label,
-        kept,
-        gender or _gender_of(kind, label),
+        label[:MOST_TEXT],
+        {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]},
+        gender,
         tuple(name[:MOST_TEXT] for name in names[:8]),
-        tuple(found)[:MOST_WORDS],
-        core[:MOST_WORDS],
     )
-
-
-def _core(kind: EntityType, texts: Iterable[str]) -> tuple[str, ...]:
-    nouns = {word for noun in kind.nouns for word in words_of(noun)}
-    found = dict.fromkeys(word for text in texts for word in words_of(text))
-    return tuple(word for word in found if word not in STOP and word not in TITLES and singular(word) not in nouns)
-
-
-def _gender_of(kind: EntityType, label: str) -> str:
-    first = next(iter(words_of(label)), "")
-    return TITLES.get(first, KIN.get(first, "")) if kind.category == "person" else ""
 
 
 def _plain(value: Any) -> Any:
@@ -143,7 +110,7 @@ def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str) ->
     attributes = {name: value for name in names if (value := _at(place, source.attributes.get(name, name))) is not None}
     if kind.happened:
         attributes.setdefault(kind.happened, at)
-    return entity(ontology, identifier, source.type, filled(source.label, place) or identifier, attributes)
+    return entity(identifier, source.type, filled(source.label, place) or identifier, attributes)
 
 
 def filled(template: str, place: dict[str, Any]) -> str:
