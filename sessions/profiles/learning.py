@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from sessions.profiles.logs import Subject
 log = logging.getLogger(__name__)
 BATCH = 500  # entries of a session that are learned from at once
 
+_plain = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 _PROGRESS = """INSERT INTO agent_sessions_taught (session, seq) SELECT {source}
   ON CONFLICT (session) DO UPDATE SET seq = EXCLUDED.seq WHERE agent_sessions_taught.seq < EXCLUDED.seq"""
 
@@ -106,7 +108,7 @@ def _happenings(
         facts = {**facts, "topic": begun.topic if begun else ""}
     for envelope, payload in ledger.open_rows(heard):
         event = ev.decode(payload)
-        data = msgspec.structs.asdict(event)
+        data = _plain.decode(ev.encode(event))
         call = _call_of(session, envelope.ref) if isinstance(event, ev.ToolReturned) else None
         tool, arguments = (call.tool, call.arguments) if call else ("", {})
         yield Happening(envelope.seq, envelope.at, envelope.kind, data, tool, arguments, facts)
