@@ -10,7 +10,6 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.clock import now
 from agentstate.engine.state import SessionState
 from agentstate.engine.talk.resolve import resolve
 from agentstate.engine.understanding.held import Resolution, Talk, Turn
@@ -46,7 +45,6 @@ class HeardLine(msgspec.Struct, frozen=True):
     mention: str
     found: str
     labels: tuple[str, ...]
-    confidence: int
     ask: str
 
 
@@ -91,7 +89,7 @@ def talk_lines(state: SessionState) -> TalkLines:
 def _heard(talk: Talk, found: Resolution) -> HeardLine:
     labels = {entity.id: entity.label or entity.id for entity in talk.entities}
     meant = tuple(labels.get(entity, entity) for entity in found.entities)
-    return HeardLine(found.mention, found.found, meant, found.confidence, question(talk.entities, found))
+    return HeardLine(found.mention, found.found, meant, question(talk.entities, found))
 
 
 def _lines(talk: Talk, found: tuple[Resolution, ...]) -> tuple[ReferenceLine, ...]:
@@ -124,4 +122,4 @@ def entity_lines(talk: Talk) -> tuple[EntityLine, ...]:
 def resolve_in(user: Person, session: UUID, text: str) -> tuple[ReferenceLine, ...]:
     """What `text` would refer to if the customer said it now. Nothing is recorded. Raises as `talk_of`."""
     talk = state_of(user, session, "talk").talk
-    return _lines(talk, resolve(talk, text, now()))
+    return _lines(talk, resolve(talk, text))

@@ -1,20 +1,20 @@
-"""The reference-resolution vectors: a case played turn by turn, its answer compared, and figures for each domain."""
+"""The reference-resolution vectors: a case played turn by turn, and what was answered to each of its expectations."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentstate.engine.instants import parse, stamp
+from agentstate.engine.instants import stamp
 from agentstate.engine.talk import reading, resolve, words
 from agentstate.engine.understanding import changes
 from agentstate.engine.understanding.entities import Entity, entity
 from agentstate.engine.understanding.held import Resolution, Talk
 from agentstate.engine.understanding.ontology import Ontology, load
+from tests.core.worlds import START
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "reference_resolution"
 RESOLVER = Path(resolve.__file__).parent
@@ -31,39 +31,27 @@ def domain(name: str) -> dict[str, Any]:
 def world(name: str) -> tuple[Ontology, dict[str, Entity]]:
     """The ontology of a domain and its entities by id."""
     data = domain(name)
-    ontology = load({"types": data["ontology"]})
-    made = {}
-    for given in data["entities"]:
-        made[given["id"]] = entity(
-            given["id"], given["type"], given["label"], given.get("attributes"),
-            given.get("gender", ""), tuple(given.get("names", ())),
-        )  # fmt: skip
-    return ontology, made
+    made = {each["id"]: entity(each["id"], each["type"], each["label"], each.get("attributes"))
+            for each in data["entities"]}  # fmt: skip
+    return load({"types": data["ontology"]}), made
 
 
-def played(name: str, case: dict[str, Any]) -> tuple[Talk, tuple[Entity, ...]]:
-    """The talk after what came before the sentence, and the entities of earlier sessions."""
+def resolved(talk: Talk, by: str, text: str, seq: int) -> Talk:
+    """The talk after a message, resolved and recorded as `decide` and `evolve` do it."""
+    return changes.said(talk, by, reading.understood(talk, by, text), seq, stamp(START))
+
+
+def played(name: str, case: dict[str, Any]) -> Talk:
+    """The talk after what came before the sentence."""
     ontology, made = world(name)
-    talk, history = Talk(ontology=ontology), ()
-    now = parse(domain(name)["now"])
-    start = now - timedelta(minutes=len(case["before"]))
+    talk = Talk(ontology=ontology)
     for seq, step in enumerate(case["before"]):
-        at = start + timedelta(minutes=seq)
         for kind, what in step.items():
             if kind == "tool":
-                talk = changes.known(talk, [made[e] for e in tied(made, what) if e not in what])
-                talk = changes.introduced(talk, [made[e] for e in what])
-            elif kind == "past":
-                talk = changes.known(talk, [made[e] for e in tied(made, what)])
-                history = tuple(made[e] for e in what)
+                talk = changes.known(talk, [made[e] for e in (*tied(made, what), *what)])
             else:
-                talk = resolved(talk, kind, what, seq, at)
-    return talk, history
-
-
-def resolved(talk: Talk, by: str, text: str, seq: int, at: datetime) -> Talk:
-    """The talk after a message, resolved and recorded as `decide` and `evolve` do it."""
-    return changes.said(talk, by, reading.understood(talk, by, text, at), seq, stamp(at))
+                talk = resolved(talk, kind, what, seq)
+    return talk
 
 
 def tied(made: dict[str, Entity], ids: list[str]) -> list[str]:
@@ -73,118 +61,36 @@ def tied(made: dict[str, Entity], ids: list[str]) -> list[str]:
 
 
 def answered(name: str, case: dict[str, Any]) -> tuple[Resolution, ...]:
-    talk, history = played(name, case)
-    return resolve.resolve(talk, case["say"], parse(domain(name)["now"]), history)
-
-
-@dataclass
-class Figures:
-    """Counts over cases: `entity` are those with an answer, of which `answered` were and `right` rightly."""
-
-    cases: int = 0
-    correct: int = 0
-    entity: int = 0
-    right: int = 0
-    given: int = 0
-    answered: int = 0
-    ambiguous: int = 0
-    said_ambiguous: int = 0
-    none: int = 0
-    said_none: int = 0
-
-    @property
-    def precision(self) -> float:
-        return self.right / max(self.given, 1)
-
-    @property
-    def recall(self) -> float:
-        return self.right / max(self.entity, 1)
-
-    @property
-    def coverage(self) -> float:
-        return self.answered / max(self.entity, 1)
+    """The references of a case's sentence."""
+    return resolve.resolve(played(name, case), case["say"])
 
 
 def parts(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The expectations of a case."""
     return case["expect"] if isinstance(case["expect"], list) else [case["expect"]]
 
 
-def verdict(case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution, ...]) -> tuple[str, tuple[str, ...]]:
-    """What was answered to one expectation: entity, ambiguous or none, and the ids."""
-    if "mention" in part:
-        start = case["say"].lower().index(part["mention"].lower())
-        end = start + len(part["mention"])
-
-        def share(r: Resolution) -> float:
-            return (min(end, r.end) - max(start, r.start)) / (max(end, r.end) - min(start, r.start))
-
-        over = sorted((r for r in found if share(r) > 0), key=share)
-        found = tuple(over[-1:])
-    vague = [r for r in found if r.found == "ambiguous"]
-    if vague:
-        return "ambiguous", tuple(sorted({e for r in vague for e in r.entities}))
-    ids = tuple(sorted({e for r in found if r.found == "entity" for e in r.entities}))
-    return ("entity", ids) if ids else ("none", ())
-
-
-def score(name: str, show: bool = False) -> Figures:
-    """The figures of one domain."""
-    total = Figures()
-    for case in domain(name)["cases"]:
-        found = answered(name, case)
-        for part in parts(case):
-            count(total, case, part, found, show)
-    return total
-
-
-def count(
-    total: Figures, case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution, ...], show: bool
-) -> None:
-    kind, ids = verdict(case, part, found)
-    total.cases += 1
-    total.given += kind == "entity"
-    if part.get("ambiguous"):
-        total.ambiguous += 1
-        good = kind == "ambiguous" and set(part["among"]) == set(ids)
-        total.said_ambiguous += kind == "ambiguous"
-    elif part.get("none"):
-        total.none += 1
-        good = kind == "none"
-        total.said_none += good
-    else:
-        wanted = sorted(part.get("entities") or [part["entity"]])
-        good = kind == "entity" and list(ids) == wanted
-        total.entity += 1
-        total.answered += kind == "entity"
-        total.right += good
-    total.correct += good
-    if show and not good:
-        print(case["id"], repr(case["say"]), part, "GOT", kind, ids, [(r.mention, r.why) for r in found])
-
-
-def table(found: dict[str, Figures]) -> str:
-    """The figures as rows of a page."""
-    lines = ["| domain | cases | precision | recall | coverage | ambiguous | no reference |", "| --- |" + " ---: |" * 6]
-    for name, f in found.items():
-        shares = f"{f.precision:.3f} | {f.recall:.3f} | {f.coverage:.3f}"
-        none = f"{f.said_none} of {f.none}"
-        lines.append(f"| {name} | {f.cases} | {shares} | {f.said_ambiguous} of {f.ambiguous} | {none} |")
-    return "\n".join(lines)
-
-
-def judged(names: tuple[str, ...]) -> list[tuple[int, bool]]:
-    """For each answered expectation its confidence, and whether the answer is right."""
-    pairs = []
-    for name in names:
+def judged() -> Iterator[tuple[str, str, set[str], set[str]]]:
+    """For each expectation of all domains the case, its sentence, the ids that were resolved, and those that are right
+    (none: nothing may be resolved).
+    """
+    for name in DOMAINS:
         for case in domain(name)["cases"]:
             found = answered(name, case)
             for part in parts(case):
-                kind, ids = verdict(case, part, found)
-                wanted = set(part.get("entities") or [part.get("entity")])
-                least = min((r.confidence for r in found if set(r.entities) & set(ids)), default=0)
-                if kind == "entity":
-                    pairs.append((least, set(ids) == wanted))
-    return pairs
+                answers = [each for each in _about(case, part, found) if each.found == "entity" and not each.negated]
+                meant = {entity for each in answers for entity in each.entities}
+                right = part.get("entities") or [part["entity"]] if "entity" in part or "entities" in part else []
+                yield case["id"], case["say"], meant, set(right)
+
+
+def _about(case: dict[str, Any], part: dict[str, Any], found: tuple[Resolution, ...]) -> list[Resolution]:
+    """The references that overlap what an expectation is about; all of them, where it names no phrase."""
+    if "mention" not in part:
+        return list(found)
+    start = case["say"].lower().index(part["mention"].lower())
+    end = start + len(part["mention"])
+    return [each for each in found if each.start < end and each.end > start]
 
 
 def closed_words() -> str:

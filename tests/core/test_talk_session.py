@@ -18,7 +18,7 @@ from agentstate.engine.instants import parse
 from agentstate.engine.looping.held import Loop, Waiting
 from agentstate.engine.looping.settings import Looping
 from agentstate.engine.state import SessionState, fold, from_snapshot, to_snapshot
-from agentstate.engine.talk import phrase, reading, vocabulary
+from agentstate.engine.talk import reading, resolve, vocabulary
 from agentstate.engine.understanding.ontology import Ontology, load
 from agentstate.engine.versions.replay import Input, replay
 from agentstate.engine.versions.rerun import rerun
@@ -27,7 +27,8 @@ from tests.core import worlds
 from tests.core.worlds import proposed
 
 ACCOUNTS = load({
-    "types": [{"name": "account", "nouns": ["account"], "attributes": [{"name": "kind", "kind": "word"}]}],
+    "types": [{"name": "account", "nouns": ["account"], "verbs": ["close"],
+               "attributes": [{"name": "kind", "kind": "word"}]}],
     "topics": [{"name": "move", "words": ["move"]}, {"name": "card", "words": ["card"]}],
     "sources": [{"tool": "load_customer", "type": "account", "id": "{id}", "label": "{kind}", "path": "accounts"}],
 })  # fmt: skip
@@ -89,7 +90,7 @@ def _raises(*_: object, **__: object) -> None:
 def test_an_edit_of_a_word_list_changes_no_state_that_was_recorded(monkeypatch):
     world = loaded()
     monkeypatch.setattr(vocabulary, "STOP", vocabulary.STOP | {"savings", "checking"})
-    monkeypatch.setattr(phrase, "DEFINITE", frozenset[str]())
+    monkeypatch.setattr(resolve, "DETERMINERS", {"customer": frozenset[str](), "agent": frozenset[str]()})
     assert loaded().state.talk.heard != world.state.talk.heard
     assert fold(world.history) == world.state
 
@@ -97,7 +98,7 @@ def test_an_edit_of_a_word_list_changes_no_state_that_was_recorded(monkeypatch):
 def test_two_messages_of_one_command_are_resolved_each_beside_what_came_before_it():
     waits = Loop(waiting=(Waiting(9, "My checking.", "customer"),))
     state = msgspec.structs.replace(loaded().state, loop=waits, run="")
-    said = core.decide(core.Say("customer", "How much is in it?", "customer"), state, World().given)
+    said = core.decide(core.Say("customer", "Close it.", "customer"), state, World().given)
     assert [event.understood.references[0].entities for event in said] == [("b",), ("b",)]
 
 

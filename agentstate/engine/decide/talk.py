@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import msgspec
 from msgspec.structs import replace
 
@@ -99,18 +97,18 @@ def resolved(events: list[ev.AnyEvent], state: SessionState, given: Given) -> li
         return events
     found, at = list[ev.AnyEvent](), stamp(given.at)
     for place, event in enumerate(events):
-        found.append(resolved_one(event, state, given.at))
+        found.append(resolved_one(event, state))
         if place < messages[-1]:
             state = evolve(state, found[-1], at)
     return found
 
 
-def resolved_one(event: ev.AnyEvent, state: SessionState, now: datetime) -> ev.AnyEvent:
+def resolved_one(event: ev.AnyEvent, state: SessionState) -> ev.AnyEvent:
     """`event`, which follows in `state`, with what it means if it is a message."""
     if not isinstance(event, ev.MessageAdded | ev.MessageDrafted):
         return event
     by = event.role if isinstance(event, ev.MessageAdded) else "agent"
-    found = understood(state.talk, by, event.text, now)
+    found = understood(state.talk, by, event.text)
     return replace(event, understood=msgspec.UNSET if found is None else found)
 
 

@@ -1,10 +1,9 @@
-"""What was understood of a message: references, entities that it names, its questions and its topic."""
+"""What was understood of a message: references, its questions and its topic."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
 
 from agentstate.engine.talk.resolve import read
 from agentstate.engine.talk.tokens import MOST_CHARACTERS, singular, tokens
@@ -22,17 +21,16 @@ def is_declared(talk: Talk) -> bool:
     return talk.ontology != _UNDECLARED
 
 
-def understood(talk: Talk, by: str, text: str, now: datetime) -> Understood | None:
-    """Returns what `text` means, said by `by` at `now`; None where nothing is declared or it is a note."""
+def understood(talk: Talk, by: str, text: str) -> Understood | None:
+    """Returns what `text` means, said by `by`; None where nothing is declared or it is a note."""
     if by == "note" or not is_declared(talk):
         return None
-    found = read(talk, text, now, by)
-    types = {entity.id: entity.type for entity in (*talk.entities, *found.new)}
-    mentioned = {types[entity] for ids in found.spoken_of for entity in ids if entity in types}
+    found = read(talk, text, by)
+    types = {entity.id: entity.type for entity in talk.entities}
+    mentioned = {types[entity] for ids in found.mentioned for entity in ids}
     return Understood(
         references=found.references if by == "customer" else (),
-        named=found.new,
-        mentioned=found.spoken_of,
+        mentioned=found.mentioned,
         questions=questions_in(text),
         topic=_topic(talk, text, mentioned) if by == "customer" else "",
     )

@@ -1,340 +1,254 @@
-"""The resolver: every phrase of an English sentence that refers, and what it means, with a confidence and the reasons.
+"""The resolver: the phrases of an English sentence that refer, and what each means.
 
-Deterministic and pure: the sentence, what the talk holds, and the instant that is now are all it goes by. What is known
-of a domain comes from the ontology in the talk. A text of any length is read up to `tokens.MOST_CHARACTERS`, in linear
-time.
+It knows four kinds and leaves everything else unresolved:
+
+- a definite or demonstrative noun: "my savings account", "that transfer", "the mortgage";
+- a place in a list that was said: "the second one";
+- "it", where one thing was spoken of last and a declared verb or noun fits;
+- a code, or a label of several words, in full.
+
+Every word of a phrase must fit what it means. A word that does not, before the noun or after it, leaves the phrase
+unresolved.
+
+Deterministic and pure. A text of any length is read up to `tokens.MOST_CHARACTERS`, in linear time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from msgspec.structs import replace
-
-from agentstate.engine.talk import idioms, names, pronouns
-from agentstate.engine.talk.choose import Choice, choose, one_of
-from agentstate.engine.talk.dates import WEEKDAYS
-from agentstate.engine.talk.narrow import number
-from agentstate.engine.talk.past import last_time
-from agentstate.engine.talk.phrase import Phrase, closes, noun_phrase
-from agentstate.engine.talk.region import tied
-from agentstate.engine.talk.scene import ALONE, Scene, focus, groups, scene, type_of
-from agentstate.engine.talk.tokens import Token, tokens
-from agentstate.engine.talk.vocabulary import words_for
+from agentstate.engine.talk.sentence import Sentence, sentence
 from agentstate.engine.talk.words import (
-    AFTER,
-    BEFORE,
-    DEFINITE,
-    EXCEPT,
-    FEMALE,
-    FROM_END,
-    GRADED,
-    HEADS,
-    INDEFINITE,
-    MALE,
-    NUMBERS,
+    ARTICLES,
+    BEFORE_CODES,
+    DETERMINERS,
+    DIRECTIONS,
+    NEGATIONS,
     ORDINALS,
-    OTHER,
-    PLAIN_SCALES,
-    PLURAL,
     POINTING,
-    POSSESSIVE,
-    QUANTITIES,
-    SAME,
-    THING,
-    listed,
-)  # fmt: skip
-from agentstate.engine.understanding.entities import Entity
-from agentstate.engine.understanding.held import MOST_REFERENCES, Resolution, Talk
+    PREPOSITIONS,
+    STOP,
+)
+from agentstate.engine.understanding.held import MOST_REFERENCES, Found, Resolution, Talk
 
 MOST_TOLD = 16  # references that are followed in a message of the agent, which may be a long list
-THRESHOLD = 60  # percent: below it an answer is not given, but asked for
-_POINTERS = frozenset({"that", "this"})
-_BEGINS = frozenset(
-    DEFINITE
-    | POINTING
-    | INDEFINITE
-    | QUANTITIES
-    | OTHER
-    | SAME
-    | BEFORE
-    | AFTER
-    | THING
-    | FEMALE
-    | MALE
-    | PLURAL
-    | set(ORDINALS)
-    | set(FROM_END)
-    | set(GRADED)
-    | set(HEADS)
-    | set(NUMBERS)
-    | set(PLAIN_SCALES)
-    | {"there", "option", "number", "choice", "as", "like"}
-    | set(WEEKDAYS)
-    | {"yesterday", "today", "tomorrow"}
-)
-_POLITE = listed("please thanks thank you then option number choice no nr")
+MAX_MODIFIERS = 4  # words between determiner and noun
+MAX_NAME = 4  # words of a name
+_FOUND: tuple[Found, Found, Found] = ("none", "entity", "ambiguous")  # by how many fit
+RECENT = 4  # messages that "it" goes back
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What was read of one sentence: its references, the entities it names for the first time."""
+class Phrase(NamedTuple):
+    """Tokens up to `last` - 1. `ids` is what is meant, or the candidates; none: it is not understood."""
+
+    last: int
+    ids: tuple[str, ...]
+    why: tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """The references of one sentence, and what each that was resolved means, in order."""
 
     references: tuple[Resolution, ...]
-    new: tuple[Entity, ...]
-    spoken_of: tuple[tuple[str, ...], ...]  # what each reference means, and what is named within one, in order
+    mentioned: tuple[tuple[str, ...], ...]
 
 
-@dataclass
-class _Pass:
-    """One pass over a sentence. Local to `read`."""
-
-    scene: Scene
-    found: list[Resolution] = field(default_factory=list)
-    new: list[Entity] = field(default_factory=list)
-    spoken_of: list[tuple[str, ...]] = field(default_factory=list)
+def resolve(talk: Talk, text: str) -> tuple[Resolution, ...]:
+    """The references of `text`, as said by the customer after `talk`."""
+    return read(talk, text).references
 
 
-def resolve(talk: Talk, text: str, now: datetime, history: Sequence[Entity] = ()) -> tuple[Resolution, ...]:
-    """The references of `text`, said by the customer at `now`. `history` are entities of earlier sessions."""
-    known = {entity.id for entity in talk.entities}
-    past = tuple(entity for entity in history if entity.id not in known)
-    return read(replace(talk, entities=(*past, *talk.entities)), text, now).references
-
-
-def read(talk: Talk, text: str, now: datetime, speaker: str = "customer") -> Reading:
-    """`text` read beside `talk`, as spoken in the turn after its newest."""
-    cut = tokens(text)
-    run = _Pass(scene(talk, cut, text, now, speaker, talk.messages + 1))
-    at = 0
+def read(talk: Talk, text: str, speaker: str = "customer") -> Reading:
+    """`text` read beside `talk`, as said by `speaker`."""
+    said = sentence(talk, speaker, text)
+    found, at = list[Resolution](), 0
     most = MOST_REFERENCES if speaker == "customer" else MOST_TOLD
-    while at < len(cut) and len(run.found) < most:
-        at = max(_step(run, at), at + 1) if _may_begin(run.scene, at) else at + 1
-    return Reading(tuple(run.found), tuple(run.new), tuple(run.spoken_of))
+    while at < len(said.tokens) and len(found) < most:
+        phrase = _ordinal(said, at) or _definite(said, at) or _it(said, at) or _label(said, at)
+        if phrase is not None:
+            found.append(_reference(said, at, phrase))
+            said.said += phrase.ids if len(phrase.ids) == 1 else ()
+        at = phrase.last if phrase is not None else at + 1
+    resolved = tuple(each.entities for each in found if each.found == "entity")
+    return Reading(tuple(found), resolved)
 
 
-def _may_begin(here: Scene, at: int) -> bool:
-    """Whether any phrase can begin at `at`: most words of a sentence begin none."""
-    token = here.tokens[at]
-    if token.kind == "word":
-        word = token.text
-        known = word in _BEGINS or word in here.by_word or word in here.words.nouns or word in here.words.begins
-        return known or word in here.words.values or word in here.words.orders or _coded(word) or bool(here.means(at))
-    return token.kind in ("number", "money", "clock", "iso", "slash")
+def _reference(said: Sentence, first: int, phrase: Phrase) -> Resolution:
+    start, end = said.tokens[first].start, said.tokens[phrase.last - 1].end
+    before = first - 2 if said.word(first - 1) in PREPOSITIONS - NEGATIONS else first - 1
+    negated = said.word(before) in NEGATIONS
+    found = _FOUND[min(len(phrase.ids), 2)]
+    return Resolution(said.text[start:end], start, end, found, phrase.ids, phrase.why, negated)
 
 
-def _coded(word: str) -> bool:
-    return word[0] == "#" or (not word.isalpha() and any(character.isdecimal() for character in word))
+def _definite(said: Sentence, at: int) -> Phrase | None:
+    """`my savings account`, `that transfer`, `the account ending in 2207`, `the vacation one`, `my savings`."""
+    if said.word(at) not in DETERMINERS[said.speaker]:
+        return None
+    modifiers, place = list[str](), at + 1
+    while len(modifiers) <= MAX_MODIFIERS:
+        noun = said.noun(place)
+        if noun is not None:
+            return _with_noun(said, at, modifiers, noun[0], place + noun[1])
+        if said.word(place) == "one" and modifiers:
+            return _with_noun(said, at, modifiers, frozenset(said.lexicon.types), place + 1)
+        if not said.is_word(place) or said.word(place) in STOP:
+            break
+        modifiers.append(said.word(place))
+        place += 1
+    return _with_name(said, at)
 
 
-def _step(run: _Pass, at: int) -> int:
-    """Read what begins at `at`; the token to go on with."""
-    for reader in _READERS if run.scene.speaker == "customer" else _READERS[2:]:
-        last = reader(run, at)
-        if last:
-            return last
-    return at + 1
+def _with_noun(said: Sentence, at: int, modifiers: list[str], types: frozenset[str], last: int) -> Phrase | None:
+    """A phrase whose noun is of `types` and ends before `last`: all its words must fit."""
+    ids = [
+        entity
+        for entity, known in said.entities.items()
+        if known.type in types and all(said.fits(entity, word) for word in modifiers)
+    ]
+    ids, end = _by_code(said, ids, last)
+    if said.word(at) in ARTICLES and not modifiers and end == last:
+        return None  # any such thing
+    if not _is_over(said, end, types):
+        return Phrase(end, (), ("more follows",))
+    why = ("noun", *(("description",) if modifiers else ()), *(("code",) if end > last else ()))
+    if said.word(last - 1) == "one":
+        return Phrase(end, tuple(ids), why)
+    return Phrase(end, _chosen(said, ids, pointing=said.word(at) in POINTING), why)
 
 
-def _add(run: _Pass, first: int, choice: Choice) -> int:
-    """Record what the phrase from `first` on means. Nothing that is known: recorded as none only when asked about."""
-    at = run.scene
-    last = max(choice.last, first + 1)
-    start, end = at.tokens[first].start, at.tokens[min(last, len(at.tokens)) - 1].end
-    negated = at.word(first - 1) in ("not", "'t") or at.word(first - 2) == "not"
-    base = Resolution(at.text[start:end], start, end, "none", why=choice.why, negated=negated)
-    if not choice.ids:
-        run.found.append(base)
-    elif choice.sure and choice.confidence >= THRESHOLD:
-        run.found.append(replace(base, found="entity", entities=choice.ids, confidence=choice.confidence))
-        run.spoken_of.append(choice.ids)
-        if len(choice.ids) == 1:
-            run.scene = _touched(at, choice.ids[0])
+def _by_code(said: Sentence, ids: list[str], at: int) -> tuple[list[str], int]:
+    """The candidates whose code stands at `at` ("the account ending in 2207"), and where the phrase ends."""
+    place = at
+    while said.word(place) in BEFORE_CODES and place < at + 3:
+        place += 1
+    code = said.word(place)
+    if not said.is_word(place) or not any(character.isdecimal() for character in code):
+        return ids, at
+    ending = place > at
+    return [e for e in ids if any(c == code or (ending and c.endswith(code)) for c in said.words[e].codes)], place + 1
+
+
+def _is_over(said: Sentence, at: int, types: Iterable[str]) -> bool:
+    """Whether nothing that follows can belong to the phrase: `to my checking account` goes on with another one."""
+    if said.closes(at):
+        return True
+    if said.word(at) not in DIRECTIONS:
+        return False
+    place = at + 1 + (said.word(at + 1) in DETERMINERS[said.speaker])
+    for step in range(MAX_MODIFIERS):
+        noun = said.noun(place + step)
+        if noun is not None:
+            return bool(noun[0] & set(types))
+        if said.word(place + step) in STOP or not said.is_word(place + step):
+            break
+    ids, _ = _named(said, place)
+    return any(said.entities[entity].type in types for entity in ids)
+
+
+def _chosen(said: Sentence, ids: list[str], *, pointing: bool) -> tuple[str, ...]:
+    """The only candidate, or the only one that was spoken of last. What only a tool returned is no rival of those."""
+    newest = said.newest(ids)
+    if len(newest) == 1:
+        return (newest[0],)
+    if pointing:
+        return tuple(newest)
+    spoken = {mention.entity for mention in said.talk.mentions} | set(said.said)
+    return tuple(entity for entity in ids if entity in spoken) or tuple(ids)
+
+
+def _with_name(said: Sentence, at: int) -> Phrase | None:
+    """`my savings`, `the Mastercard`: a name that stands for a noun."""
+    ids, length = _named(said, at + 1)
+    last = at + 1 + length
+    if not ids or not _is_over(said, last, {said.entities[entity].type for entity in ids}):
+        return None
+    return Phrase(last, _chosen(said, ids, pointing=said.word(at) in POINTING), ("name",))
+
+
+def _named(said: Sentence, at: int) -> tuple[list[str], int]:
+    """The entities one of whose names stands at `at` in full, and its length."""
+    for length in range(MAX_NAME, 0, -1):
+        run = [said.word(at + step) for step in range(length) if said.is_word(at + step)]
+        if len(run) == length and not any(word in STOP for word in run):
+            ids = [entity for entity in said.entities if _is_called(said, entity, run)]
+            if ids:
+                return ids, length
+    return [], 0
+
+
+def _is_called(said: Sentence, entity: str, run: list[str]) -> bool:
+    spoken = [said.spoken(entity, word) for word in run]
+    whole = set[str]().union(*spoken)
+    names = (name for name in said.words[entity].names if name <= whole)
+    return any(all(word & name for word in spoken) for name in names)
+
+
+def _ordinal(said: Sentence, at: int) -> Phrase | None:
+    """`the second`, `the first account`, `second one`: a place in the newest list that the customer was told."""
+    place = at + (said.word(at) == "the")
+    nth = ORDINALS.get(said.word(place))
+    if nth is None or said.speaker != "customer":
+        return None
+    noun = said.noun(place + 1)
+    if noun is not None:
+        if nth < 0 and all(said.lexicon.types[kind].happened for kind in noun[0]):
+            return None  # "my last transfer" is the last in time
+        last, types = place + 1 + noun[1], noun[0]
     else:
-        run.found.append(replace(base, found="ambiguous", entities=choice.ids, confidence=choice.confidence))
-    return last
+        last, types = place + 1 + (said.word(place + 1) == "one"), frozenset(said.lexicon.types)
+    if noun is None and last == place + 1 and not _stands_alone(said, at, place):
+        return None
+    if place == at and not said.begins(at):
+        return None
+    if not _is_over(said, last, types if noun is not None else ()):
+        return None
+    return Phrase(last, _in_list(said, types, nth), ("place in the list",))
 
 
-def _touched(here: Scene, entity: str) -> Scene:
-    """The scene after this very sentence spoke of `entity`: what follows may go back to it."""
-    return replace(here, just=(*here.just, entity), salience={**here.salience, entity: ALONE + 4})
+def _stands_alone(said: Sentence, at: int, place: int) -> bool:
+    """Whether an ordinal without a noun is no date and no order of speaking."""
+    return place > at and said.word(at - 1) not in PREPOSITIONS and not said.word(place)[0].isdecimal()
 
 
-def _lone_number(run: _Pass, at: int) -> int:
-    """`option 2`, `number three`, or an answer that is nothing but a number: a place in the newest list."""
-    here = run.scene
-    introduced = here.word(at) in ("option", "number", "choice")
-    noun = here.noun(at)
-    skip = 1 if introduced else noun[2] if noun is not None and not noun[1] else 0
-    alone = not introduced and noun is None and all(_listed(token) for token in here.tokens)
-    value = number(here.word(at + skip)) if skip or alone else None
-    whole = value is not None and 1 <= value <= 10 and value == int(value)
-    if value is None or not whole or not (skip == 0 or _over(here, at + skip + 1)):
-        return 0
-    lists = groups(here, noun[0] if noun is not None and not introduced else None)
-    lists = [group for group in lists if group.by != "customer"] or lists
-    if not lists or int(value) > len(lists[0].entities) or here.by_word.get(here.word(at + skip)):
-        return 0
-    chosen = lists[0].entities[int(value) - 1]
-    return _add(run, at, Choice((chosen,), True, 90, ("position in the list",), at + skip + 1))
+def _in_list(said: Sentence, types: frozenset[str], nth: int) -> tuple[str, ...]:
+    lists = [group for group in said.talk.groups if group.by != "customer" and group.type in types]
+    newest = [group for group in lists if group.message == lists[-1].message]
+    if len(newest) != 1 or abs(nth) > len(newest[0].entities):
+        return ()
+    entity = newest[0].entities[nth - 1 if nth > 0 else nth]
+    return (entity,) if entity in said.entities else ()
 
 
-def _listed(token: Token) -> bool:
-    """Whether a token may stand in an answer that is nothing but numbers: "1 and 3, please"."""
-    return token.kind in ("mark", "number") or token.text in _POLITE or token.text in NUMBERS or token.text == "and"
+def _it(said: Sentence, at: int) -> Phrase | None:
+    """`close it`, `its balance`, `the balance of it`: the one thing that was spoken of last."""
+    if said.word(at) not in ("it", "its"):
+        return None
+    recent = {m.entity for m in said.talk.mentions if m.message > said.talk.messages - RECENT} | set(said.said)
+    ids = said.newest(recent & said.entities.keys())
+    if len(ids) != 1 or said.type(ids[0]).category == "person":
+        return None
+    kind, lexicon = said.entities[ids[0]].type, said.lexicon
+    if said.word(at) == "its":
+        fits = kind in lexicon.attributes.get(said.word(at + 1), ())
+    elif said.word(at - 1) in PREPOSITIONS:
+        fits = kind in lexicon.attributes.get(said.word(at - 2), ())
+    else:
+        fits = kind in lexicon.verbs.get(said.word(at - 1), ())
+    return Phrase(at + 1, (ids[0],), ("spoken of last",)) if fits else None
 
 
-def _over(here: Scene, at: int) -> bool:
-    """Whether nothing but politeness follows in the clause."""
-    while here.word(at) in _POLITE:
-        at += 1
-    return here.ends(at)
+def _label(said: Sentence, at: int) -> Phrase | None:
+    """A code, or a label of several words, in full."""
+    for length in range(MAX_NAME, 0, -1):
+        ids = said.labels.get(tuple(said.word(at + step) for step in range(length)), ())
+        if len(ids) == 1 and (length > 1 or _is_code(said, at)):
+            return Phrase(at + length, tuple(ids), ("code" if length == 1 else "label",))
+    return None
 
 
-def _last_time(run: _Pass, at: int) -> int:
-    choice = last_time(run.scene, at)
-    return _add(run, at, choice) if choice is not None else 0
-
-
-def _newcomer(run: _Pass, at: int) -> int:
-    """Somebody or something that is named for the first time: `my sister`, `order #W1999`."""
-    here = run.scene
-    person = names.kin(here, at)
-    if person is not None and not here.means(at + 1):
-        if person.id not in here.entities:
-            run.new.append(person)
-            run.scene = _with(here, person)
-        return _add(run, at, Choice((person.id,), True, 90, ("named",), at + 2))
-    noun = here.noun(at)
-    start = at + noun[2] if noun is not None else at
-    if start >= len(here.tokens) or names.name(here, start) is not None:
-        return 0
-    coded = names.shaped(here, start)
-    if coded is None:
-        return 0
-    if coded.id not in here.entities:
-        run.new.append(coded)
-        run.scene = _with(here, coded)
-    return _add(run, at, Choice((coded.id,), True, 85, ("named by its code",), start + 1))
-
-
-def _with(here: Scene, known: Entity) -> Scene:
-    entities = {**here.entities, known.id: known}
-    called = {**here.called, known.id: words_for(known, type_of(here.words, known))}
-    return replace(here, entities=entities, called=called, order={**here.order, known.id: len(here.order)})
-
-
-def _pronoun(run: _Pass, at: int) -> int:
-    here, word = run.scene, run.scene.word(at)
-    if word in THING:
-        return at + 1 if word == "it" and idioms.empty_it(here, at) else _add(run, at, pronouns.thing(here, at, at + 1))
-    if word in FEMALE | MALE:
-        choice = pronouns.person(here, "female" if word in FEMALE else "male", at + 1)
-        owned = _owned(run, at, frozenset(choice.ids)) if choice.sure and word in POSSESSIVE else 0
-        return owned or _add(run, at, choice)
-    if word in PLURAL:
-        if word == "their" or here.noun(at + 1) is None:
-            return _add(run, at, pronouns.several(here, at, at + 1))
-        return 0
-    if word == "there":
-        return at + 1 if idioms.empty_there(here, at) else _add(run, at, pronouns.place(here, at + 1))
-    if word in _POINTERS and noun_phrase(here, at) is None:
-        return at + 1 if idioms.empty_that(here, at) else _add(run, at, pronouns.thing(here, at, at + 1))
-    if word in ("those", "these") and noun_phrase(here, at) is None and not _points_on(here, at):
-        return _add(run, at, pronouns.several(here, at, at + 1))
-    return 0
-
-
-def _points_on(here: Scene, at: int) -> bool:
-    """`those people`, `these days`: a noun of its own follows."""
-    return not closes(here, at + 1) or here.word(at + 1) in ("who", "that")
-
-
-def _owned(run: _Pass, at: int, owner: frozenset[str]) -> int:
-    """`her suitcase`: the person, and what is theirs."""
-    phrase = noun_phrase(run.scene, at)
-    if phrase is None or phrase.head != "noun":
-        return 0
-    _add(run, at, Choice(tuple(owner), True, 80, ("person",), at + 1) if owner else Choice((), True, 0, (), at + 1))
-    choice = choose(run.scene, replace(phrase, owner=owner))
-    return _add(run, at, choice) if choice.ids else at + 1
-
-
-def _phrase(run: _Pass, at: int) -> int:
-    here = run.scene
-    phrase = noun_phrase(here, at)
-    if phrase is None:
-        return 0
-    if phrase.quantity and phrase.det in PLURAL:
-        return _add(run, at, pronouns.several(here, phrase.last - 1, phrase.last))
-    if phrase.indefinite and not (here.speaker != "customer" and phrase.means):
-        return _passed_over(here, phrase)
-    choice = choose(here, phrase)
-    if phrase.same and phrase.types is None and not phrase.marked:
-        choice = one_of(here, list(choice.ids), choice.last, choice.why, narrowed=False)
-    choice = _without(here, choice, phrase)
-    if not choice.ids and not phrase.det:
-        return choice.last
-    if here.word(at - 1) == "of" and here.word(at - 2) in ("one", "any", "some") and len(choice.ids) > 1:
-        choice = replace(choice, sure=False, confidence=0)  # "one of the two flights"
-    last = _add(run, at, choice)
-    run.spoken_of += _within(here, phrase, last)
-    return last
-
-
-def _within(here: Scene, phrase: Phrase, last: int) -> list[tuple[str, ...]]:
-    """What is named inside a phrase about something else: "the transfer to Rosa" has spoken of Rosa too."""
-    named = (names.name(here, at) for at in range(phrase.last, last))
-    return [found.ids for found in named if found is not None and len(found.ids) == 1]
-
-
-def _passed_over(here: Scene, phrase: Phrase) -> int:
-    """An indefinite phrase speaks of any such thing; what describes it is no reference either."""
-    return phrase.last
-
-
-def _without(here: Scene, choice: Choice, phrase: Phrase) -> Choice:
-    """`all except the joint account`."""
-    at = choice.last
-    if here.word(at) == "but" and phrase.quantity not in ("all", "everything"):
-        return choice
-    pair = f"{here.word(at)} {here.word(at + 1)}"
-    skip = 1 if here.word(at) in EXCEPT or here.word(at) == "but" else 2 if pair in ("apart from", "other than") else 0
-    if not skip or not (phrase.quantity or phrase.many):
-        return choice
-    skip += 1 if here.word(at + skip) in ("for", "from") else 0
-    inner = noun_phrase(here, at + skip)
-    named = names.name(here, at + skip)
-    left_out = choose(here, inner) if inner is not None else None
-    ids = left_out.ids if left_out is not None else named.ids if named is not None else ()
-    last = left_out.last if left_out is not None else at + skip + (named.length if named is not None else 0)
-    kept = tuple(entity for entity in choice.ids if entity not in ids)
-    return replace(choice, ids=kept, last=last, why=(*choice.why, "with an exception")) if ids else choice
-
-
-def _name(run: _Pass, at: int) -> int:
-    here = run.scene
-    named = names.name(here, at)
-    if named is None or not names.stands(here, at, named):
-        return 0
-    ids, last = list(named.ids), at + named.length
-    following = names.name(here, last) if last < len(here.tokens) else None
-    if following is not None and set(following.ids) & set(ids):  # "savings 2207"
-        ids, last = [entity for entity in ids if entity in following.ids], last + following.length
-    choice = one_of(here, ids, last, ("name",), narrowed=True)
-    if here.word(last) == "'s" and here.ends(last + 1) and (belonging := _belonging(here, frozenset(ids))):
-        choice = one_of(here, belonging, last + 1, ("whose it is",), narrowed=True)
-    return _add(run, at, replace(choice, confidence=97 if choice.sure and named.strong else choice.confidence))
-
-
-def _belonging(here: Scene, owner: frozenset[str]) -> list[str]:
-    """`and Rosa's?`: what is tied to her, of the type that is spoken of."""
-    near = focus(here)
-    types = {here.entities[near].type} if near else {group.type for group in groups(here)[:1]}
-    return [e for e, known in here.entities.items() if known.type in types and tied(here, e, owner)]
-
-
-# In this order: what the customer may say in answer to a list comes first.
-_READERS = (_lone_number, _last_time, _newcomer, _pronoun, _phrase, _name)
+def _is_code(said: Sentence, at: int) -> bool:
+    """Whether the word at `at` can be nothing but a code: a short number counts something."""
+    word = said.word(at)
+    return said.is_word(at) and len(word) > 2 and any(character.isdecimal() for character in word)

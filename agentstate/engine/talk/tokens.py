@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import NamedTuple
 
 MOST_CHARACTERS = 2_000  # of a message that are looked at; the rest is ignored
@@ -21,6 +20,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>[.,!?;:])",
     re.IGNORECASE | re.VERBOSE,
 )
+_WORD = re.compile(r"[$€£]\ ?[\d.,]+|(\#?\w+(?:-\w+)*)")  # amounts have no group: they are no words
 
 
 class Token(NamedTuple):
@@ -30,7 +30,6 @@ class Token(NamedTuple):
     kind: str
     start: int
     end: int
-    capital: bool
 
 
 def tokens(text: str) -> list[Token]:
@@ -38,9 +37,7 @@ def tokens(text: str) -> list[Token]:
     found = []
     for match in _TOKEN.finditer(text[:MOST_CHARACTERS]):
         raw = match[0]
-        found.append(
-            Token(raw.lower().replace("’", "'"), match.lastgroup or "", match.start(), match.end(), raw[0].isupper())
-        )
+        found.append(Token(raw.lower().replace("’", "'"), match.lastgroup or "", match.start(), match.end()))
         if len(found) == MOST_TOKENS:
             break
     return found
@@ -48,14 +45,8 @@ def tokens(text: str) -> list[Token]:
 
 def words_of(text: str) -> list[str]:
     """The words and numbers of a label or value, lower-case; a word with hyphens also in its parts."""
-    found = []
-    for token in tokens(text):
-        if token.kind in ("mark", "clitic", "money"):
-            continue
-        found.append(token.text)
-        if "-" in token.text:
-            found += [part for part in token.text.split("-") if len(part) > 1]
-    return found
+    found = [word for word in _WORD.findall(text.lower()[:MOST_CHARACTERS]) if word]
+    return found + [part for word in found if "-" in word for part in word.split("-") if len(part) > 1]
 
 
 def singular(word: str) -> str:
@@ -67,17 +58,3 @@ def singular(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return word[:-1]
     return word
-
-
-def plural(noun: str) -> str:
-    """`account` as `accounts`, `city` as `cities`."""
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return noun[:-1] + "ies"
-    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
-
-
-def amount(text: str) -> Decimal:
-    """`$1,200.50` or `1.5k` as a number of major units."""
-    plain = text.lstrip("$€£ ").replace(",", "")
-    factor = {"k": 1000, "m": 1_000_000}.get(plain[-1:], 1)
-    return Decimal(plain.rstrip("km") or "0") * factor

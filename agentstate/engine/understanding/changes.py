@@ -28,30 +28,15 @@ def said(talk: Talk, by: str, found: Understood | None, seq: int, at: str) -> Ta
     """The talk after `by` said, in entry `seq` at `at`, what was understood as `found`; None: it was not read."""
     found = found or _NOTHING
     talk = taken(replace(talk, messages=talk.messages + 1), by, found.questions, seq, at)
-    talk = mentioned(known(talk, found.named), by, found.mentioned)
+    talk = mentioned(talk, by, found.mentioned)
     if by != "note":
         talk = topics.turned(talk, found.topic or talk.topic)
     return replace(talk, heard=found.references, heard_seq=seq) if by == "customer" else talk
 
 
 def shown(talk: Talk, tool: str, result: Any, at: str) -> Talk:
-    """The talk after `tool` gave `result`: entities as declared, and a list for every type of which it gave several."""
-    return introduced(talk, declared(talk.ontology, tool, result, at))
-
-
-def introduced(talk: Talk, found: Sequence[Entity]) -> Talk:
-    """The talk with `found` known, and shown as lists by type."""
-    if not found:
-        return talk
-    by_type: dict[str, list[str]] = {}
-    for entity in found:
-        by_type.setdefault(entity.type, []).append(entity.id)
-    lists = tuple(Group(kind, tuple(dict.fromkeys(ids)), talk.messages, False) for kind, ids in by_type.items())
-    return replace(known(talk, found), groups=_newest((*talk.groups, *lists)))
-
-
-def _newest(groups: tuple[Group, ...]) -> tuple[Group, ...]:
-    return groups[-KEPT_GROUPS:]
+    """The talk after `tool` gave `result`: the entities that it is declared to hold are known."""
+    return known(talk, declared(talk.ontology, tool, result, at))
 
 
 def known(talk: Talk, found: Iterable[Entity]) -> Talk:
@@ -69,11 +54,10 @@ def known(talk: Talk, found: Iterable[Entity]) -> Talk:
 
 def _kept(talk: Talk, entities: dict[str, Entity], fresh: dict[str, Entity]) -> dict[str, Entity]:
     latest = {mention.entity: mention.message for mention in talk.mentions}
-    shown_in = {entity: group.message for group in talk.groups for entity in group.entities}
     order = {entity: index for index, entity in enumerate(entities)}
     ranked = sorted(
         entities,
-        key=lambda e: (e in fresh, latest.get(e, -1), shown_in.get(e, -1), order[e]),
+        key=lambda e: (e in fresh, latest.get(e, -1), order[e]),
         reverse=True,
     )
     kept = set(ranked[:KEPT_ENTITIES])
@@ -81,20 +65,20 @@ def _kept(talk: Talk, entities: dict[str, Entity], fresh: dict[str, Entity]) -> 
 
 
 def mentioned(talk: Talk, by: str, sets: Sequence[tuple[str, ...]]) -> Talk:
-    """The talk with what one message spoke of: an entity is alone when no other of its type was."""
-    entities = {entity.id: entity for entity in talk.entities}
-    ordered = [e for e in dict.fromkeys(e for ids in sets for e in ids) if e in entities]
+    """The talk with what one message spoke of, and a list for every type of which it spoke of several."""
+    types = {entity.id: entity.type for entity in talk.entities}
+    ordered = [e for e in dict.fromkeys(e for ids in sets for e in ids) if e in types]
     if not ordered:
         return talk
     by_type: dict[str, list[str]] = {}
     for entity in ordered:
-        by_type.setdefault(entities[entity].type, []).append(entity)
-    mentions = tuple(Mention(e, talk.messages, talk.turn, len(by_type[entities[e].type]) == 1, by) for e in ordered)
-    lists = tuple(Group(kind, tuple(ids), talk.messages, True, by) for kind, ids in by_type.items() if len(ids) > 1)
+        by_type.setdefault(types[entity], []).append(entity)
+    mentions = tuple(Mention(entity, talk.messages, talk.turn) for entity in ordered)
+    lists = tuple(Group(kind, tuple(ids), talk.messages, by) for kind, ids in by_type.items() if len(ids) > 1)
     return replace(
         talk,
         mentions=(*talk.mentions, *mentions)[-KEPT_MENTIONS:],
-        groups=_newest((*talk.groups, *lists)),
+        groups=(*talk.groups, *lists)[-KEPT_GROUPS:],
     )
 
 
@@ -106,11 +90,11 @@ def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Tal
         for found in talk.heard
     )
     kept = tuple(m for m in talk.mentions if not (m.message == talk.messages and m.entity in wrong - set(meant)))
-    added = tuple(Mention(entity, talk.messages, talk.turn, len(meant) == 1, "staff", weight=2) for entity in meant)
+    added = tuple(Mention(entity, talk.messages, talk.turn) for entity in meant)
     return replace(talk, heard=heard, mentions=(*kept, *added)[-KEPT_MENTIONS:])
 
 
 def _put_right(found: Resolution, meant: tuple[str, ...]) -> Resolution:
     if not meant:
-        return replace(found, found="none", entities=(), confidence=100, why=("corrected",))
-    return replace(found, found="entity", entities=meant, confidence=100, why=("corrected",))
+        return replace(found, found="none", entities=(), why=("corrected",))
+    return replace(found, found="entity", entities=meant, why=("corrected",))

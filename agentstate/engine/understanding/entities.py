@@ -1,4 +1,4 @@
-"""Entities: the things, people, places and events that a conversation is about, as tools and messages declare them."""
+"""Entities: the things, people, places and events that a conversation is about, as results of tools show them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,12 @@ _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 class Entity(msgspec.Struct, frozen=True):
-    """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others.
-
-    `gender` is female, male, neuter or unknown ("").
-    """
+    """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others."""
 
     id: str
     type: str
     label: str
     attributes: dict[str, Any] = {}
-    gender: str = ""
-    names: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=64)
@@ -38,22 +33,13 @@ def types_of(ontology: Ontology) -> Mapping[str, EntityType]:
     return {kind.name: kind for kind in ontology.types}
 
 
-def entity(
-    identifier: str,
-    type_name: str,
-    label: str,
-    attributes: Mapping[str, Any] | None = None,
-    gender: str = "",
-    names: tuple[str, ...] = (),
-) -> Entity:
+def entity(identifier: str, type_name: str, label: str, attributes: Mapping[str, Any] | None = None) -> Entity:
     """Returns an entity with everything cut to size."""
     return Entity(
         identifier[:MOST_TEXT],
         type_name,
         label[:MOST_TEXT],
         {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]},
-        gender,
-        tuple(name[:MOST_TEXT] for name in names[:8]),
     )
 
 

@@ -13,7 +13,7 @@ from agentstate.engine.understanding.ontology import Ontology
 
 KEPT_ENTITIES = 60  # the least lately mentioned fall out
 KEPT_MENTIONS = 48
-KEPT_GROUPS = 8  # lists shown or said
+KEPT_GROUPS = 8  # lists that were said
 KEPT_TURNS = 24
 KEPT_TOPICS = 12  # closed ones fall out first, then those left longest ago
 KEPT_TURNS_OF_TOPIC = 40  # turns that a topic still names
@@ -24,28 +24,20 @@ Found = Literal["entity", "ambiguous", "none"]
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """`entity` was spoken of in message number `message`, in turn `turn`. `alone`: no other of its type was, in that
-    message. `weight` is 1, or more after a correction.
-    """
+    """`entity` was spoken of in message number `message`, in turn `turn`."""
 
     entity: str
     message: int
     turn: int
-    alone: bool
-    by: str
-    weight: int = 1
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Entities of one type that were shown (`said` is false) or spoken of together, in that order, by message number
-    `message`.
-    """
+    """Entities of one type that `by` spoke of in one message, number `message`, in that order."""
 
     type: str
     entities: tuple[str, ...]
     message: int
-    said: bool
-    by: str = ""
+    by: str
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -74,10 +66,10 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """What one referring phrase means. `confidence` is in percent; `why` names the features that spoke for it.
+    """What one referring phrase means; `why` names what told it.
 
-    `entity`: `entities` is what is meant (several for "both"). `ambiguous`: they are the candidates. `none`: it refers
-    to nothing that is known. It holds ids of entities, and no label or value of one.
+    `entity`: `entities` is what is meant (several: only where a person said so). `ambiguous`: they are the candidates.
+    `none`: it is not understood. It holds ids of entities, and no label or value of one.
     """
 
     mention: str
@@ -85,7 +77,6 @@ class Resolution(msgspec.Struct, frozen=True):
     end: int
     found: Found
     entities: tuple[str, ...] = ()
-    confidence: int = 0
     why: tuple[str, ...] = ()
     negated: bool = False
 
@@ -93,12 +84,11 @@ class Resolution(msgspec.Struct, frozen=True):
 class Understood(msgspec.Struct, frozen=True):
     """What the resolver found in one message, beside what the session knew before it. `evolve` copies it.
 
-    `mentioned` are the ids that each reference means, and those named within one, in order. `topic` is the current
-    topic after the message; empty: as before it.
+    `mentioned` are the ids that each resolved reference means, in order; `references` those of a customer alone.
+    `topic` is the current topic after the message; empty: as before it.
     """
 
     references: tuple[Resolution, ...] = ()
-    named: tuple[Entity, ...] = ()  # entities that are named for the first time
     mentioned: tuple[tuple[str, ...], ...] = ()
     questions: tuple[str, ...] = ()
     topic: str = ""

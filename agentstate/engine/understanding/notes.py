@@ -26,7 +26,7 @@ def _fact(found: Resolution, known: Mapping[str, Entity]) -> dict[str, Any]:
     meant = [{"id": entity, "label": _label(known, entity)} for entity in found.entities]
     if found.found == "ambiguous":
         return {"said": found.mention, "could_mean": meant, "ask": _question(known, found)}
-    fact = {"said": found.mention, "means": meant, "confidence": found.confidence}
+    fact = {"said": found.mention, "means": meant}
     return {**fact, "negated": True} if found.negated else fact
 
 

@@ -31,23 +31,18 @@ class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One attribute of a type.
 
     `nouns` are what people call it ("balance"). `words` maps what is said to a value ("current" to "checking"); of a
-    flag, every key says that it is set. `scale` names what comparisons are of: amount, price, time, duration, weight,
-    distance, quality (by default: money and numbers are amounts, instants times). `more` and `less` are words of the
-    domain that ask for the greatest and the least value. An `entity` is the id of another entity.
+    flag, every key says that it is set. An `entity` is the id of another entity.
     """
 
     name: str
     kind: AttributeKind
     nouns: tuple[str, ...] = ()
-    scale: str = ""
     words: dict[str, str] = {}
-    more: tuple[str, ...] = ()
-    less: tuple[str, ...] = ()
 
 
 class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A type of entity. `happened` names the instant attribute at which an event took place; `verbs` are what is done
-    to one; `shapes` are how its codes look: `#` a digit, `@` a letter, anything else itself.
+    to one, in the form of an order ("close").
     """
 
     name: str
@@ -55,7 +50,6 @@ class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     category: Category = "thing"
     happened: str = ""
     verbs: tuple[str, ...] = ()
-    shapes: tuple[str, ...] = ()
     attributes: tuple[Attribute, ...] = ()
 
 

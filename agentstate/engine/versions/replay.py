@@ -165,7 +165,7 @@ def _by_seq(inputs: Iterable[Input]) -> dict[int, Input]:
 def _replaced(event: ev.AnyEvent, other: Input, going: _Going) -> ev.AnyEvent:
     """The event with another value in it; another text is resolved anew. Raises BadInput."""
     if isinstance(event, ev.MessageAdded) and other.text is not None and event.role != "agent":
-        return resolved_one(replace(event, text=other.text), going.would, going.given.at)
+        return resolved_one(replace(event, text=other.text), going.would)
     if isinstance(event, ev.ToolReturned) and other.result is not msgspec.UNSET:
         return replace(event, result=other.result)
     raise BadInput(f"entry {other.seq} is a {ev.kind_of(event)}: it takes no such value", field="inputs")

@@ -30,7 +30,6 @@ from agentstate.engine.decide.commands import (
 from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.decide.talk import resolved_one
-from agentstate.engine.instants import parse
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, evolve, pending
 from agentstate.engine.versions.replay import EVERYTHING, Assume, Gate, formal, noted_gates
@@ -146,7 +145,7 @@ def rerun(
         if isinstance(event, ev.SessionOpened | ev.SessionForked):
             run.take(event, at)
         elif isinstance(event, ev.MessageAdded) and event.role != "agent" and not run.state.ended:
-            run.take(resolved_one(event, run.state, parse(at)), at)  # beside what is known in this run
+            run.take(resolved_one(event, run.state), at)  # beside what is known in this run
             run.go_on()
     calls = tuple(
         CallMade(

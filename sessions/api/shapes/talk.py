@@ -85,7 +85,6 @@ class Reference(serializers.Serializer[Any]):
     end = serializers.IntegerField()
     found = serializers.ChoiceField(choices=REFERENCE_FOUND)
     entities = serializers.ListField(child=serializers.CharField(), help_text="what is meant, or the candidates")
-    confidence = serializers.IntegerField(help_text="percent")
     why = serializers.ListField(child=serializers.CharField())
     ask = serializers.CharField(help_text="the question that would settle it, or empty")
     negated = serializers.BooleanField()
