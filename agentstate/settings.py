@@ -69,7 +69,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "agentstate.characters.on_pages",
-    "sessions.access.recorded",  # innermost: what an answer was made of is on record before it leaves
+    "sessions.http.access_log.recorded",  # innermost: what an answer was made of is on record before it leaves
 ]
 
 TEMPLATES = [
@@ -82,7 +82,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "sessions.views.shell",
+                "sessions.web.frame.shell",
             ],
         },
     }

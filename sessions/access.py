@@ -8,8 +8,7 @@ an entry when it opens, one when it ends, and none for each change between.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,8 +21,6 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
 
 from agentstate.clock import now
 from agentstate.ids import new_id
@@ -39,7 +36,6 @@ Person = User | AnonymousUser
 ADOPTED = timedelta(seconds=20)  # after its opening a page's socket may still come for its view
 LOST = timedelta(seconds=90)  # without a sign of life a view has ended
 MOST_SWEPT = 200  # views in one sweep
-_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")  # of a route
 
 
 class Kind(StrEnum):
@@ -233,24 +229,8 @@ def live(page: str, topic: str, *, goes_on: bool) -> None:
         answer.page, answer.topic, answer.goes_on = page, topic, goes_on
 
 
-def recorded(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware, the innermost: what the answer was made of is in the reader's log before its first byte leaves."""
-
-    def answer(request: HttpRequest) -> HttpResponseBase:
-        with _collecting() as reads:
-            response = get_response(request)
-        try:
-            _settle(reads, _door(request))
-        except log.NotRecorded as refusal:
-            response.close()
-            return _instead(request, refusal)
-        return response
-
-    return answer
-
-
 @contextmanager
-def _collecting() -> Iterator[_Answer]:
+def collecting() -> Iterator[_Answer]:
     answer = _Answer()
     token = _answer.set(answer)
     try:
@@ -259,21 +239,7 @@ def _collecting() -> Iterator[_Answer]:
         _answer.reset(token)
 
 
-def _door(request: HttpRequest) -> str:
-    """As `GET /api/v1/sessions/{session}`: the address as documents write it, without whose session it was."""
-    route = request.resolver_match.route if request.resolver_match else request.path.lstrip("/")
-    return f"{request.method} /" + _PARAMETER.sub(r"{\1}", route)
-
-
-def _instead(request: HttpRequest, refusal: log.NotRecorded) -> HttpResponse:
-    from sessions.api import problems
-
-    if f"{request.path_info}/".startswith(problems.PREFIX):
-        return problems.instead_of(refusal)
-    return render(request, "agent_sessions/refused.html", {"refusal": refusal}, status=refusal.status)
-
-
-def _settle(answer: _Answer, door: str) -> None:
+def settle(answer: _Answer, door: str) -> None:
     reads = _told_once(answer.reads)
     if answer.user is None or not reads:
         return

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from celery import current_app
@@ -24,12 +24,11 @@ from django.conf import settings
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from audit import ledger, signer
+from sessions.committed import Committed
 from sessions.runtime import crash
 
-if TYPE_CHECKING:
-    from sessions.commit import Committed
-
 log = logging.getLogger(__name__)
+ADVANCE = "sessions.tasks.advance_ready"  # by name: the tasks are above this module
 MAX_HINTS = 64  # wake-ups not yet sent; more say nothing new
 MOST_WAITING = 256  # hints in the broker; no clock is asked whether they are stale: clocks of machines differ
 HINT_SECONDS = 3600  # after which a hint may be dropped all the same: more than clocks differ by
@@ -100,14 +99,12 @@ class _Waker:
             self._hints.put_nowait(None)
 
     def _run(self) -> None:
-        from sessions.tasks import advance_ready
-
         crowded = False
         while True:
             self._hints.get()
             try:
                 if not (crowded and _enough_hints()):
-                    advance_ready.apply_async(expires=HINT_SECONDS, retry=False)
+                    current_app.send_task(ADVANCE, expires=HINT_SECONDS, retry=False, ignore_result=True)
                 crowded = _enough_hints()  # looked for when the hint has left, so that no work waits for the look
             except Exception:
                 log.warning("no wake-up sent: the sweeper will", exc_info=True)

@@ -13,8 +13,9 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
-from sessions import access, alterations, disk_space, erasure, live, pruning
+from sessions import access, disk_space, erasure, live, pruning
 from sessions.alerts import escalating, watching
+from sessions.auditing import alterations
 from sessions.exports import building
 from sessions.levels import keeping as levels
 from sessions.notifications import forgetting, intake, sending, telling

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from sessions import words
-
-if TYPE_CHECKING:
-    from sessions.queries import EntryLine
+from sessions.queries.entry_lines import EntryLine
 
 ItemKind = Literal["said", "call", "request", "decision", "notice"]
 ERASED = "Erased with its subject."

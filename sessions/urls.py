@@ -16,7 +16,6 @@ from sessions.views import (
     desk,
     disclosures,
     exports,
-    frame,
     lists,
     memory,
     notifications,
@@ -36,6 +35,7 @@ from sessions.views import (
     versions,
     wall,
 )
+from sessions.web import frame
 
 urlpatterns = [
     path("", frame.home, name="home"),

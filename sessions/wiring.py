@@ -19,6 +19,9 @@ def connect() -> None:
     running.connect()
     source.connect()
     import sessions.agents.bank
+    import sessions.proposals.profiles
+    import sessions.proposals.retention
+    import sessions.proposals.subjects
     import sessions.tools.bank
     import sessions.tools.people
     import sessions.tools.proofs

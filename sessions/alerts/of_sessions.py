@@ -14,7 +14,7 @@ from agentstate.engine.decide import Outdated, SessionSealed
 from agentstate.engine.decide.alerts import AlertOver, ForkHasNoAlerts, TooManyAlerts, UnknownAlert
 from audit import keys, ledger
 from sessions.commit import Author, person_command
-from sessions.runtime.sweeper import NotDue
+from sessions.committed import NotDue
 
 GONE = (SessionSealed, ForkHasNoAlerts, keys.Erased)  # nothing is told in such a session any more
 _DUE = (

@@ -7,20 +7,21 @@ a concept; what all share is in `person`.
 
 from __future__ import annotations
 
+from sessions.approvals.assignment import assign
+from sessions.approvals.withdrawal import withdraw
 from sessions.commands.changes import cast_vote, change_state, propose_value, settle
 from sessions.commands.claims import claim, keep, release
 from sessions.commands.compensation import compensate
 from sessions.commands.conversation import CHANNELS, OtherSessionUnderKey, cancel, end, grant, pause, resume, say, start
 from sessions.commands.data import add_data
 from sessions.commands.decisions import HoldIsOver, RequestExpired, decide, undo
-from sessions.commands.interventions import intervene, retry_session, withdraw
+from sessions.commands.interventions import intervene, retry_session
 from sessions.commands.person import MAX_REFERENCE, Person
 from sessions.commands.plans import change_goals, edit_plan, propose_plan, save_plan, set_goals
 from sessions.commands.proving import prove_value
 from sessions.commands.stops import lift, stop
 from sessions.commands.supervision import (
     ask_for_person,
-    assign,
     barge_in,
     hand_back,
     no_person_needed,

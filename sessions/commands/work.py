@@ -15,6 +15,7 @@ from agentstate.people.models import Team, User
 from agentstate.people.permissions import PermissionDenied, require, teams_with
 from agentstate.people.roles import Permission
 from audit import staff
+from sessions.approvals import assignment
 from sessions.commands import supervision
 from sessions.commands.person import Person, author_of, bounded
 from sessions.commit import person_command
@@ -44,7 +45,7 @@ def next_work(user: Person) -> queue.Work | None:
         if work.assigned_to == person.actor:
             return work
         try:
-            supervision.assign(
+            assignment.assign(
                 person, work.session, person.actor, request=work.request, why=work.why, holder=work.assigned_to
             )
         except Refused:  # a colleague was faster, or it has ended
@@ -63,8 +64,8 @@ def hand_over(user: Person, to: str, reason: str, *, of: str = "") -> list[Hande
     teams = teams_with(person, Permission.TAKE_OVER)
     if not teams:
         raise PermissionDenied("This needs the permission take_over.", permission=Permission.TAKE_OVER.value)
-    whose = supervision.colleague_named(of).actor if of else person.actor
-    heir = supervision.colleague_named(to).actor if to else ""
+    whose = assignment.colleague_named(of).actor if of else person.actor
+    heir = assignment.colleague_named(to).actor if to else ""
     if heir == whose:
         raise Invalid("it is theirs already", field="to")
     held = queue.in_hand(whose, teams)
@@ -85,7 +86,7 @@ def _passed(person: User, session: UUID, whose: str, heir: str, reason: str) -> 
 def _assigned(person: User, session: UUID, request: UUID | None, whose: str, heir: str, reason: str) -> Handed:
     return _tried(
         Handed(session, request, "assigned"),
-        lambda: supervision.assign(person, session, heir, request=request, why=(reason,), holder=whose),
+        lambda: assignment.assign(person, session, heir, request=request, why=(reason,), holder=whose),
     )
 
 
@@ -95,7 +96,7 @@ def _released(person: User, session: UUID, request: UUID, whose: str, heir: str,
     def passed() -> None:
         person_command(session, core.Release(str(request), whose), author_of(person))
         if heir:
-            supervision.assign(person, session, heir, request=request, why=(reason,))
+            assignment.assign(person, session, heir, request=request, why=(reason,))
 
     return _tried(Handed(session, request, "claimed"), passed)
 
@@ -112,7 +113,7 @@ def set_skills(user: Person, of: str, skills: list[str]) -> list[str]:
     """What a person can do, in place of what was known. Needs `configure` in a team of theirs. Raises PermissionDenied,
     Invalid.
     """
-    colleague = supervision.colleague_named(of)
+    colleague = assignment.colleague_named(of)
     if not set(_teams_of(colleague)) & set(teams_with(user, Permission.CONFIGURE)):
         raise PermissionDenied("This needs the permission configure in a team of theirs.", permission="configure")
     names = _skills(skills)

@@ -22,6 +22,7 @@ from agentstate.people.roles import Permission
 from audit import keys, staff
 from sessions import access, visibility
 from sessions.export import checked
+from sessions.exports import keeping
 from sessions.models import AgentSession, Export, ExportPart
 from sessions.queries import Person
 
@@ -131,8 +132,6 @@ def cancel(user: Person, export: UUID) -> Export:
     found = own(user, export)
     changed = Export.objects.filter(pk=found.pk, state__in=(*UNDER_WAY, Export.State.DONE))
     if changed.update(state=Export.State.CANCELLED, ended_at=Now(), lease_until=None):
-        from sessions.exports import keeping
-
         keeping.discard(found.pk)
     return own(user, export)
 

@@ -12,9 +12,9 @@ from uuid import UUID, uuid5
 import msgspec
 
 from audit import ledger
+from sessions.events import entries
 from sessions.live import Announced
 from sessions.notifications.tables import NoticeRule
-from sessions.triggers import entries
 
 NOTICES = UUID("6d5f8c1e-2f0b-5f5e-9a53-9d0f6f1c7e21")  # namespace of notices' ids
 MAX_NEW = 20_000  # notices of one rule that wait to be judged; what is over it is refused by name

@@ -16,10 +16,10 @@ from agentstate.people.models import User
 from audit import keys
 from sessions import authority, states
 from sessions.alerts.tables import Alert
+from sessions.events import entries
 from sessions.models import AgentSession, ApprovalRequest, Export
 from sessions.notifications.tables import Notice
 from sessions.queries.request_lines import decidable
-from sessions.triggers import entries
 
 NOBODY = UUID(int=0)
 REQUEST, ALERT, EXPORT = "request", "alert", "export"

@@ -22,8 +22,7 @@ from audit import keys, ledger, staff
 from audit.server_clock import now
 from sessions import reach
 from sessions.alerts import raising
-from sessions.proposals.acts import KINDS
-from sessions.proposals.kinds import Kind
+from sessions.proposals.kinds import KINDS, Kind
 from sessions.proposals.standing import Answer, Standing, standing
 from sessions.proposals.tables import Proposal, ProposalAnswer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 import msgspec
@@ -9,14 +10,20 @@ from django.db.models import QuerySet
 
 from agentstate.engine.profile.commands import PersonsCommand
 from agentstate.errors import Invalid, Refused
+from agentstate.people.models import User
 from agentstate.people.roles import Permission
 from audit import keys
+from sessions import access as reading
 from sessions import reach
 from sessions.commit import Author
-from sessions.profiles import access, logs
+from sessions.models import AgentSession
+from sessions.profiles import access, logs, words
 from sessions.profiles.logs import Subject
-from sessions.proposals.kinds import Kind
+from sessions.proposals.kinds import Kind, ProfileChange, register
 from sessions.proposals.tables import Proposal
+from sessions.queries import proposals as lines
+from sessions.queries.proposals import ProposalLine
+from sessions.queries.session_lines import Person
 
 CONTENT = "sessions/proposal/profile"
 MAX_CONTENT = 4_000  # bytes
@@ -71,4 +78,32 @@ def _carry_out(row: Proposal) -> None:
     logs.write(subject, access.declaration_of(row.kid), change.command, Author(row.by, change.key))
 
 
-KIND = Kind("profile", Permission.KEEP_PROFILE, _teams, _carry_out)
+def _changes(_: Proposal, __: Mapping[UUID, str]) -> list[str]:
+    return ["Changes what the agents of your teams know about one customer."]
+
+
+def _profile_change(user: User, row: Proposal) -> ProfileChange | None:
+    """Returns what the proposal changes. Reading it is an entry of the access log."""
+    change = change_of(row)
+    if change is None:
+        return None
+    reading.note(user, "profile", [reading.Seen(row.kid, team) for team in row.teams])
+    readable = AgentSession.objects.filter(reading.within(user, Permission.READ), kid=row.kid).exists()
+    return ProfileChange(words.change(change.command), row.kid if readable else None)
+
+
+def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
+    """Returns the proposals that wait to change a customer's profile, of those that the person sees, oldest first."""
+    return [lines.line_of(user, row) for row in going(customer) & lines.visible(user)]
+
+
+KIND = Kind(
+    "profile",
+    Permission.KEEP_PROFILE,
+    "Change of a customer's profile",
+    _changes,
+    _teams,
+    _carry_out,
+    profile_change=_profile_change,
+)
+register(KIND)

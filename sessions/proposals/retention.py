@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from agentstate.people.roles import Permission
 from audit import retention
 from audit.retention import Schedule
 from sessions import pruning, reach
-from sessions.proposals.kinds import Kind
+from sessions.proposals.kinds import Kind, register
 from sessions.proposals.tables import Proposal
 
 DELAY = timedelta(days=1)  # before a shorter term takes effect
@@ -57,4 +57,35 @@ def _read(data: object) -> Schedule:
     return msgspec.convert(data, Schedule)
 
 
-KIND = Kind("retention", Permission.RETENTION, _teams, _carry_out)
+def _changes(row: Proposal, names: Mapping[UUID, str]) -> list[str]:
+    before, after = schedules(row)
+    lost = losses(row)
+    found = []
+    for team, name in names.items():
+        found.append(f"{name}: {_terms(before, team)} becomes {_terms(after, team)}.")
+        if loss := lost.get(team):
+            found.append(
+                f"{name}: {loss.sessions:,} ended sessions lose {loss.entries:,} encrypted texts, and {loss.live:,}"
+                f" open sessions lose their oldest texts (counted {row.at:%Y-%m-%d})."
+            )
+    return found
+
+
+def _terms(schedule: Schedule, team: UUID) -> str:
+    found = []
+    for agent, channel, _, days in schedule.terms_of(team):
+        which = " and ".join(each for each in (agent and f"agent {agent}", channel and f"channel {channel}") if each)
+        found.append(f"{days:,} days for {which or 'all sessions'}")
+    return ", then ".join(found) or "no limit"
+
+
+KIND = Kind(
+    "retention",
+    Permission.RETENTION,
+    "Change of retention",
+    _changes,
+    _teams,
+    _carry_out,
+    of_subject=False,
+)
+register(KIND)

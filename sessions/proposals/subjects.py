@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from agentstate.people.roles import Permission
 from audit import erasure, holds
 from audit.models import ErasureRequest
 from sessions import reach
-from sessions.proposals.kinds import Kind
+from sessions.proposals.kinds import Kind, register
 from sessions.proposals.tables import Proposal, ProposalAnswer
 
 RELEASED_FOR = timedelta(days=30)  # after its answer a team's part is in the proposer's reports
@@ -49,9 +50,39 @@ def _nothing(_: Proposal) -> None:
     """A report needs no further act: `released` reads the answers."""
 
 
-ERASURE = Kind("erasure", Permission.ERASE_APPROVE, _serving, _approve, _refuse, _asker)
-LIFT = Kind("lift_hold", Permission.HOLD, _serving, _lift)
-REPORT = Kind("report", Permission.SUBJECT_REPORT, _asked, _nothing, each_team=True)
+def _said(text: str) -> Callable[[Proposal, Mapping[UUID, str]], list[str]]:
+    return lambda _row, _names: [text]
+
+
+ERASURE = Kind(
+    "erasure",
+    Permission.ERASE_APPROVE,
+    "Erasure of a data subject",
+    _said("Erases everything that your teams hold about one data subject, for good."),
+    _serving,
+    _approve,
+    _refuse,
+    _asker,
+    is_erasure=True,
+)
+LIFT = Kind(
+    "lift_hold",
+    Permission.HOLD,
+    "End of a legal hold",
+    _said("Ends a legal hold. What it kept can then be erased or deleted."),
+    _serving,
+    _lift,
+)
+REPORT = Kind(
+    "report",
+    Permission.SUBJECT_REPORT,
+    "Report on a data subject",
+    _said("Shows the proposer what your teams hold about one data subject, for 30 days."),
+    _asked,
+    _nothing,
+    each_team=True,
+)
+register(ERASURE, LIFT, REPORT)
 
 
 def released(kid: UUID, by: str) -> frozenset[UUID]:

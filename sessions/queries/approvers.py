@@ -9,13 +9,20 @@ import msgspec
 from agentstate.engine.decide.approvers import Gap, gaps
 from agentstate.people import deputies
 from agentstate.people.models import Deputy, Team, User
-from agentstate.people.permissions import teams_with
+from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
 from agentstate.people.roles import Permission
 from sessions import authority, words
 from sessions.agents import registry
-from sessions.queries.desk import may_open
 from sessions.queries.session_lines import Person
+
+
+def may_open(user: Person) -> list[UUID]:
+    """The teams whose desk this person may look at: where they take over or set up. Raises PermissionDenied."""
+    teams = {*teams_with(user, Permission.TAKE_OVER), *teams_with(user, Permission.CONFIGURE)}
+    if not teams:
+        raise PermissionDenied("This needs the permission take_over.", permission=Permission.TAKE_OVER.value)
+    return sorted(teams)
 
 
 class GapLine(msgspec.Struct, frozen=True):

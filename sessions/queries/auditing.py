@@ -30,9 +30,10 @@ from audit.models import Gap
 from audit.proofs.drawn import Found, look
 from audit.retention import Schedule
 from audit.scrub import schedule
-from sessions import access, alterations, reach
+from sessions import access, reach
 from sessions.access import Kind, Seen
-from sessions.alterations import AlterationLine
+from sessions.auditing import alterations
+from sessions.auditing.alterations import AlterationLine
 from sessions.models import AccessLine, AgentSession
 from sessions.queries.session_lines import PAGE, Person
 

@@ -15,9 +15,10 @@ from django.db.models.functions import Now
 
 from agentstate.clock import now
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission, roles_with
 from sessions.models import AgentSession, ApprovalRequest, Skill, SkillWanted
+from sessions.queries.approvers import may_open
 from sessions.queries.session_lines import Person
 
 
@@ -46,14 +47,6 @@ class Wanted(msgspec.Struct, frozen=True):
 
     team: Team
     rules: list[SkillWanted]
-
-
-def may_open(user: Person) -> list[UUID]:
-    """The teams whose desk this person may look at: where they take over or set up. Raises PermissionDenied."""
-    teams = {*teams_with(user, Permission.TAKE_OVER), *teams_with(user, Permission.CONFIGURE)}
-    if not teams:
-        raise PermissionDenied("This needs the permission take_over.", permission=Permission.TAKE_OVER.value)
-    return sorted(teams)
 
 
 def desk(user: Person) -> list[DeskLine]:

@@ -16,31 +16,15 @@ from django.db.models import Q, QuerySet
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import holds_any, teams_with
 from agentstate.people.roles import Permission
-from audit.retention import Schedule
-from sessions import access, reach
+from sessions import reach
 from sessions.commands.proposals import overdue_teams, proposal_of
-from sessions.models import AgentSession
-from sessions.profiles import words
-from sessions.proposals import carrying, profiles, retention, subjects
-from sessions.proposals.acts import KINDS
+from sessions.proposals import carrying
+from sessions.proposals.kinds import KINDS
 from sessions.proposals.standing import Answer, standing
 from sessions.proposals.tables import Proposal, ProposalAnswer
 from sessions.queries.session_lines import Person
 
 MOST = 200
-TITLES = {
-    "retention": "Change of retention",
-    "erasure": "Erasure of a data subject",
-    "lift_hold": "End of a legal hold",
-    "report": "Report on a data subject",
-    "profile": "Change of a customer's profile",
-}
-_OF_SUBJECTS = {
-    "erasure": "Erases everything that your teams hold about one data subject, for good.",
-    "lift_hold": "Ends a legal hold. What it kept can then be erased or deleted.",
-    "report": "Shows the proposer what your teams hold about one data subject, for 30 days.",
-    "profile": "Changes what the agents of your teams know about one customer.",
-}
 STATES = {
     "open": "Waits for answers",
     "agreed": "Agreed, takes effect later",
@@ -131,10 +115,15 @@ class _Reader:
         return Proposal.objects.filter(found, tenant=self.user.tenant_id)
 
 
+def visible(user: Person) -> QuerySet[Proposal]:
+    """Returns the proposals that the person made, answers, or decides when late."""
+    return _Reader(user).visible()
+
+
 def titles(user: Person, ids: Iterable[str]) -> dict[str, str]:
     """Returns the titles of those of these proposals that the person sees, by id."""
     found = _Reader(user).visible().filter(pk__in=ids).values_list("pk", "kind")
-    return {str(pk): TITLES[kind] for pk, kind in found}
+    return {str(pk): KINDS[kind].title for pk, kind in found}
 
 
 def proposals(user: Person) -> list[ProposalLine]:
@@ -164,31 +153,24 @@ def line_of(user: Person, row: Proposal) -> ProposalLine:
     """Returns a proposal as the person may see it, with its data subject's sessions and its change of a profile."""
     reader = _Reader(user)
     (line,) = _lines(reader, [row])
+    assert isinstance(user, User)  # others see no proposal
     return _with_profile(user, row, msgspec.structs.replace(line, sessions=_sessions(reader, row)))
 
 
-def _with_profile(user: Person, row: Proposal, line: ProposalLine) -> ProposalLine:
+def _with_profile(user: User, row: Proposal, line: ProposalLine) -> ProposalLine:
     """Returns the line with what the proposal changes of a profile. Reading it is an entry of the access log."""
-    change = profiles.change_of(row) if row.kind == profiles.KIND.name else None
+    change = KINDS[row.kind].profile_change(user, row)
     if change is None:
         return line
-    access.note(user, "profile", [access.Seen(row.kid, team) for team in row.teams])
-    readable = AgentSession.objects.filter(access.within(user, Permission.READ), kid=row.kid).exists()
-    changes = (*line.changes, words.change(change.command))
-    return msgspec.structs.replace(line, changes=changes, customer=row.kid if readable else None)
+    return msgspec.structs.replace(line, changes=(*line.changes, change.description), customer=change.customer)
 
 
 def _sessions(reader: _Reader, row: Proposal) -> tuple[UUID, ...]:
-    if row.kind == retention.KIND.name:
+    if not KINDS[row.kind].of_subject:
         return ()
     own = reader.teams(Permission(row.permission)) & set(row.teams)
     found = reach.sessions_of(row.kid).filter(team__in=own).order_by("opened_at")
     return tuple(found.values_list("pk", flat=True)[:MOST])
-
-
-def of_profile(user: Person, customer: UUID) -> list[ProposalLine]:
-    """Returns the proposals that wait to change a customer's profile, of those that the person sees, oldest first."""
-    return [line_of(user, row) for row in profiles.going(customer) & _Reader(user).visible()]
 
 
 class _Rights(NamedTuple):
@@ -250,7 +232,7 @@ def _line(reader: _Reader, row: Proposal, answers: Sequence[ProposalAnswer], nam
     return ProposalLine(
         row.pk,
         row.kind,
-        TITLES[row.kind],
+        KINDS[row.kind].title,
         row.state,
         carrying.reason_of(row.kid, bytes(row.reason)),
         row.by,
@@ -261,9 +243,9 @@ def _line(reader: _Reader, row: Proposal, answers: Sequence[ProposalAnswer], nam
         row.ended_by,
         row.ended_why,
         row.second_person,
-        tuple(_changes(row, seen)),
+        tuple(KINDS[row.kind].changes(row, seen)),
         None,
-        UUID(row.details["request"]) if rights.own and row.kind == subjects.ERASURE.name else None,
+        UUID(row.details["request"]) if rights.own and KINDS[row.kind].is_erasure else None,
         (),
         tuple(_answers(row, answers, seen)),
         len(rights.outstanding - rights.seen),
@@ -285,27 +267,3 @@ def _answers(row: Proposal, answers: Sequence[ProposalAnswer], names: Mapping[UU
         reason = carrying.reason_of(row.kid, bytes(found.reason))
         lines.append(AnswerLine(team, name, found.agrees, found.by, found.at, reason, found.for_team))
     return lines
-
-
-def _changes(row: Proposal, names: Mapping[UUID, str]) -> list[str]:
-    if row.kind != retention.KIND.name:
-        return [_OF_SUBJECTS[row.kind]]
-    before, after = retention.schedules(row)
-    losses = retention.losses(row)
-    found = []
-    for team, name in names.items():
-        found.append(f"{name}: {_terms(before, team)} becomes {_terms(after, team)}.")
-        if loss := losses.get(team):
-            found.append(
-                f"{name}: {loss.sessions:,} ended sessions lose {loss.entries:,} encrypted texts, and {loss.live:,}"
-                f" open sessions lose their oldest texts (counted {row.at:%Y-%m-%d})."
-            )
-    return found
-
-
-def _terms(schedule: Schedule, team: UUID) -> str:
-    found = []
-    for agent, channel, _, days in schedule.terms_of(team):
-        which = " and ".join(each for each in (agent and f"agent {agent}", channel and f"channel {channel}") if each)
-        found.append(f"{days:,} days for {which or 'all sessions'}")
-    return ", then ".join(found) or "no limit"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 import msgspec
@@ -22,12 +21,10 @@ from audit.models import SubjectKey
 from sessions import access, alterations, projections, states
 from sessions.access import Seen
 from sessions.alerts.tables import LevelClock
+from sessions.committed import Committed
 from sessions.models import URGENT, AgentSession, ApprovalRequest
 from sessions.queries.paging import behind
 from sessions.visibility.account_numbers import shortened
-
-if TYPE_CHECKING:
-    from sessions.commit import Committed
 
 Person = access.Person
 PAGE = 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -14,7 +15,6 @@ from agentstate.people.roles import Permission
 from sessions import stops
 from sessions.commands.stops import ELSEWHERE, EVERYWHERE, alert_key
 from sessions.models import Stop
-from sessions.queries.alerts import AlertLine
 from sessions.queries.session_lines import Person
 
 LATELY = 50  # that were lifted
@@ -47,7 +47,26 @@ def in_force_for(user: Person) -> tuple[stops.StopLine, ...]:
     return tuple(_shown(line, withheld) for line in lines if line.team in teams)
 
 
-def told_by(alerts: Iterable[AlertLine], user: User) -> dict[UUID, list[stops.StopLine]]:
+class StopAlert(Protocol):
+    """An alert that may be about a stop."""
+
+    @property
+    def id(self) -> UUID: ...
+
+    @property
+    def session(self) -> UUID | None: ...
+
+    @property
+    def team(self) -> UUID: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+
+def told_by(alerts: Iterable[StopAlert], user: User) -> dict[UUID, list[stops.StopLine]]:
     """Returns by alert the stops that it tells of: its own team's, or those of the teams that stopped before it.
     Their reasons are withheld from a person on the customer's side of the alert's team.
     """

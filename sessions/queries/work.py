@@ -20,13 +20,13 @@ from agentstate.clock import now
 from agentstate.people.models import Membership, User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission, roles_with
+from sessions.approvals.assignment import TEAM
 from sessions.models import AgentSession, ApprovalRequest, Skill, SkillWanted
 from sessions.queries.request_lines import decidable
 from sessions.queries.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions, waits_for_person
 
 PATIENCE = timedelta(minutes=2)  # that a customer who asks for a person is supposed to have
 PERSON_TIER = 2
-TEAM = "team:"  # in the place of a person: whoever of this team
 
 
 class Work(msgspec.Struct, frozen=True):

@@ -7,17 +7,11 @@ from collections.abc import Callable
 from uuid import UUID
 
 from agentstate.engine.decide import AlreadyDecided, Escalate, Expire, HoldOver, NotHeld, Outdated
-from agentstate.errors import Refused
 from audit import ledger
-from sessions.commit import Author, person_command
+from sessions.commit import person_command
+from sessions.committed import Author, NotDue
 
 log = logging.getLogger(__name__)
-
-
-class NotDue(Refused):
-    """The deadline has not passed yet."""
-
-    code = "not_due"
 
 
 def expire_due(limit: int = 100) -> int:

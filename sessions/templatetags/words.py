@@ -9,12 +9,12 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agentstate import characters
-from sessions import figures, words
+from sessions import figures, session_status, words
 from sessions.queries import RequestLine, SessionLine
 from sessions.templatetags.console import icon
 
 register = template.Library()
-register.filter("doing", words.doing)
+register.filter("doing", session_status.doing)
 register.filter("speaker", words.speaker)
 register.filter("stands", words.stands)
 register.filter("plain", words.plain)

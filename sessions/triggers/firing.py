@@ -22,10 +22,11 @@ from audit import keys, ledger
 from sessions import states
 from sessions.agents import registry
 from sessions.commit import Author, jitter, open_session, person_command
+from sessions.events.entries import values_of
 from sessions.models import AgentSession
 from sessions.projections import Place, alias_token
 from sessions.runtime import crash
-from sessions.triggers import entries, intake, judging, keeping
+from sessions.triggers import intake, judging, keeping
 from sessions.triggers.definition import Definition
 from sessions.triggers.judging import Act, Passed
 from sessions.triggers.tables import Trigger, TriggerFiring
@@ -148,7 +149,7 @@ def _values(firing: TriggerFiring, state: SessionState | None) -> dict[str, Any]
     if firing.about is None or state is None or state.opened is None:
         return {"event": intake.opened(firing)}
     assert firing.about_seq is not None
-    return entries.values_of(firing.about, firing.about_seq, state)
+    return values_of(firing.about, firing.about_seq, state)
 
 
 def _braked(firing: TriggerFiring, trigger: Trigger, definition: Definition) -> Ended | None:

@@ -1,7 +1,1 @@
 """The pages: read a request, call a command or a query, render. Who may do what is decided there, never here."""
-
-from __future__ import annotations
-
-from sessions.views.frame import shell
-
-__all__ = ["shell"]

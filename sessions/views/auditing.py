@@ -83,7 +83,7 @@ def access_log(request: HttpRequest) -> HttpResponse:
         "asked": asked,
         "narrowed": any(text for name, text in asked.items() if name != "by"),
         "filters": urlencode({name: text for name, text in asked.items() if text}),
-        "bys": [(value, words, _access_url(asked, value)) for value, words in BY.items()],
+        "bys": [(value, text, _access_url(asked, value)) for value, text in BY.items()],
         "kinds": [(kind.value, text) for kind, text in WHAT.items()],
         "readers": queries.readers(request.user),
         "names": display_names({line.reader for line in lines}),

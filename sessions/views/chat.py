@@ -16,7 +16,8 @@ from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from sessions import access, commands, queries, transcript
 from sessions.agents import registry
-from sessions.views.frame import Shell, console
+from sessions.views.frame import console
+from sessions.web.frame import Shell
 
 
 @console

@@ -26,9 +26,9 @@ from sessions import money
 from sessions.commands import profiles as commands
 from sessions.profiles import words
 from sessions.profiles.logs import Kept
+from sessions.proposals import profiles as changes
 from sessions.proposals.tables import Proposal
 from sessions.queries import profiles as queries
-from sessions.queries import proposals
 from sessions.views.frame import console
 
 LAST = 20  # entries of the log that the page tells
@@ -64,7 +64,7 @@ def customer_change(request: HttpRequest, customer_id: UUID, act: str) -> HttpRe
 def _context(request: HttpRequest, customer_id: UUID) -> dict[str, Any]:
     line = queries.profile(request.user, customer_id)
     entries = queries.profile_entries(request.user, customer_id, after=line.seq - LAST - 1, limit=LAST)
-    waiting = proposals.of_profile(request.user, customer_id)
+    waiting = changes.of_profile(request.user, customer_id)
     settings = [each.setting["by"] for each in line.preferences if each.setting]
     actors = {entry.actor for entry in entries} | {each.by for each in line.purposes} | set(settings)
     actors |= {each.by for each in waiting}

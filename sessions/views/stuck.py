@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, words
+from sessions import commands, queries, session_status, words
 from sessions.views.frame import console
 
 SHOWN = 50
@@ -42,7 +42,7 @@ DONE = {
 def stuck(request: HttpRequest) -> HttpResponse:
     """The list."""
     lines = queries.stuck(request.user, limit=SHOWN + 1)
-    told = [(line, words.stalled(line)) for line in lines[:SHOWN]]
+    told = [(line, session_status.stalled(line)) for line in lines[:SHOWN]]
     return render(request, "agent_sessions/stuck.html", {"here": "stuck", "lines": told, "more": len(lines) > SHOWN})
 
 
@@ -96,7 +96,7 @@ def _context(request: HttpRequest, session_id: UUID) -> dict[str, Any]:
     return {
         "here": "stuck",
         "line": line,
-        "stalled": words.stalled(line),
+        "stalled": session_status.stalled(line),
         "may_retry": not line.ended_at and (line.status == "failed" or bool(line.stalled)),
         "calls": [_told(each) for each in calls],
         "key": str(new_id()),

@@ -18,11 +18,10 @@ from agentstate.people.queries import display_names
 from agentstate.people.roles import Permission, roles_with
 from sessions import commands
 from sessions.agents import registry
+from sessions.approvals.assignment import TEAM, colleague_named
 from sessions.commands import work
-from sessions.commands.supervision import colleague_named
 from sessions.queries import stops as stop_lines
 from sessions.queries import work as work_lines
-from sessions.queries.work import TEAM
 from sessions.tools import registry as tools
 from sessions.views.frame import console
 from sessions.words import plain

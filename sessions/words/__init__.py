@@ -21,7 +21,6 @@ from sessions.words import (
 )
 from sessions.words.approvals import gap, groups_of_people, proposed, sent_to_deputies, too_few
 from sessions.words.differences import difference
-from sessions.words.interventions import stalled
 from sessions.words.sentence import Data, Sentence
 from sessions.words.standing import (
     DOING,
@@ -30,7 +29,6 @@ from sessions.words.standing import (
     OUTCOMES,
     STANDS,
     Doing,
-    doing,
     happening,
     speaker,
     spoken_by,
@@ -52,7 +50,6 @@ __all__ = [
     "Sentence",
     "account",
     "difference",
-    "doing",
     "entry",
     "facts",
     "gap",
@@ -66,7 +63,6 @@ __all__ = [
     "sent_to_deputies",
     "speaker",
     "spoken_by",
-    "stalled",
     "stands",
     "text",
     "too_few",

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sessions.words.sentence import Data, Sentence, Tell
 from sessions.words.values import unwritten, value
-
-if TYPE_CHECKING:
-    from sessions.queries import SessionLine
 
 SETTLED = {
     "retry": "may run again",
@@ -35,25 +30,3 @@ TELL: dict[str, Tell] = {
     "call.intervened": _intervened,
     "session.retried": lambda data, tool: Sentence("A person had it tried again", data["reason"], "p"),
 }
-
-_UNKNOWN = {
-    "unknown_tool": "No worker here knows the tool",
-    "unknown_agent": "No worker here knows the agent",
-    "unknown_entry": "No worker here can read an entry",
-}
-
-
-def stalled(line: SessionLine) -> str:
-    """Why the runtime leaves a session alone, or what a person must settle in it; empty: nothing."""
-    code, _, name = line.stalled.partition(" ")
-    if code == "limit":
-        return f"Waits for a free place: {name.partition(':')[2]}"
-    if code in _UNKNOWN:
-        return f"{_UNKNOWN[code]} {name}".strip()
-    if code == "failing":
-        return f"Could not be advanced: {name}"
-    if line.status == "failed":
-        return "The agent cannot go on"
-    if line.stuck:
-        return f"{line.stuck} call{'s' if line.stuck > 1 else ''} to settle"
-    return ""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agentstate.engine.lifecycle import SessionStatus
 from sessions.words.values import plain
-
-if TYPE_CHECKING:
-    from sessions.queries import SessionLine
 
 
 class Doing(NamedTuple):
@@ -69,17 +66,6 @@ EXECUTIONS = {
 NOT_DONE = ("refused", "withdrawn")
 _SHOWN = {"tool": "Result", "summary": "In short", "customer": "Customer"}
 _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}
-
-
-def doing(line: SessionLine) -> Doing:
-    """What a session does now. An open request comes first: it is what a person is needed for, but for a pause."""
-    if line.waits_for_person:
-        return ASKED_FOR
-    if line.taken_by and line.ended_at is None:
-        return WITH_A_PERSON
-    status = SessionStatus(line.status)
-    waits = line.open_requests and status is not SessionStatus.PAUSED
-    return DOING[SessionStatus.WAITING_FEEDBACK if waits else status]
 
 
 def stands(status: str) -> str:

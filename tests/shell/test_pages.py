@@ -250,7 +250,7 @@ def test_a_form_without_its_token_is_refused_in_the_house_style(bank):
 
 def test_an_error_of_ours_shows_no_traceback(bank, monkeypatch):
     client = cast.browser(cast.alice(), raise_request_exception=False)
-    monkeypatch.setattr(queries, "live_sessions", lambda *_: 1 / 0)
+    monkeypatch.setattr("sessions.queries.session_lines.live_sessions", lambda *_: 1 / 0)
     answer = client.get(reverse("live"))
     assert answer.status_code == 500
     text = read(answer.content).text()

@@ -16,9 +16,10 @@ from django.test import Client
 from audit import keys, ledger, sequencer, signer, verify
 from audit.models import Alteration, Scrub
 from audit.scrub import altered, entries, heads, schedule
-from sessions import alterations, commands, states
+from sessions import commands, states
 from sessions import erasure as erasing
 from sessions.alerts.tables import Alert
+from sessions.auditing import alterations
 from sessions.commands import alerts as alert_commands
 from sessions.models import AgentSession
 from tests import cast

@@ -23,12 +23,12 @@ from sessions.api.shapes.sessions import (
     OpenSession,
     PauseSession,
     PostMessage,
-    Receipt,
     ResumeSession,
     Session,
     SessionPage,
     WaitingFor,
 )
+from sessions.api.shapes.values import Receipt
 
 __all__ = [
     "CHANNEL",

@@ -10,9 +10,8 @@ from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import LONGEST_REASON
 from sessions.alerts.documents import WHATS
 from sessions.alerts.tables import Alert as Row
-from sessions.api.shapes.data import Anything
 from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
-from sessions.api.shapes.values import AnyValue, ExactNumber
+from sessions.api.shapes.values import Anything, AnyValue, ExactNumber
 from sessions.levels.definition import WHATS as MEASURED
 from sessions.queries.alert_trials import LONGEST
 

@@ -12,8 +12,7 @@ from agentstate.engine.merge.kept import Standing
 from agentstate.engine.merge.rules import ClashRule
 from agentstate.engine.merge.three_way import MAX_PATHS
 from sessions.api.shapes.fields import ExactFlag, ExactText, Key, Strict, choices
-from sessions.api.shapes.sessions import Receipt
-from sessions.api.shapes.values import AnyValue, ExactNumber
+from sessions.api.shapes.values import AnyValue, ExactNumber, Receipt
 
 MERGE_HOW = choices(get_args(How))
 CLASH_RULE = choices(rule for rule in get_args(ClashRule) if rule != "refuse")

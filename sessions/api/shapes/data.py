@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from sessions.api.shapes.fields import ExactChoice, ExactText, Key, Strict
-from sessions.api.shapes.values import AnyValue
+from sessions.api.shapes.values import Anything, AnyValue
 
 MESSAGE_TYPE = [("data", "data")]
 _KIND = 41
@@ -25,11 +23,6 @@ class AddData(Strict):
     data = AnyValue(help_text="merged into what the kind holds: objects by key, anything else replaced")  # type: ignore[assignment]
     _instance = ExactText(max_length=_NAME, required=False, help_text="for this instance alone")
     idempotency_key = Key()
-
-
-@extend_schema_field(OpenApiTypes.ANY)
-class Anything(serializers.Field[Any, Any, Any, Any]):
-    """Any JSON value in an answer, null among them."""
 
 
 class DataObject(serializers.Serializer[Any]):

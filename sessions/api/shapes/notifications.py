@@ -7,9 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from sessions.api.shapes.alerts import ALERT_SEVERITY
-from sessions.api.shapes.data import Anything
 from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, ShortList, Strict, choices
-from sessions.api.shapes.values import AnyValue, ExactNumber
+from sessions.api.shapes.values import Anything, AnyValue, ExactNumber
 from sessions.commands.notifications import MOST_READ
 from sessions.notifications.definition import EMAIL, IN_APP
 from sessions.notifications.tables import Notice as NoticeRow

@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from sessions.api.shapes.fields import ExactFlag, ExactText, Key, Strict, choices
-from sessions.proposals.acts import KINDS
 from sessions.proposals.carrying import MAX_REASON
+from sessions.proposals.kinds import KINDS
 from sessions.proposals.tables import Proposal as Row
 
 PROPOSAL_KIND = choices(KINDS)

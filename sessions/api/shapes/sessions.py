@@ -118,18 +118,6 @@ class SessionPage(serializers.Serializer[Any]):
     next = serializers.UUIDField(allow_null=True, help_text="`after` of the next page; null on the last")
 
 
-class Receipt(serializers.Serializer[Any]):
-    session = serializers.UUIDField()
-    command = serializers.UUIDField()
-    first = serializers.IntegerField(help_text="seq of the first entry that the command wrote")
-    seq = serializers.IntegerField(help_text="entries of the session after the command")
-    size = serializers.IntegerField(help_text="the same, as a receipt calls it")
-    root = serializers.CharField(  # type: ignore[assignment]  # a name that DRF has for something else
-        help_text="RFC 6962 root over these entries, in hexadecimal"
-    )
-    leaf = serializers.CharField(help_text="leaf hash of the last of them")
-
-
 class Entry(serializers.Serializer[Any]):
     seq = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=ENTRY_KIND)

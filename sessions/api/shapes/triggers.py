@@ -6,9 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from sessions.api.shapes.data import Anything
 from sessions.api.shapes.fields import ExactChoice, ExactFlag, ExactText, Key, Strict, choices
-from sessions.api.shapes.values import AnyValue, ExactNumber
+from sessions.api.shapes.values import Anything, AnyValue, ExactNumber
 from sessions.commands import timers
 from sessions.triggers.definition import SOURCES
 from sessions.triggers.tables import TriggerFiring

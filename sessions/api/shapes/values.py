@@ -30,3 +30,20 @@ class ExactNumber(serializers.IntegerField):
         if type(data) is not int:
             raise serializers.ValidationError("Not a whole number.")
         return super().to_internal_value(data)
+
+
+class Receipt(serializers.Serializer[Any]):
+    session = serializers.UUIDField()
+    command = serializers.UUIDField()
+    first = serializers.IntegerField(help_text="seq of the first entry that the command wrote")
+    seq = serializers.IntegerField(help_text="entries of the session after the command")
+    size = serializers.IntegerField(help_text="the same, as a receipt calls it")
+    root = serializers.CharField(  # type: ignore[assignment]  # a name that DRF has for something else
+        help_text="RFC 6962 root over these entries, in hexadecimal"
+    )
+    leaf = serializers.CharField(help_text="leaf hash of the last of them")
+
+
+@extend_schema_field(OpenApiTypes.ANY)
+class Anything(serializers.Field[Any, Any, Any, Any]):
+    """Any JSON value in an answer, null among them."""

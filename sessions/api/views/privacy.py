@@ -18,7 +18,7 @@ from sessions import subject_report
 from sessions.api.parameters import identifier
 from sessions.api.shapes import privacy as forms
 from sessions.api.shapes.proposals import TeamProposal
-from sessions.api.shapes.sessions import Receipt
+from sessions.api.shapes.values import Receipt
 from sessions.api.views import proposals
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import erasure as commands

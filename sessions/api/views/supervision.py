@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from sessions import commands
 from sessions.api.parameters import identifier
 from sessions.api.shapes import supervision as forms
-from sessions.api.shapes.sessions import Receipt
+from sessions.api.shapes.values import Receipt
 from sessions.api.views.base import READING, SESSION, WRITING, answers, receipt, shown, valid
 from sessions.commands import stops as stopping
 from sessions.commands import work

@@ -11,7 +11,7 @@ from agentstate.people.models import Tenant
 from audit import keyed, uncovered
 from audit.scrub import heads
 from sessions import rebuild
-from sessions.alterations import sessions_without_rows
+from sessions.auditing.alterations import sessions_without_rows
 from sessions.models import Taught
 from sessions.profiles import rebuild as profiles
 
