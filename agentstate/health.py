@@ -20,8 +20,8 @@ from agentstate.database_roles import database_roles
 from agentstate.people.queries import the_tenant
 from audit import condition
 from audit.scrub import schedule
-from sessions import disk_space
 from sessions.auditing import alterations
+from sessions.automation.alerts import disk_space
 
 WORKER_TIMEOUT = 1.0  # seconds
 

@@ -58,7 +58,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "sessions.api.problems.everywhere",  # outermost: it sees every answer below /api/
+    "sessions.http.problems.everywhere",  # outermost: it sees every answer below /api/
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -115,7 +115,7 @@ CELERY_TASK_ACKS_LATE = False  # the message is a hint: the lease in the databas
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "agentstate"
 CELERY_DB_REUSE_MAX = 2**62  # Celery would close the connection around every task; `agentstate.celery` keeps it
-CELERY_BEAT_SCHEDULER = "sessions.triggers.beat:Elected"  # one of those that run ticks
+CELERY_BEAT_SCHEDULER = "sessions.automation.triggers.beat:Elected"  # one of those that run ticks
 # Expiry bounds what waits while no worker is there. It is far longer than clocks of machines may differ by: a worker
 # compares it with its own, and one that is minutes ahead would drop all that it is given.
 CELERY_BEAT_SCHEDULE = {
@@ -173,11 +173,11 @@ REST_FRAMEWORK = {
         "agentstate.people.authentication.BrowserAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PARSER_CLASSES": ["sessions.api.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["sessions.api.rendering.ExactJSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["sessions.http.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["sessions.http.rendering.ExactJSONRenderer"],
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS tells nothing that the OpenAPI document does not
     "URL_FORMAT_OVERRIDE": None,
-    "EXCEPTION_HANDLER": "sessions.api.problems.problem",
+    "EXCEPTION_HANDLER": "sessions.http.problems.problem",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "NUM_PROXIES": 0,  # without it throttles believe X-Forwarded-For from anybody
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
@@ -194,43 +194,43 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",
     "ENUM_NAME_OVERRIDES": {
-        "SessionStatus": "sessions.api.shapes.SESSION_STATUS",
-        "RequestState": "sessions.api.shapes.REQUEST_STATE",
-        "WaitingFor": "sessions.api.shapes.WAITING_FOR",
-        "DecisionKind": "sessions.api.shapes.DECISION_KIND",
-        "EntryKind": "sessions.api.shapes.ENTRY_KIND",
-        "Channel": "sessions.api.shapes.CHANNEL",
-        "AlertRuleWhat": "sessions.api.shapes.alerts.RULE_WHAT",
-        "LevelWhat": "sessions.api.shapes.alerts.LEVEL_WHAT",
-        "AlertState": "sessions.api.shapes.alerts.ALERT_STATE",
-        "AlertSeverity": "sessions.api.shapes.alerts.ALERT_SEVERITY",
-        "StopScope": "sessions.api.shapes.supervision.STOP_SCOPE",
-        "SkillBy": "sessions.api.shapes.supervision.SKILL_BY",
-        "WorkKind": "sessions.api.shapes.supervision.WORK_KIND",
-        "TopicChange": "sessions.api.shapes.talk.TOPIC_CHANGE",
-        "TopicStatus": "sessions.api.shapes.talk.TOPIC_STATUS",
-        "ReferenceFound": "sessions.api.shapes.talk.REFERENCE_FOUND",
-        "InterventionHow": "sessions.api.shapes.interventions.INTERVENTION",
-        "StuckWhy": "sessions.api.shapes.interventions.STUCK_WHY",
-        "CheckpointWhy": "sessions.api.shapes.versions.CHECKPOINT_WHY",
-        "EffectOutcome": "sessions.api.shapes.versions.EFFECT_OUTCOME",
-        "Assume": "sessions.api.shapes.versions.ASSUME",
-        "GateKind": "sessions.api.shapes.versions.GATE_KIND",
-        "MergeHow": "sessions.api.shapes.changes.MERGE_HOW",
-        "ClashRule": "sessions.api.shapes.changes.CLASH_RULE",
-        "AccessKind": "sessions.api.shapes.auditing.ACCESS_KIND",
-        "GrantKind": "sessions.api.shapes.auditing.GRANT_KIND",
-        "ErasureBasis": "sessions.api.shapes.privacy.ERASURE_BASIS",
-        "ErasureState": "sessions.api.shapes.privacy.ERASURE_STATE",
-        "ErasureRuling": "sessions.api.shapes.privacy.ERASURE_RULING",
-        "DisclosureKind": "sessions.api.shapes.disclosures.WHAT",  # `what`, as of timers
-        "TimerKind": "sessions.api.shapes.triggers.TIMER_KIND",
-        "TriggerSource": "sessions.api.shapes.triggers.TRIGGER_SOURCE",
-        "FiringState": "sessions.api.shapes.triggers.FIRING_STATE",
-        "NoticeWay": "sessions.api.shapes.notifications.WAY",
-        "NoticeState": "sessions.api.shapes.notifications.NOTICE_STATE",
-        "DeliveryState": "sessions.api.shapes.notifications.DELIVERY_STATE",
-        "ConflictStatus": "sessions.api.shapes.changes.CONFLICT_STATUS",
+        "SessionStatus": "sessions.conversation.schemas.SESSION_STATUS",
+        "RequestState": "sessions.approvals.schemas.REQUEST_STATE",
+        "WaitingFor": "sessions.conversation.schemas.WAITING_FOR",
+        "DecisionKind": "sessions.approvals.schemas.DECISION_KIND",
+        "EntryKind": "sessions.conversation.schemas.ENTRY_KIND",
+        "Channel": "sessions.conversation.schemas.CHANNEL",
+        "AlertRuleWhat": "sessions.automation.alerts.schemas.RULE_WHAT",
+        "LevelWhat": "sessions.automation.alerts.schemas.LEVEL_WHAT",
+        "AlertState": "sessions.automation.alerts.schemas.ALERT_STATE",
+        "AlertSeverity": "sessions.automation.alerts.schemas.ALERT_SEVERITY",
+        "StopScope": "sessions.supervision.schemas.STOP_SCOPE",
+        "SkillBy": "sessions.supervision.schemas.SKILL_BY",
+        "WorkKind": "sessions.supervision.schemas.WORK_KIND",
+        "TopicChange": "sessions.talk.schemas.TOPIC_CHANGE",
+        "TopicStatus": "sessions.talk.schemas.TOPIC_STATUS",
+        "ReferenceFound": "sessions.talk.schemas.REFERENCE_FOUND",
+        "InterventionHow": "sessions.interventions.schemas.INTERVENTION",
+        "StuckWhy": "sessions.interventions.schemas.STUCK_WHY",
+        "CheckpointWhy": "sessions.versions.schemas.CHECKPOINT_WHY",
+        "EffectOutcome": "sessions.versions.schemas.EFFECT_OUTCOME",
+        "Assume": "sessions.versions.schemas.ASSUME",
+        "GateKind": "sessions.versions.schemas.GATE_KIND",
+        "MergeHow": "sessions.state.schemas.MERGE_HOW",
+        "ClashRule": "sessions.state.schemas.CLASH_RULE",
+        "AccessKind": "sessions.auditing.schemas.ACCESS_KIND",
+        "GrantKind": "sessions.auditing.schemas.GRANT_KIND",
+        "ErasureBasis": "sessions.privacy.schemas.ERASURE_BASIS",
+        "ErasureState": "sessions.privacy.schemas.ERASURE_STATE",
+        "ErasureRuling": "sessions.privacy.schemas.ERASURE_RULING",
+        "DisclosureKind": "sessions.disclosures.schemas.WHAT",  # `what`, as of timers
+        "TimerKind": "sessions.automation.triggers.schemas.TIMER_KIND",
+        "TriggerSource": "sessions.automation.triggers.schemas.TRIGGER_SOURCE",
+        "FiringState": "sessions.automation.triggers.schemas.FIRING_STATE",
+        "NoticeWay": "sessions.automation.notifications.schemas.WAY",
+        "NoticeState": "sessions.automation.notifications.schemas.NOTICE_STATE",
+        "DeliveryState": "sessions.automation.notifications.schemas.DELIVERY_STATE",
+        "ConflictStatus": "sessions.state.schemas.CONFLICT_STATUS",
     },
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "SORT_OPERATIONS": False,

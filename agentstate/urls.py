@@ -10,7 +10,7 @@ from agentstate.schema import schema
 urlpatterns = [
     path("healthz", healthz),
     path("healthz/ledger", ledger),
-    path("api/v1/", include("sessions.api.urls")),
+    path("api/v1/", include("sessions.web.api_urls")),
     path("api/v1/schema", schema, name="schema"),
     path("log/", include("audit.urls")),
     path("", include("agentstate.people.urls")),

@@ -12,6 +12,6 @@ class AgentSessionsConfig(AppConfig):
     label = "agent_sessions"
 
     def ready(self) -> None:
-        from sessions import wiring
+        from sessions.web import wiring
 
         wiring.connect()

@@ -25,9 +25,9 @@ from agentstate.people.models import User
 from agentstate.people.permissions import narrow_grants, teams_with
 from agentstate.people.roles import Permission
 from audit.access import NotRecorded
-from sessions import access, live, writing
-from sessions.models import AgentSession
-from sessions.queries.notifications import bell
+from sessions.automation.notifications.queries import bell
+from sessions.core import access, announcements, partial_answers
+from sessions.models.sessions import AgentSession
 
 BEAT = 5.0  # seconds
 MAX_FRAME = 20_000  # characters of one message of the client
@@ -106,7 +106,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             visible = AgentSession.objects.filter(access.within(self.user, Permission.SEE), ended_at__isnull=True)
             rows = list(visible.values_list("id", "seq", "team_id"))
             alone = [session for session, _, team in rows if team not in teams][:MOST_ALONE]  # opened by a grant
-            groups = [*map(live.team_group, teams), *map(live.session_group, alone)]
+            groups = [*map(announcements.team_group, teams), *map(announcements.session_group, alone)]
             return groups, {str(session): seq for session, seq, _ in rows}
         session = _session_of(topic) or _session_of(topic, WRITING)
         if session is None:
@@ -116,14 +116,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         row = AgentSession.objects.filter(pk=session).values("team_id", "seq").first()
         if row is None or not access.may(self.user, Permission.SEE, session, row["team_id"]):
             return [], {}
-        return [live.session_group(session)], {str(session): row["seq"]}
+        return [announcements.session_group(session)], {str(session): row["seq"]}
 
     def _writing(self, session: UUID) -> list[str]:
         """The group of what a session's agent is writing: for those who may read it."""
         team = AgentSession.objects.filter(pk=session).values_list("team_id", flat=True).first()
         if team is None or not access.may(self.user, Permission.READ, session, team):
             return []
-        return [writing.group(session)]
+        return [partial_answers.group(session)]
 
     async def _join(self, group: str) -> None:
         if group not in self.joined:
@@ -204,21 +204,21 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.send(text_data=json.dumps(frame))
 
     async def session_changed(self, message: dict[str, Any]) -> None:
-        """A commit, from `sessions.live`."""
+        """A commit, from `sessions.core.announcements`."""
         session, seq = message["session"], message["seq"]
         self.told[session] = max(seq, self.told.get(session, -1))
         await self._send(kind="changed", session=session, seq=seq)
 
     async def session_writing(self, message: dict[str, Any]) -> None:
-        """What the agent is writing, from `sessions.writing`, as long as a live view of the access log is held."""
+        """What the agent is writing, from `partial_answers`, as long as a live view of the access log is held."""
         if not self.views or f"{WRITING}:{message['session']}" not in self.topics:
             return
-        text = await database_sync_to_async(writing.opened)(message)
+        text = await database_sync_to_async(partial_answers.opened)(message)
         if text is not None:
             await self._send(kind="writing", session=message["session"], step=message["step"], text=marked(text))
 
     async def notices_changed(self, message: dict[str, Any]) -> None:
-        """Somebody was told something, from `sessions.notifications`."""
+        """Somebody was told something, from `sessions.automation.notifications`."""
         await self._ring()
 
     async def people_revoked(self, message: dict[str, Any]) -> None:

@@ -13,19 +13,22 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 
 from agentstate.people.models import Tenant
-from sessions import access, disk_space, erasure, live, pruning
-from sessions.alerts import escalating, watching
 from sessions.auditing import alterations
-from sessions.exports import building
-from sessions.levels import keeping as levels
-from sessions.notifications import forgetting, intake, sending, telling
+from sessions.automation.alerts import disk_space, escalation, evaluation
+from sessions.automation.notifications import delivery, dispatch
+from sessions.automation.notifications import retention as forgetting
+from sessions.automation.service_levels import repository as levels
+from sessions.automation.triggers import clock, entries, firings, rows
+from sessions.core import access, announcements
+from sessions.events import notices
+from sessions.exports import builder
+from sessions.privacy import erasure, pruning
 from sessions.profiles import learning
-from sessions.proposals import carrying
+from sessions.proposals import workflow
 from sessions.runtime import advance, delegates, presence, sweeper
-from sessions.runtime.draining import drain
-from sessions.runtime.flights import abandoned
-from sessions.tools.mcp.kept import kept
-from sessions.triggers import clock, entries, firing, rows
+from sessions.runtime.drain import drain
+from sessions.runtime.running_calls import abandoned
+from sessions.tools.mcp.connections import kept
 
 
 class _Pace:
@@ -66,29 +69,29 @@ def sweep() -> None:
     sweeper.end_holds()
     sweeper.escalate_due()
     sweeper.expire_due()
-    escalating.escalate_due()
+    escalation.escalate_due()
     delegates.deliver_due()
-    live.drain_outbox(older_than=2.0, first=followed)
+    announcements.drain_outbox(older_than=2.0, first=followed)
     if sweeper.something_is_due():
         advance.advance_ready()
     access.close_lost()  # last: where nothing can be recorded, the rest must go on
 
 
-def followed(announced: Sequence[live.Announced]) -> None:
+def followed(announced: Sequence[announcements.Announced]) -> None:
     """What follows every commit, before it is forgotten that there was one: profiles learn, triggers and rules hear,
     people are told.
     """
     learning.teach_all({each.session for each in announced})
     entries.take_in(announced)
-    watching.take_in(announced)
-    intake.entries_in(announced)
+    evaluation.take_in(announced)
+    notices.entries_in(announced)
 
 
 @shared_task(ignore_result=True)
 def look_for_alerts() -> None:
     """Every second: judge what was committed, and what has become due, by the rules of the teams."""
     if _alerts.has_room():
-        watching.look_at_due()
+        evaluation.look_at_due()
 
 
 @shared_task(ignore_result=True)
@@ -104,22 +107,22 @@ def fire_triggers() -> None:
         return
     clock.take_in()
     rows.take_in()
-    if firing.fire_due():
-        live.wake_worker()
+    if firings.fire_due():
+        announcements.wake_worker()
 
 
 @shared_task(ignore_result=True)
 def forget_firings() -> None:
     """Every ten minutes: keep the history of triggers short."""
-    firing.forget_old()
+    firings.forget_old()
 
 
 @shared_task(ignore_result=True)
 def notify() -> None:
     """Every second: tell people what is due, and send what is to leave the house."""
     if _notices.has_room():
-        telling.tell_due()
-        sending.send_due()
+        dispatch.tell_due()
+        delivery.send_due()
 
 
 @shared_task(ignore_result=True)
@@ -137,13 +140,13 @@ def erase() -> None:
 @shared_task(ignore_result=True)
 def carry_out_proposals() -> None:
     """Every ten seconds: carry out the proposals that every team agreed to and whose delay is over."""
-    carrying.carry_out_due()
+    workflow.carry_out_due()
 
 
 @shared_task(ignore_result=True)
 def build_exports() -> None:
     """Every two seconds: go on with an export of many sessions, if there is one, for a while."""
-    building.build_due()
+    builder.build_due()
 
 
 @shared_task(ignore_result=True)
@@ -166,7 +169,7 @@ def look_around(**_: Any) -> None:
     """A worker that starts looks for what its predecessors left, before the clock's first tick."""
     abandoned.too_many = _replace_me
     presence.free_the_dead()
-    live.wake_worker()
+    announcements.wake_worker()
 
 
 def _replace_me(why: str) -> None:

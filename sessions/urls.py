@@ -4,71 +4,64 @@ from __future__ import annotations
 
 from django.urls import path
 
-from sessions.views import (
-    alert_rules,
-    alerts,
-    audit,
-    auditing,
-    charts,
-    chat,
-    decisions,
-    delegations,
-    desk,
-    disclosures,
-    exports,
-    lists,
-    memory,
-    notifications,
-    plans,
-    policies,
-    privacy,
-    profiles,
-    proposals,
-    seen,
-    session,
-    state,
-    stuck,
-    supervision,
-    tools,
-    triggers,
-    verifying,
-    versions,
-    wall,
-)
-from sessions.web import frame
+from sessions.approvals import evidence_page
+from sessions.approvals import pages as decisions
+from sessions.auditing import ledger_page, verify_page
+from sessions.auditing import pages as auditing
+from sessions.automation.alert_rules import pages as alert_rules
+from sessions.automation.notifications import pages as notifications
+from sessions.automation.triggers import pages as triggers
+from sessions.charts import pages as charts
+from sessions.conversation import lists
+from sessions.delegations import pages as delegations
+from sessions.disclosures import pages as disclosures
+from sessions.exports import pages as exports
+from sessions.interventions import pages as stuck
+from sessions.memory import pages as memory
+from sessions.plans import pages as plans
+from sessions.policies import pages as policies
+from sessions.privacy import pages as privacy
+from sessions.profiles import pages as profiles
+from sessions.proposals import pages as proposals
+from sessions.state import pages as state
+from sessions.supervision import pages as supervision
+from sessions.supervision import workload_page
+from sessions.tool_pages import pages as tools
+from sessions.versions import pages as versions
+from sessions.web import alerts_page, chat, frame, live_page, session_page
 
 urlpatterns = [
     path("", frame.home, name="home"),
-    path("live/", wall.wall, name="live"),
-    path("live/changes/", wall.wall_changes, name="live_changes"),
+    path("live/", live_page.wall, name="live"),
+    path("live/changes/", live_page.wall_changes, name="live_changes"),
     path("decisions/", decisions.decisions, name="decisions"),
     path("decisions/changes/", decisions.decision_changes, name="decision_changes"),
     path("decisions/lent/", delegations.delegations, name="delegations"),
     path("decisions/lent/<uuid:delegation_id>/end/", delegations.delegation_revoke, name="delegation_revoke"),
     path("decisions/<uuid:request_id>/", decisions.decision, name="decision"),
-    path("decisions/<uuid:request_id>/seen/", seen.decision_seen, name="decision_seen"),
+    path("decisions/<uuid:request_id>/seen/", evidence_page.decision_seen, name="decision_seen"),
     path("decisions/<uuid:request_id>/<str:act>/", decisions.decision_act, name="decision_act"),
     path("sessions/", lists.sessions, name="sessions"),
-    path("sessions/<uuid:session_id>/", session.session, name="session"),
-    path("sessions/<uuid:session_id>/changes/", session.session_changes, name="session_changes"),
-    path("sessions/<uuid:session_id>/stop/<str:act>/", session.session_stop, name="session_stop"),
+    path("sessions/<uuid:session_id>/", session_page.session, name="session"),
+    path("sessions/<uuid:session_id>/changes/", session_page.session_changes, name="session_changes"),
+    path("sessions/<uuid:session_id>/stop/<str:act>/", session_page.session_stop, name="session_stop"),
     path("sessions/<uuid:session_id>/supervise/<str:act>/", supervision.session_supervise, name="session_supervise"),
     path("stops/", supervision.stops, name="stops"),
     path("stops/<uuid:stop_id>/lift/", supervision.stop_lift, name="stop_lift"),
     path("handover/", supervision.handover, name="handover"),
-    path("desk/", desk.desk, name="desk"),
-    path("desk/skills/", desk.desk_skills, name="desk_skills"),
-    path("desk/skills/wanted/", desk.desk_wanted, name="desk_wanted"),
-    path("desk/deputies/", desk.desk_deputy, name="desk_deputy"),
-    path("desk/deputies/<uuid:deputy_id>/remove/", desk.desk_deputy_remove, name="desk_deputy_remove"),
+    path("desk/", workload_page.desk, name="desk"),
+    path("desk/skills/", workload_page.desk_skills, name="desk_skills"),
+    path("desk/skills/wanted/", workload_page.desk_wanted, name="desk_wanted"),
+    path("desk/deputies/", workload_page.desk_deputy, name="desk_deputy"),
+    path("desk/deputies/<uuid:deputy_id>/remove/", workload_page.desk_deputy_remove, name="desk_deputy_remove"),
     path("desk/next/", supervision.next_work, name="next_work"),
-    path("alerts/", alerts.alerts, name="alerts"),
-    path("alerts/changes/", alerts.alert_changes, name="alert_changes"),
+    path("alerts/", alerts_page.alerts, name="alerts"),
+    path("alerts/changes/", alerts_page.alert_changes, name="alert_changes"),
     path("alerts/rules/", alert_rules.alert_rules, name="alert_rules"),
     path("alerts/rules/keep/", alert_rules.alert_rule_keep, name="alert_rule_keep"),
     path("alerts/rules/<uuid:rule_id>/", alert_rules.alert_rule, name="alert_rule"),
     path("alerts/rules/<uuid:rule_id>/switch/", alert_rules.alert_rule_switch, name="alert_rule_switch"),
-    path("alerts/<uuid:alert_id>/<str:act>/", alerts.alert_act, name="alert_act"),
+    path("alerts/<uuid:alert_id>/<str:act>/", alerts_page.alert_act, name="alert_act"),
     path("levels/", alert_rules.levels, name="levels"),
     path("levels/<str:part>.csv", alert_rules.levels_table, name="levels_table"),
     path("stuck/", stuck.stuck, name="stuck"),
@@ -79,9 +72,9 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/memory/mind/", memory.mind, name="memory_mind"),
     path("sessions/<uuid:session_id>/versions/", versions.versions, name="versions"),
     path("sessions/<uuid:session_id>/versions/<str:act>/", versions.versions_change, name="versions_change"),
-    path("sessions/<uuid:session_id>/audit/", audit.session_audit, name="session_audit"),
-    path("sessions/<uuid:session_id>/export/", audit.session_export, name="session_export"),
-    path("sessions/<uuid:session_id>/export/key/", audit.session_vkey, name="session_vkey"),
+    path("sessions/<uuid:session_id>/audit/", ledger_page.session_audit, name="session_audit"),
+    path("sessions/<uuid:session_id>/export/", ledger_page.session_export, name="session_export"),
+    path("sessions/<uuid:session_id>/export/key/", ledger_page.session_vkey, name="session_vkey"),
     path("sessions/<uuid:session_id>/proof/", disclosures.session_proof, name="session_proof"),
     path("sessions/<uuid:session_id>/shared/", disclosures.session_disclosures, name="session_disclosures"),
     path(
@@ -129,7 +122,7 @@ urlpatterns = [
         notifications.notice_endpoint_act,
         name="notice_endpoint_act",
     ),
-    path("verify/", verifying.verify, name="verify"),
+    path("verify/", verify_page.verify, name="verify"),
     path("audit/", lists.audit, name="audit"),
     path("audit/access/", auditing.access_log, name="audit_access"),
     path("audit/samples/", auditing.samples, name="audit_samples"),

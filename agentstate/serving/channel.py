@@ -20,8 +20,8 @@ from twisted.web import http
 from agentstate.proxies import Proxies, network_of
 from agentstate.serving.heads import Heads
 from agentstate.serving.rates import Body
-from sessions.api.problems import MEDIA_TYPE, PREFIX, document
-from sessions.api.rendering import encode
+from sessions.http.problems import MEDIA_TYPE, PREFIX, document
+from sessions.http.rendering import encode
 
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16_384

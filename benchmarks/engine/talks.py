@@ -25,7 +25,9 @@ from sessions.agents import context
 from sessions.agents.model import ModelRequest
 from sessions.agents.registry import Agent
 
-BANK = policy.load_superseded((Path(__file__).resolve().parents[2] / "sessions/policies/bank/1.json").read_bytes())
+BANK = policy.load_superseded(
+    (Path(__file__).resolve().parents[2] / "sessions/shipped/policies/bank/1.json").read_bytes()
+)
 AGENT = Agent("bank", "You serve the customers of a bank.", (), "bank", {})
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 LOOK = core.ToolFacts("load_customer", 1, "pure", 3, 1.0, lambda arguments: None, lambda arguments, state: "Look")
@@ -86,7 +88,7 @@ class Talk:
         request = context.build(AGENT, "model", state)
         frame = context.frame(request, ESTIMATE, state.seq)
         self.does(core.Fit("model", frame))
-        # As `sessions.runtime.asking` does: made anew where fitting changed something.
+        # As `sessions.runtime.model_requests` does: made anew where fitting changed something.
         return (request if self.state is state else context.build(AGENT, "model", self.state)), frame
 
 

@@ -21,8 +21,9 @@ from benchmarks.first import agent
 from benchmarks.first.committing import committing
 from benchmarks.first.sessions import opened
 from benchmarks.ground import INSERT_RAW, KIBIBYTE, Ground
-from sessions import commands
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AgentSession, ApprovalRequest
 
 IN, OUT = "bench:in", "bench:out"
 PATIENCE = 90.0  # seconds, a start of the worker among them, until a step that does not start fails the benchmark
@@ -50,7 +51,7 @@ def _echo(here: Ground) -> Program:
 def times(here: Ground, samples: int) -> tuple[list[float], list[float]]:
     """Milliseconds of ours and of the raw limit, taken in turns."""
     session = opened(here, "gated", "customer-decision")
-    commands.say(here.caller, session, "Go on.")
+    conversation_commands.say(here.caller, session, "Go on.")
     ours, raw = [], []
     with here.valkey() as valkey, here.raw_connection() as connection:
         for number in range(-WARM, samples):
@@ -67,7 +68,7 @@ WARM = 5  # decisions that are not counted: connections and prepared statements 
 def _decision(here: Ground, session: UUID, valkey: redis.Redis) -> float:
     request = _parked(session)
     with committing() as committed:
-        commands.decide(here.decider, request, "approve")
+        approvals_commands.decide(here.decider, request, "approve")
     return _milliseconds(valkey, agent.STARTED, committed[-1])
 
 

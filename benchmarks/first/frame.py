@@ -26,7 +26,8 @@ from benchmarks.first import bare
 from benchmarks.first.committing import committing
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
-from sessions import commands, live
+from sessions.conversation import commands as conversation_commands
+from sessions.core import announcements
 
 STARTS = 120.0  # seconds that a server may take to start
 PATIENCE = 20.0  # seconds until a frame that does not come fails the benchmark
@@ -40,18 +41,18 @@ def times(here: Ground, samples: int) -> tuple[list[float], list[float]]:
     with _page(here) as page, _bare_socket(here) as socket, _loop() as loop:
         _watch(page, session)
         for number in range(-WARM, samples):
-            time.sleep(2 * live.PAUSE)  # events closer together than PAUSE are told as one
+            time.sleep(2 * announcements.PAUSE)  # events closer together than PAUSE are told as one
             one, other = _event(here, session, page), _message(loop, socket)
             if number >= 0:
                 ours.append(one)
                 base.append(other)
-    commands.end(here.caller, session, "measured")
+    conversation_commands.end(here.caller, session, "measured")
     return ours, base
 
 
 def _event(here: Ground, session: UUID, page: ClientConnection) -> float:
     with committing() as committed:
-        seq = commands.say(here.caller, session, "Are you there?").seq
+        seq = conversation_commands.say(here.caller, session, "Are you there?").seq
     while True:
         frame = page.recv(PATIENCE)
         received = time.monotonic_ns()

@@ -5,16 +5,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from benchmarks.ground import Ground
-from sessions import commands
-from sessions.models import AgentSession
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AgentSession
 
 
 def opened(here: Ground, agent: str, customer: str) -> UUID:
     """A new session of that agent."""
-    return commands.start(here.caller, customer=customer, agent=agent, channel="phone").session
+    return conversation_commands.start(here.caller, customer=customer, agent=agent, channel="phone").session
 
 
 def end_all(here: Ground) -> None:
     """End what is still open, so that a worker finds nothing of it to do."""
     for session in AgentSession.objects.filter(ended_at=None).values_list("id", flat=True):
-        commands.end(here.caller, session, "measured")
+        conversation_commands.end(here.caller, session, "measured")

@@ -21,7 +21,7 @@ from benchmarks.first import agent
 from benchmarks.first.sessions import opened
 from benchmarks.ground import INSERT_RAW, KIBIBYTE, Ground
 from benchmarks.rounds import Cell, Writer, race, speed
-from sessions import commands
+from sessions.conversation import commands as conversation_commands
 from sessions.runtime import advance
 
 # What a step of `bench_step` appends.
@@ -68,7 +68,7 @@ def _steps(here: Ground, writers: int, seconds: float) -> float:
         try:
             start.wait()
             while not over.is_set():
-                commands.say(here.caller, session, "Go on.")
+                conversation_commands.say(here.caller, session, "Go on.")
                 advance.advance_ready()
         finally:
             connection.close()

@@ -20,9 +20,8 @@ from benchmarks.ground import Ground
 from benchmarks.ledger.appends import STEP, Log
 from benchmarks.rounds import Cell, Size, Writer, interleaved, paired, speed
 from benchmarks.rows import Goal, Row, against
-from sessions import access
-from sessions.models import AgentSession
-from sessions.queries import entry_lines
+from sessions.core import access, entry_lines
+from sessions.models.sessions import AgentSession
 
 READ_EVERY = 10  # appends
 READ = 20  # entries

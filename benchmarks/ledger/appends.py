@@ -26,8 +26,8 @@ from benchmarks.first import agent  # noqa: F401 - registers the agent `steps`
 from benchmarks.first.sessions import opened
 from benchmarks.ground import INSERT_RAW, Ground
 from benchmarks.rounds import Cell, Writer, speed
-from sessions import projections, states
-from sessions.commit import Lease
+from sessions.core import projections, states
+from sessions.core.committed import Lease
 
 CALL = str(new_id())
 SAID = "I have moved the nine hundred dollars from your savings account to your checking account, as you asked. " * 4

@@ -29,8 +29,9 @@ from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
 from benchmarks.ledger import sequencing
 from benchmarks.rows import Goal, Row, against
-from sessions import export, states
-from sessions.exports import choosing
+from sessions.core import states
+from sessions.exports import selection
+from sessions.exports import session as export
 
 ENTRIES = {True: 200, False: 20_000}  # by whether it is the quick run
 SESSIONS = {True: 20, False: 10_000}
@@ -43,7 +44,7 @@ from pathlib import Path
 import django
 django.setup()
 from sessions.exports import building, packing
-from sessions.models import Export
+from sessions.models.sessions import Export
 while mine := building.claim(sys.argv[1]):
     building.build(*mine)
 made = Export.objects.get(pk=sys.argv[1])
@@ -129,10 +130,10 @@ def _many(here: Ground, quick: bool, group: str) -> list[Row]:
     count = SESSIONS[quick]
     for number in range(count):
         opened(here, "steps", f"customer-{number % 500}")
-    oldest = choosing.AgentSession.objects.order_by("opened_at")[count // 10].opened_at
+    oldest = selection.AgentSession.objects.order_by("opened_at")[count // 10].opened_at
     tenant = here.caller.tenant
-    few = choosing.ask_as_system(tenant, choosing.filtered(tenant.pk, opened_to=oldest))
-    all_of_them = choosing.ask_as_system(tenant, choosing.filtered(tenant.pk))
+    few = selection.ask_as_system(tenant, selection.filtered(tenant.pk, opened_to=oldest))
+    all_of_them = selection.ask_as_system(tenant, selection.filtered(tenant.pk))
     (_, less, _), (size, most, seconds) = _built(few.pk), _built(all_of_them.pk)
     of = f"{all_of_them.total} sessions, {size // 2**20} MB, {seconds / all_of_them.total * 1000:.0f} ms each"
     return [against(group, "peak memory of an export of many sessions", most, "MB", less, MEMORY, of)]

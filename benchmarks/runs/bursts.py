@@ -16,8 +16,9 @@ from benchmarks.first.decision import IN, OUT, PATIENCE, NeverStarted, _until
 from benchmarks.first.sessions import opened
 from benchmarks.ground import INSERT_RAW, KIBIBYTE, Ground
 from benchmarks.runs.agent import BEGAN
-from sessions import commands
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AgentSession, ApprovalRequest
 
 AT_ONCE, THREADS = 50, 8
 
@@ -26,7 +27,7 @@ def times(here: Ground, bursts: int) -> tuple[list[float], list[float]]:
     """Milliseconds of ours and of the raw limit, burst by burst in turns."""
     sessions = [opened(here, "burst", f"customer-burst-{number}") for number in range(AT_ONCE)]
     for session in sessions:
-        commands.say(here.caller, session, "Go on.")
+        conversation_commands.say(here.caller, session, "Go on.")
     ours, raw = list[float](), list[float]()
     for number in range(bursts + 1):
         one, other = _ours(here, sessions), _raw(here)
@@ -44,7 +45,7 @@ def _ours(here: Ground, sessions: Sequence[UUID]) -> list[float]:
     def decide(request: UUID, session: UUID) -> tuple[str, int]:
         try:
             with committing() as committed:
-                commands.decide(here.decider, request, "approve")
+                approvals_commands.decide(here.decider, request, "approve")
             return str(session), committed[-1]
         finally:
             connection.close()

@@ -16,7 +16,8 @@ from audit import keys, ledger
 from benchmarks.first import agent as first
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
-from sessions import commands, states
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
 from sessions.runtime import advance
 
 ROUNDS = 5  # runs of a new session and of the long one, in turns
@@ -78,7 +79,7 @@ class Thread:
         """One run, as many steps as an agent may take in one; what a step cost, and how many they were."""
         start, size = len(first.ran), _size(session)
         began = time.perf_counter()
-        commands.say(self._here.caller, session, "Go on.")
+        conversation_commands.say(self._here.caller, session, "Go on.")
         advance.advance_ready()
         took, steps = time.perf_counter() - began, len(first.ran) - start
         return Cost(took / steps, _stored(session, size) / steps), steps

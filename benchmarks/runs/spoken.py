@@ -9,7 +9,7 @@ from benchmarks.first import agent as first
 from benchmarks.first.sessions import opened
 from benchmarks.ground import Ground
 from benchmarks.rounds import Cell
-from sessions import commands
+from sessions.conversation import commands as conversation_commands
 from sessions.runtime import advance
 
 _numbers = count()
@@ -26,6 +26,6 @@ def _speed(here: Ground, agent: str, seconds: float) -> float:
     session = opened(here, agent, f"customer-spoken-{next(_numbers)}")
     start, began = len(first.ran), time.perf_counter()
     while time.perf_counter() - began < seconds:
-        commands.say(here.caller, session, "Go on.")
+        conversation_commands.say(here.caller, session, "Go on.")
         advance.advance_ready()
     return (len(first.ran) - start) / (time.perf_counter() - began)

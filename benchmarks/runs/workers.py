@@ -17,8 +17,9 @@ from benchmarks.first.decision import NeverStarted
 from benchmarks.first.sessions import end_all, opened
 from benchmarks.ground import Ground
 from benchmarks.runs import agent
-from sessions import commands, live
-from sessions.models import AgentSession
+from sessions.conversation import commands as conversation_commands
+from sessions.core import announcements
+from sessions.models.sessions import AgentSession
 from sessions.runtime.presence import free_the_dead
 from sessions.runtime.sweeper import something_is_due
 
@@ -63,7 +64,7 @@ def speed(here: Ground, seconds: float) -> float:
     """Steps a second that the workers commit which run now, over SESSIONS sessions in full run: results recorded."""
     sessions = [opened(here, "steps", f"customer-workers-{number}") for number in range(SESSIONS)]
     for session in sessions:
-        commands.say(here.caller, session, "Go on.")
+        conversation_commands.say(here.caller, session, "Go on.")
     time.sleep(0.5)
     before, began = _sizes(sessions), time.perf_counter()
     time.sleep(seconds)
@@ -87,7 +88,7 @@ def recovery(here: Ground) -> float:
     session = opened(here, "slow", "customer-recovery")
     with here.valkey() as valkey:
         valkey.delete(agent.BEGAN)
-        commands.say(here.caller, session, "Go on.")
+        conversation_commands.say(here.caller, session, "Go on.")
         at_work = valkey.blpop([agent.BEGAN], timeout=20)
         if at_work is None:
             raise NeverStarted("the slow tool")
@@ -96,7 +97,7 @@ def recovery(here: Ground) -> float:
         os.kill(holder.child.pid, signal.SIGKILL)
         began = time.monotonic_ns()
         told = _swept_until(lambda: valkey.lpop(agent.BEGAN))
-    commands.cancel(here.decider, session, "measured")
+    conversation_commands.cancel(here.decider, session, "measured")
     stop(here, second if holder is first else first)
     return (int(told.split()[1]) - began) / 1e9
 
@@ -112,6 +113,6 @@ def _swept_until(found: object) -> bytes:
             due += LOOK
             free_the_dead()
             if something_is_due():
-                live.wake_worker()
+                announcements.wake_worker()
         time.sleep(0.005)
     raise NeverStarted("nobody took over")

@@ -6,9 +6,9 @@ The same definition drives the script and any language model; which of them is a
 from __future__ import annotations
 
 import sessions.tools.bank
+import sessions.tools.human_request
 import sessions.tools.memory
-import sessions.tools.people
-import sessions.tools.withdrawing  # noqa: F401
+import sessions.tools.withdrawal  # noqa: F401
 from agentstate.engine.looping.settings import Limits, Looping
 from sessions.agents.registry import Agent, register
 from sessions.agents.scripted import ScriptedModel

@@ -20,7 +20,7 @@ from sessions.agents.chat_failures import failure_of, not_usable
 from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.agents.model import ModelAnswer, ModelRequest, Usage
 from sessions.agents.providers import Endpoint, Unusable, connect
-from sessions.agents.secret import Secret
+from sessions.outside.secret import Secret
 
 if TYPE_CHECKING:
     from any_llm import AnyLLM

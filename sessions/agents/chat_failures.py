@@ -14,7 +14,7 @@ import httpx
 from sessions.agents.chat_answer import storable
 from sessions.agents.model import ModelFailed
 from sessions.agents.providers import Unusable
-from sessions.agents.secret import Secret
+from sessions.outside.secret import Secret
 
 _LATER = frozenset({408, 409, 425, 429})
 _TOLD = 300  # characters of a provider's own words in an error

@@ -1,6 +1,6 @@
 """What an agent adds to a request of its own: instructions, tools, and what it hides.
 
-Pure; `sessions.definitions` stores it. Configuration, nothing personal: what depends on a session is in its state.
+Pure; `sessions.agents.versions` stores it. Configuration, nothing personal: what depends on a session is in its state.
 """
 
 from __future__ import annotations

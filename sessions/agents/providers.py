@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from agentstate.errors import Refused
-from sessions.agents.secret import Secret
+from sessions.outside.secret import Secret
 
 if TYPE_CHECKING:
     from any_llm import AnyLLM

@@ -24,9 +24,9 @@ from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.understanding import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
-from sessions import policies, state_schemas
-from sessions.agents import charts, counters, prices
+from sessions.agents import prices, token_counters
 from sessions.agents.model import Model, ToolSpec
+from sessions.library import charts, policies, state_schemas
 from sessions.tools import output
 from sessions.tools import registry as tools
 from sessions.tools.registry import Tool
@@ -40,7 +40,7 @@ _PROPERTY = {"_scopes": {"type": "array", "items": _TEXT}}
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 # By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
 BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
-TALKS = Path(__file__).resolve().parent.parent / "talks"
+TALKS = Path(__file__).resolve().parent.parent / "shipped" / "talks"
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class Agent(msgspec.Struct, frozen=True):
     policy: str
     output_paths: dict[str, str]
     memory: Remembering = Remembering()
-    talk: str = ""  # what is talked about, `sessions/talks/<name>.json`; empty: nothing is declared
+    talk: str = ""  # what is talked about, `sessions/shipped/talks/<name>.json`; empty: nothing is declared
     script: Model | None = None  # the model to ask when the settings name none
     offers: tuple[str, ...] = ()  # `offers.PLANNING` for a model that plans; nothing: it may call its tools only
     follow: bool = False
@@ -92,7 +92,7 @@ def register(agent: Agent) -> None:
     policies.must_hold(agent.policy)
     if agent.chart:
         charts.named(agent.chart)
-    counters.named(agent.memory.counter)
+    token_counters.named(agent.memory.counter)
     _registry[agent.name] = _with_private(_with_output(agent), schemas_for(agent.schema))
 
 
@@ -227,7 +227,7 @@ def _answering(tool: Tool, agent: Agent) -> Tool:
 def given_for(agent: str, at: datetime) -> Given:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
     found = find(agent)
-    counter = counters.named(found.memory.counter)
+    counter = token_counters.named(found.memory.counter)
     policy = policy_named(found.policy)
     return Given(
         at,

@@ -1,0 +1,1 @@
+"""Approval requests: the list, the card, decisions, claims, assignment and withdrawal."""

@@ -9,9 +9,10 @@ from agentstate.errors import Invalid
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import PermissionDenied, can, require
 from agentstate.people.roles import Permission, roles_with
-from sessions.commands.person import Person, author_of, bounded, team_of
-from sessions.commit import Committed, person_command
-from sessions.models import ApprovalRequest
+from sessions.core.commit import person_command
+from sessions.core.committed import Committed
+from sessions.core.person import Person, author_of, bounded, team_of
+from sessions.models.sessions import ApprovalRequest
 
 TEAM = "team:"  # in the place of a person: whoever of this team
 

@@ -8,8 +8,9 @@ from agentstate.engine import decide as core
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
-from sessions.commands.person import Person, author_of, must_may
-from sessions.commit import Committed, person_command
+from sessions.core.commit import person_command
+from sessions.core.committed import Committed
+from sessions.core.person import Person, author_of, must_may
 
 
 def withdraw(

@@ -1,0 +1,1 @@
+"""Pages for auditors: readings, samples, staff actions, altered sessions, one session's ledger."""

@@ -17,9 +17,9 @@ from audit import condition, ledger
 from audit.models import Alteration
 from audit.scrub import altered, schedule
 from audit.scrub.altered import Found
-from sessions.alerts import raising
-from sessions.alerts.tables import Alert
-from sessions.models import AgentSession
+from sessions.events import team_alerts
+from sessions.models.alerts import Alert
+from sessions.models.sessions import AgentSession
 
 ALERT = "altered"
 
@@ -71,16 +71,16 @@ def tell(tenant: UUID, found: Sequence[Found], right: set[UUID]) -> None:
     """Raises an alert in the teams concerned for each log with new alterations, and closes those that are over."""
     for each in {each.log: each for each in reversed(found)}.values():
         for team in _teams(tenant, each.log):
-            alert = raising.TeamAlert(
+            alert = team_alerts.TeamAlert(
                 ALERT, _key(each.log), "critical", each.what, tuple(f"role:{role.value}" for role in TOLD)
             )
             try:
-                raising.raise_for_team(tenant, team, alert)
+                team_alerts.raise_for_team(tenant, team, alert)
             except TooManyAlerts:  # the health of the ledger counts it all the same
                 log.error("team %s was not alerted of %s: it has too many open alerts", team, each)
     for each_log in right:
         for team in Alert.objects.filter(_about(each_log)).exclude(state="closed").values_list("team_id", flat=True):
-            raising.close_of_team(team, ALERT, _key(each_log), RIGHT_AGAIN)
+            team_alerts.close_of_team(team, ALERT, _key(each_log), RIGHT_AGAIN)
 
 
 def _key(about: UUID) -> str:

@@ -1,0 +1,1 @@
+"""Committed entries on their way to rules, and alerts of a team."""

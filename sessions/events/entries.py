@@ -10,8 +10,8 @@ import msgspec
 
 from agentstate.engine.state import SessionState
 from audit import ledger
-from sessions.live import Announced
-from sessions.models import AgentSession
+from sessions.core.announcements import Announced
+from sessions.models.sessions import AgentSession
 
 
 def agents_of(ids: set[UUID]) -> dict[UUID, str]:

@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 from audit import access as log
-from sessions import access
-from sessions.api import problems
+from sessions.core import access
+from sessions.http import problems
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")  # of a route
 

@@ -12,7 +12,7 @@ import msgspec
 from agentstate.engine import schemas
 from agentstate.engine.schemas import bounds
 from sessions.outside import refusals
-from sessions.outside.door import Answered
+from sessions.outside.client import Answered
 
 MOST_PATIENCE = 3_600.0  # seconds that we wait because somebody says so
 _decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=Decimal)

@@ -17,8 +17,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from sessions.agents.secret import Secret
 from sessions.outside.refusals import NotReached
+from sessions.outside.secret import Secret
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 MOST = 8_192  # bytes of one secret

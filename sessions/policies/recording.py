@@ -15,8 +15,8 @@ import msgspec
 from agentstate.engine.instants import stamp
 from agentstate.ids import new_id
 from audit import keys, ledger, staff
-from sessions import policies
 from sessions.agents import registry
+from sessions.library import policies
 
 KIND = "policy.in_force"
 CHANGED = "policy.changed"

@@ -2,5 +2,5 @@
 
 `declared` finds what may be known beside which agent, `logs` loads and appends, `learning` lets sessions teach,
 `rebuild` proves that rows are the fold of their logs. The rules are in `agentstate.engine.profile`; who may ask for
-what is in `sessions.commands.profiles` and `sessions.queries.profiles`.
+what is in `sessions.profiles.commands` and `sessions.profiles.queries`.
 """

@@ -13,9 +13,9 @@ from agentstate.engine.profile import Declaration
 from agentstate.errors import NotFound
 from agentstate.people.models import User
 from agentstate.people.roles import Permission
-from sessions import access, reach
-from sessions.models import AgentSession
-from sessions.profiles import declared as declarations
+from sessions.core import access, reach
+from sessions.models.sessions import AgentSession
+from sessions.profiles import declarations
 from sessions.profiles.logs import Subject
 
 Person = User | AnonymousUser

@@ -20,10 +20,9 @@ from agentstate.engine.profile import Declaration, Happening
 from agentstate.engine.profile.commands import Learn
 from agentstate.outages import OUTAGES
 from audit import keys, ledger
-from sessions import states, versions
-from sessions.commit import Author
-from sessions.profiles import declared as declarations
-from sessions.profiles import logs
+from sessions.core import history, states
+from sessions.core.committed import Author
+from sessions.profiles import declarations, logs
 from sessions.profiles.logs import Subject
 
 log = logging.getLogger(__name__)
@@ -69,7 +68,7 @@ def teach(session: UUID) -> None:
         if declared is None:
             return
         facts = {"agent": agent, "channel": channel, "delegated": delegated}
-        spoken = versions.speaks_from(session)
+        spoken = history.speaks_from(session)
         for first in range(start, size, BATCH):
             stop = min(first + BATCH, size)
             _learn(Subject(kid, tenant), declared, session, facts, max(first, spoken), stop)

@@ -24,7 +24,7 @@ from agentstate.engine.profile.commands import ProfileCommand
 from agentstate.errors import Broken
 from agentstate.ids import new_id
 from audit import erasure, keys, ledger
-from sessions.commit import Author
+from sessions.core.committed import Author
 
 LOGS = UUID("2f1a6c0e-8b1d-5d57-9a41-6a1d0c7be3f4")  # namespace of the logs' ids
 SEALED = "agent_sessions/profile"

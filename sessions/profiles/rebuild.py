@@ -14,7 +14,7 @@ from agentstate.engine import profile as core
 from agentstate.engine.instants import stamp
 from agentstate.engine.profile.events import ProfileOpened
 from audit import keys, ledger
-from sessions.models import CustomerProfile
+from sessions.models.sessions import CustomerProfile
 from sessions.profiles import logs
 from sessions.profiles.logs import Subject
 

@@ -1,5 +1,5 @@
 """Kinds of acts that can be proposed. A kind names the permission, finds the teams, carries the act out, and describes
-it. Each feature registers its own kinds; `sessions.wiring` imports those features.
+it. Each feature registers its own kinds; `sessions.web.wiring` imports those features.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import msgspec
 
 from agentstate.people.models import User
 from agentstate.people.roles import Permission
-from sessions.proposals.tables import Proposal
+from sessions.models.proposals import Proposal
 
 
 def _nobody(_: Proposal) -> frozenset[str]:

@@ -37,15 +37,16 @@ from agentstate.engine.state import SessionState, pending
 from agentstate.outages import OUTAGES
 from audit import keys
 from audit.server_clock import now
-from sessions import stops
 from sessions.agents import registry
-from sessions.commit import Committed, Lease, LeaseLost, Step, decided, run_commands
-from sessions.profiles import using
-from sessions.runtime import asking, crash, delegates, leases, limits, stalls, sweeper
-from sessions.runtime.draining import drain
-from sessions.runtime.flights import Flights
-from sessions.runtime.known import NotKnownHere
-from sessions.runtime.places import Places
+from sessions.core import crash_points, stops
+from sessions.core.commit import Step, decided, run_commands
+from sessions.core.committed import Committed, Lease, LeaseLost
+from sessions.profiles import adaptation
+from sessions.runtime import delegates, leases, limits, model_requests, parked, sweeper
+from sessions.runtime.compatibility import NotKnownHere
+from sessions.runtime.drain import drain
+from sessions.runtime.running_calls import Flights
+from sessions.runtime.slots import Places
 
 log = logging.getLogger(__name__)
 MAX_COMMITS = 200  # in one go; then the session is due again and another may have its turn
@@ -75,18 +76,18 @@ def advance(lease: Lease) -> None:
             leases.drop(lease)
         except NotKnownHere as unknown:
             log.warning("session %s is left to other workers: %s", lease.session, unknown)
-            stalls.leave_to_others(lease, str(unknown))
+            parked.leave_to_others(lease, str(unknown))
         except (registry.UnknownAgent, msgspec.ValidationError) as unknown:
             log.warning("session %s is left to other workers: %s", lease.session, type(unknown).__name__)
             of = "agent" if isinstance(unknown, registry.UnknownAgent) else "entry"
-            stalls.leave_to_others(lease, f"unknown_{of}")
+            parked.leave_to_others(lease, f"unknown_{of}")
         except OUTAGES as outage:
             log.warning("session %s could not be advanced: %s", lease.session, type(outage).__name__)
             leases.give_up(lease, PAUSE_AFTER_OUTAGE)  # no fault of the session's
         except Exception as error:  # one session that cannot go on must not stop the others
             log.exception("session %s could not be advanced", lease.session)
-            if stalls.failing(lease, type(error).__name__):
-                log.error("session %s is parked: it failed %d times in a row", lease.session, stalls.MAX_STALLS)
+            if parked.failing(lease, type(error).__name__):
+                log.error("session %s is parked: it failed %d times in a row", lease.session, parked.MAX_STALLS)
         finally:
             limits.leave(lease.session)
 
@@ -106,7 +107,7 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
     for _ in range(MAX_COMMITS):
         if drain.asked():
             break
-        crash.point("before_intent")
+        crash_points.point("before_intent")
         committed = _record(lease, outcomes, flights, places)
         flights.tell(committed.state)
         outcomes = _do(lease, committed, flights)
@@ -117,7 +118,7 @@ def _go_on(lease: Lease, flights: Flights, places: Places) -> None:
         held = halt.held_calls(committed.state)
         action = core.next_actions(committed.state, stamp(now()), held=held)[0]
         if places.missing:
-            stalls.wait_for_place(lease, places.missing, limits.LOOK_AGAIN)
+            parked.wait_for_place(lease, places.missing, limits.LOOK_AGAIN)
             return
         if committed.state.run:
             continue
@@ -223,10 +224,10 @@ def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev
 def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Wanted]:
     """What carries out the actions, each a function of the state that those before it led to."""
     if any(isinstance(action, core.RunCall | core.AskModel) for action in actions):
-        yield lambda state: using.adapting(session, state, at)
+        yield lambda state: adaptation.adapting(session, state, at)
     for action in actions:
         if isinstance(action, core.AskModel):
-            request = asking.Asking()
+            request = model_requests.Asking()
             yield from (request.noticing, request.fitting, request.asking)
         else:
             yield partial(_command, action)
@@ -253,16 +254,16 @@ def _do(lease: Lease, committed: Committed, flights: Flights) -> list[Command]:
     state, known = committed.state, list[Command]()
     for event in committed.events:
         if isinstance(event, ev.ToolIntended) and event.tool != SAY:  # words were said by the commit itself
-            crash.point("after_intent", event.tool)
+            crash_points.point("after_intent", event.tool)
             if event.effect == "delegate":
                 left_over = delegates.hand_over(lease.session, state, state.calls[event.call])
                 known += [left_over] if left_over is not None else []
             else:
                 flights.start(str(lease.session), state, state.calls[event.call])
         elif isinstance(event, ev.ModelRequested):
-            return [asking.heard(committed, event.step)]
+            return [model_requests.heard(committed, event.step)]
         elif isinstance(event, ev.SummaryRequested):
-            return [asking.summarise(state, event.step)]
+            return [model_requests.summarise(state, event.step)]
         elif isinstance(event, ev.ToolReturned):
-            crash.point("after_result", state.calls[event.call].tool if event.call in state.calls else "")
+            crash_points.point("after_result", state.calls[event.call].tool if event.call in state.calls else "")
     return [*known, *flights.landed(0.0 if known else LOOK_SECONDS)] if flights.calls else known

@@ -39,14 +39,15 @@ from agentstate.engine.state.involvement import people
 from agentstate.engine.state.value_authors import authors_of_values
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import keys, ledger
-from sessions import families, plans, states
 from sessions.agents import registry
 from sessions.agents.registry import BATCH
-from sessions.commit import Author, Lease, open_session, person_command, run_commands, together
-from sessions.models import AgentSession
-from sessions.projections import Place
+from sessions.core import families, plan_checks, states
+from sessions.core.commit import open_session, person_command, run_commands, together
+from sessions.core.committed import Author, Lease
+from sessions.core.projections import Place
+from sessions.core.states import Loaded
+from sessions.models.sessions import AgentSession
 from sessions.runtime.views import shown_views
-from sessions.states import Loaded
 
 log = logging.getLogger(__name__)
 TASKS = UUID("3f0f9a52-9a36-5b27-8d2c-54a1d7a1b6c3")  # namespace: the session of a call follows from its key
@@ -142,11 +143,11 @@ def _task(session: UUID, state: SessionState, call: Call, delegate: str, allowed
         asked = {"task": call.tool, "arguments": call.arguments, "given": view}
         return TakeTask(str(session), call.id, agent, _json.encode(asked).decode(), authors=authors)
     team = states.load(session).place.team
-    saved = plans.saved_plan(team, delegate)
+    saved = plan_checks.saved_plan(team, delegate)
     inputs = {**view.get("input", {}), **({"state": view["state"]} if "state" in view else {}), **call.arguments}
     inputs = {name: value for name, value in inputs.items() if name in saved.inputs.get("properties", {})}
-    library.instantiate(saved, inputs, plans.facts_of(session, model.read(list(saved.calls))))
-    saved_by = plans.authors_of(team, saved)
+    library.instantiate(saved, inputs, plan_checks.facts_of(session, model.read(list(saved.calls))))
+    saved_by = plan_checks.authors_of(team, saved)
     proposal = ProposePlan(
         saved.calls, agent, True, inputs, saved=saved.reference, source="delegate", saved_by=saved_by
     )
@@ -272,5 +273,5 @@ def _problem(state: SessionState) -> str:
 def _completion(state: SessionState) -> Any:
     opened = state.opened
     assert opened is not None
-    saved = plans.saved_plan(UUID(opened.team), state.plans.saved)
+    saved = plan_checks.saved_plan(UUID(opened.team), state.plans.saved)
     return completion(shown_views(state), saved.output, saved.result, saved.conditions)

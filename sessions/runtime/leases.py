@@ -21,8 +21,8 @@ from django.conf import settings
 from django.db import connection
 
 from audit import ledger
-from sessions.commit import Lease
-from sessions.runtime import limits, stalls
+from sessions.core.committed import Lease
+from sessions.runtime import limits, parked
 from sessions.runtime.presence import presence
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def claim() -> Lease | None:
                 "last": _turns.last(),
                 "full": list(full.teams),
                 "busy": list(full.agents),
-                "others": stalls.left_to_others(),
+                "others": parked.left_to_others(),
                 "holder": presence.shown(),
                 "seconds": settings.LEASE_SECONDS,
             },

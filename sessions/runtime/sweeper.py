@@ -8,8 +8,8 @@ from uuid import UUID
 
 from agentstate.engine.decide import AlreadyDecided, Escalate, Expire, HoldOver, NotHeld, Outdated
 from audit import ledger
-from sessions.commit import person_command
-from sessions.committed import Author, NotDue
+from sessions.core.commit import person_command
+from sessions.core.committed import Author, NotDue
 
 log = logging.getLogger(__name__)
 

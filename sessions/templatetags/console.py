@@ -9,7 +9,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from sessions import money
+from sessions.text import money
 
 register = template.Library()
 _UNSPOKEN = mark_safe('aria-hidden="true"')

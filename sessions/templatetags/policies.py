@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import template
 
-from sessions.words.policies import lasting, reaching
+from sessions.descriptions.policies import lasting, reaching
 
 register = template.Library()
 register.filter("lasting", lasting)

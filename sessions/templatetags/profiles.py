@@ -8,8 +8,9 @@ from typing import Any
 from django import template
 
 from agentstate.engine.profile.values import key_of
-from sessions import money
-from sessions.profiles import declared, words
+from sessions.profiles import declarations
+from sessions.profiles import descriptions as words
+from sessions.text import money
 
 register = template.Library()
 
@@ -41,7 +42,7 @@ def typed(value: Any) -> str:
 @register.filter
 def keeps_profiles(agent: str) -> bool:
     """Whether customers of this agent have a profile."""
-    return declared.for_agent(agent) is not None
+    return declarations.for_agent(agent) is not None
 
 
 @register.simple_tag

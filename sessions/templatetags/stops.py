@@ -8,10 +8,10 @@ from uuid import UUID
 from django import template
 
 from agentstate.people.models import Team
-from sessions.models import Stop
-from sessions.queries import SessionLine
-from sessions.stops import StopLine
-from sessions.words import plain
+from sessions.core.session_lines import SessionLine
+from sessions.core.stops import StopLine
+from sessions.descriptions.values import plain
+from sessions.models.sessions import Stop
 
 register = template.Library()
 

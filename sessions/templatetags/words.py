@@ -1,4 +1,4 @@
-"""The words of `sessions.words` as template filters."""
+"""The words of `sessions.descriptions.entries` as template filters."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agentstate import characters
-from sessions import figures, session_status, words
-from sessions.queries import RequestLine, SessionLine
+from sessions.approvals.queries import RequestLine
+from sessions.core import session_status
+from sessions.core.session_lines import SessionLine
+from sessions.descriptions import status, values
 from sessions.templatetags.console import icon
+from sessions.text import figures
 
 register = template.Library()
 register.filter("doing", session_status.doing)
-register.filter("speaker", words.speaker)
-register.filter("stands", words.stands)
-register.filter("plain", words.plain)
-register.filter("in_words", words.value)
-register.filter("shown", words.text)
-register.filter("spoken_by", words.spoken_by)
-register.filter("happening", words.happening)
-register.filter("result", words.result)
+register.filter("speaker", status.speaker)
+register.filter("stands", status.stands)
+register.filter("plain", values.plain)
+register.filter("in_words", values.value)
+register.filter("shown", values.text)
+register.filter("spoken_by", status.spoken_by)
+register.filter("happening", status.happening)
+register.filter("result", values.result)
 register.filter("one_line", characters.one_line)
 
 
@@ -39,9 +42,9 @@ def wants(line: SessionLine) -> str:
 
 
 @register.filter
-def grouped(rows: list[tuple[str, str]]) -> list[words.Group]:
+def grouped(rows: list[tuple[str, str]]) -> list[values.Group]:
     """A scratchpad's rows by the name that they begin with, the first of each."""
-    return words.groups(rows)
+    return values.groups(rows)
 
 
 @register.filter
@@ -53,20 +56,20 @@ def seconds(milliseconds: int) -> str:
 @register.simple_tag
 def outcome(state: str) -> SafeString:
     """The badge of a request's state."""
-    mark, text, kind = words.OUTCOMES.get(state, ("flag", state, ""))
+    mark, text, kind = status.OUTCOMES.get(state, ("flag", state, ""))
     return format_html('<span class="badge {}">{}{}</span>', kind, icon(mark), text)
 
 
 @register.filter
 def outcome_of(line: RequestLine) -> str:
     """The state of a request for its badge: what was approved and is not done has one of its own."""
-    return "not_done" if line.execution in words.NOT_DONE else line.state
+    return "not_done" if line.execution in status.NOT_DONE else line.state
 
 
 @register.filter
 def execution(name: str) -> str:
     """What came of the call of an approved request, as a sentence."""
-    return words.EXECUTIONS.get(name, name)
+    return status.EXECUTIONS.get(name, name)
 
 
 @register.filter
@@ -80,8 +83,8 @@ def rank(line: SessionLine) -> str:
 def listed(value: Any) -> list[str]:
     """A value as lines: one for each item of a list of objects, one for anything else."""
     if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        return [words.value(item) for item in value[: words.MOST_FACTS]]
-    return [words.value(value)]
+        return [values.value(item) for item in value[: values.MOST_FACTS]]
+    return [values.value(value)]
 
 
 @register.filter

@@ -19,15 +19,7 @@ from django.conf import settings
 from psycopg.rows import dict_row
 
 from agentstate.engine.understanding.ontology import Source
-from sessions.tools.registry import (
-    Arguments,
-    Retry,
-    ToolContext,
-    ToolFailed,
-    activity,
-    answered_by_model,
-    tool,
-)
+from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, activity, answered_by_model, tool
 
 CONNECT_SECONDS = 3
 STATEMENT_MS = 6_000

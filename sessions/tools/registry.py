@@ -17,7 +17,7 @@ from agentstate.engine.schemas import bounds, compiled
 from agentstate.engine.speech import SAY
 from agentstate.engine.understanding import ontology
 from agentstate.errors import Invalid
-from sessions.tools.stopping import Stop
+from sessions.outside.cancellation import Stop
 
 Effect = Literal["pure", "idempotent", "once"]
 Arguments = dict[str, Any]
@@ -124,7 +124,7 @@ class Tool(msgspec.Struct, frozen=True):
     milliseconds: int = 0  # how long it usually takes
     activities: dict[str, Activity] = {}
     risk: Risk = _no_risk  # the tier that these arguments have at least; policy may say more, never less
-    masked: tuple[str, ...] = ()  # paths of its result that are recorded nowhere (see sessions.tools.masking)
+    masked: tuple[str, ...] = ()  # paths of its result that are recorded nowhere (see sessions.tools.masks)
     secrets: tuple[str, ...] = ()  # by name, those that it is called with
     source: str = "python"  # or `http`, or `mcp:<server>`
     reaches: str = ""  # where its calls go, for people

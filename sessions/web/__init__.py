@@ -1,0 +1,1 @@
+"""Pages and parts that combine several features, and the wiring at start."""

@@ -14,16 +14,18 @@ from agentstate.people.models import User
 from agentstate.people.permissions import holds_any, teams_with
 from agentstate.people.roles import Permission
 from audit import condition
-from sessions import disk_space, queries
-from sessions import stops as stopping
+from sessions.approvals import queries as approvals_queries
 from sessions.auditing import alterations
-from sessions.queries import alerts as alerting
-from sessions.queries import notifications as notified
-from sessions.queries import privacy as subjects
-from sessions.queries import proposals as proposing
-from sessions.queries import stops as stop_lines
-from sessions.queries import work
-from sessions.views.frame import console
+from sessions.automation.alerts import disk_space
+from sessions.automation.alerts import queries as alerting
+from sessions.automation.notifications import queries as notified
+from sessions.core import stops as stopping
+from sessions.http.frame import console
+from sessions.interventions import queries as interventions_queries
+from sessions.privacy import queries as subjects
+from sessions.proposals import queries as proposing
+from sessions.stops import queries as stop_lines
+from sessions.supervision import queries as work
 
 INSIDE = (Permission.CONFIGURE, Permission.CHANGE_STATE)
 
@@ -43,7 +45,7 @@ class Shell:
     @cached_property
     def open_decisions(self) -> int:
         """The badge: what waits for this person, counted by the query that lists it."""
-        return queries.decidable(self.person).count() if self.person else 0
+        return approvals_queries.decidable(self.person).count() if self.person else 0
 
     @cached_property
     def bell(self) -> notified.Bell:
@@ -83,7 +85,7 @@ class Shell:
     @cached_property
     def stuck(self) -> int:
         """Sessions in which somebody must step in, counted by the query that lists them."""
-        return queries.stuck_sessions(self.person).count() if self.person else 0
+        return interventions_queries.stuck_sessions(self.person).count() if self.person else 0
 
     @cached_property
     def alerts(self) -> int:

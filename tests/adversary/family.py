@@ -39,14 +39,14 @@ from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState, evolve, fold, pending
 from agentstate.errors import NotFound, Refused
-from sessions import families
 from sessions.agents import registry
 from sessions.agents.chat_answer import Assembly
 from sessions.agents.model import ModelAnswer, ModelFailed, ModelRequest, Usage
 from sessions.agents.providers import Unusable
-from sessions.projections import Place
-from sessions.runtime import asking, delegates, execute
-from sessions.states import Loaded
+from sessions.core import families
+from sessions.core.projections import Place
+from sessions.core.states import Loaded
+from sessions.runtime import delegates, execution, model_requests
 from tests.adversary import grammar
 
 START = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
@@ -255,14 +255,14 @@ class Family:
             if left_over is not None:
                 self.tried(session.id, left_over)
             return
-        outcome = execute.run_call(str(session.id), session.state, call)
+        outcome = execution.run_call(str(session.id), session.state, call)
         if self.found is not None:
             raise self.found
         self.command(session.id, outcome)
 
     def _ask(self, session: Session) -> None:
         """Asks the model as the runtime does, in its three commands."""
-        request = asking.Asking()
+        request = model_requests.Asking()
         seq = session.state.seq
         for wanted in (request.noticing, request.fitting, request.asking):
             command = wanted(session.state)
@@ -278,7 +278,7 @@ class Family:
             return
         self.requests[session.paid_by or self.root.state.run] += 1
         self.world.paid(self)
-        answer = execute.ask_model(registry.find(session.agent), session.state, session.state.asking)
+        answer = execution.ask_model(registry.find(session.agent), session.state, session.state.asking)
         if fault := self.found or self.model.broke:
             raise fault
         self.command(session.id, answer)
@@ -327,8 +327,8 @@ class Family:
             for name, value in instead.items():
                 stack.enter_context(mock.patch.object(delegates, name, value))
             stack.enter_context(mock.patch.object(families, "states", states))
-            stack.enter_context(mock.patch.object(execute.choice, "model_for", return_value=self.model))
-            stack.enter_context(mock.patch.object(asking.definitions, "keep", return_value="definition"))
+            stack.enter_context(mock.patch.object(execution.choice, "model_for", return_value=self.model))
+            stack.enter_context(mock.patch.object(model_requests.definitions, "keep", return_value="definition"))
             stack.enter_context(mock.patch.object(self.model, "hears", lambda request: self.world.asked(self, request)))
             stack.enter_context(self.world.tools(self))
             yield

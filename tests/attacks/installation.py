@@ -179,8 +179,8 @@ def written(folder: Path) -> dict[str, str]:
     document = {"name": "hunt", "version": 1, "rules": [rule for rule, _ in RULES]}
     (policies / "1.json").write_text(json.dumps(document))
     (policies / "1.cases.json").write_text(json.dumps({"cases": [_case(*each) for each in RULES]}))
-    shutil.copytree(ROOT / "sessions" / "charts", charts)
-    shutil.copytree(ROOT / "sessions" / "state_schemas", folder / "state_schemas")
+    shutil.copytree(ROOT / "sessions" / "shipped" / "charts", charts)
+    shutil.copytree(ROOT / "sessions" / "shipped" / "state_schemas", folder / "state_schemas")
     (folder / "state_schemas" / "hunt").mkdir()
     (folder / "state_schemas" / "hunt" / "1.json").write_text(json.dumps(_schema(1)))
     for chart in (WINDOW_CHART, FRAUD_CHART):

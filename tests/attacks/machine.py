@@ -99,7 +99,7 @@ def search_token(name: str, term: str, days: int) -> str:
     from unittest import mock
 
     from agentstate.people.queries import person as known
-    from sessions import access
+    from sessions.core import access
 
     then = access.now() + timedelta(days=days)
     with mock.patch.object(access, "now", return_value=then):

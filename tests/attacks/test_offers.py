@@ -11,7 +11,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import offers
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import pending
-from sessions import words
+from sessions.descriptions import entries as descriptions_entries
 from tests.core import worlds
 from tests.core.worlds import World, opened, proposed
 
@@ -133,5 +133,5 @@ def test_r18_the_part_of_a_text_that_is_not_said_is_on_record():
     (said,) = [event for event in world.events(ev.MessageAdded) if event.role == "agent"]
     (answer,) = world.events(ev.ModelAnswered)
     assert (len(said.text), answer.cut) == (core.MAX_TEXT, 1_234)
-    sentence = words.entry("model.answered", {"calls": (), "cut": answer.cut})
+    sentence = descriptions_entries.entry("model.answered", {"calls": (), "cut": answer.cut})
     assert "the last 1,234 characters were not said" in sentence.about

@@ -17,7 +17,8 @@ from agentstate.engine.state import pending
 from agentstate.errors import Invalid
 from sessions.tools import bank, http  # noqa: F401  (registers the bank's tools)
 from sessions.tools import registry as tools
-from sessions.tools.http import described, running
+from sessions.tools.http import calls as running
+from sessions.tools.http import description
 from tests.core import worlds
 
 REFUND = pol.Rule("refund.any", ("refund",), "true", 1, "allow", "Any refund.")
@@ -229,7 +230,7 @@ def test_r20_a_tool_over_http_and_a_state_refuse_what_the_banks_tool_refuses():
         "result": {"type": "object"},
         "request": {"method": "POST", "url": "https://pay.example/v1"},
     }
-    over_http = running.tool_of(described.load(schemas.compiled.encode(told)))
+    over_http = running.tool_of(description.load(schemas.compiled.encode(told)))
     for value in ("1000000002\n", "\u0661" * 10):
         with pytest.raises(Invalid, match="pattern"):
             over_http.check({"to": value})

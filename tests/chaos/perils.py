@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sessions.runtime import crash
+from sessions.core import crash_points
 from tests.live.floor import Floor
 from tests.processes import environment, eventually, is_alive, is_stopped
 
 PARTS = ("worker", "web", "beat", "sequencer", "signer", "valkey", "postgres", "authorization")
-POINTS = crash.POINTS
+POINTS = crash_points.POINTS
 SKEWS = (420, -420)  # seconds by which the clocks of the further workers are wrong
 SLOW_SECONDS = 4.0
 Peril = tuple[str, str]

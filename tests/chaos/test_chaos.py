@@ -144,8 +144,8 @@ def ended_well(call: Call, decision: str) -> None:
 
 
 HEARD = """
-from sessions.models import AgentSession
-from sessions.triggers.tables import TriggerFiring
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import TriggerFiring
 firings = list(TriggerFiring.objects.values_list("pk", "state"))
 opened = AgentSession.objects.filter(pk__in=[pk for pk, _ in firings]).count()
 print(len(firings), sum(state == "fired" for _, state in firings), opened)

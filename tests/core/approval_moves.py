@@ -264,7 +264,7 @@ def intervenes(how: str) -> Move:
 
 
 def effects(system: System, name: str, seq: int) -> Since:
-    """What a session and those that did its calls have done since, as `sessions.versions.since` gathers it."""
+    """What a session and those that did its calls have done since, as `sessions.core.history.since` gathers it."""
     older = fold(system.sessions[name].history[:seq])
     stored = [(at, event) for at, (event, _) in enumerate(system.sessions[name].history)][seq:]
     found = list(since(older, stored, DECLARED).lasting)

@@ -13,9 +13,9 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.guards import BadGuard
 from agentstate.engine.instants import parse, stamp
-from sessions.alerts import definition, documents, hits, phrases
-from sessions.alerts.definition import BadRule, Definition
-from sessions.alerts.view import COUNTED, Level, Told, View
+from sessions.automation.alerts import definition, documents, matches, phrases
+from sessions.automation.alerts.definition import BadRule, Definition
+from sessions.automation.alerts.view import COUNTED, Level, Told, View
 from tests.core import worlds
 from tests.core.worlds import World, decision, transfer
 
@@ -33,7 +33,7 @@ def view(world: World, *, since: int = 0, later: float = 0, **more: Any) -> View
 
 
 def hit(on: dict[str, Any], seen: View, **more: Any) -> list[tuple[str, str]]:
-    return [(each.about, each.why) for each in hits.found(rule(on, **more), seen)]
+    return [(each.about, each.why) for each in matches.found(rule(on, **more), seen)]
 
 
 def said(*texts: str) -> World:
@@ -72,7 +72,7 @@ def test_a_phrase_is_heard_in_every_text_that_holds_it_between_spaces(text, phra
 def test_a_phrase_of_the_customer_hits_once_for_each_message_and_nobody_elses_words_do():
     world = said("I want to complain", "hello", "a complaint")
     on = {"phrase": {"words": ["complain", "complaint"]}}
-    assert len(hits.found(rule(on), view(world))) == 2
+    assert len(matches.found(rule(on), view(world))) == 2
     assert hit({"phrase": {"words": ["complain"], "by": ["agent"]}}, view(world)) == []
     assert hit(on, view(world), when="session.channel == 'fax'") == []
     assert hit(on, view(world), when="event.data.text.contains('want')") == [("", "phrase")]
@@ -99,8 +99,8 @@ def test_silence_is_somebodys_whose_turn_it_is_and_ends_with_their_words():
     assert hit(ours, view(world, later=60)) == [("", "silence")]
     assert hit(theirs, view(world, later=600)) == []
     answered = world.asked(text="Good morning")
-    assert hits.over(rule(ours), "", -1, view(answered)) == "spoke_again"
-    assert hits.next_due(rule(ours), view(world)) == parse(stamp(view(world).now)) + timedelta(seconds=60)
+    assert matches.over(rule(ours), "", -1, view(answered)) == "spoke_again"
+    assert matches.next_due(rule(ours), view(world)) == parse(stamp(view(world).now)) + timedelta(seconds=60)
 
 
 def test_a_paused_or_ended_session_is_not_silent():
@@ -114,14 +114,14 @@ def test_a_request_near_its_deadline_hits_until_it_is_decided():
     request = next(iter(world.state.requests.values()))
     left = (parse(request.asked.expires_at) - parse(request.at)).total_seconds()
     on, about = {"deadline": {"percent": 25}}, request.asked.request
-    due = hits.next_due(rule(on), view(world))
+    due = matches.next_due(rule(on), view(world))
     assert due == parse(request.at) + timedelta(seconds=left * 0.75)
     assert hit(on, view(world, later=left * 0.75 - 1)) == []
     assert hit(on, view(world, later=left * 0.75 + 1)) == [(about, "deadline_near")]
     assert hit({"deadline": {"seconds": int(left) + 99}}, view(world)) == [(about, "deadline_near")]
     assert hit({"deadline": {"seconds": 60, "tiers": [1]}}, view(world, later=left - 1)) == []
     decided = world.after(decision(world, "approve", "ann"))
-    assert hits.over(rule(on), about, -1, view(decided)) == "decided"
+    assert matches.over(rule(on), about, -1, view(decided)) == "decided"
 
 
 def test_a_request_that_nobody_decided_hits_once_it_has_expired():
@@ -137,8 +137,8 @@ def test_a_customer_who_asks_for_a_person_hits_until_one_comes():
     assert hit(on, view(world)) == []
     assert hit(on, view(world, later=30)) == [("", "wants_person")]
     taken = world.after(core.TakeOver("user:sue"))
-    assert hits.over(rule(on), "", -1, view(taken)) == "taken_over"
-    assert hits.over(rule(on), "", -1, view(world.after(core.NoPersonNeeded("x", "customer")))) == "withdrawn"
+    assert matches.over(rule(on), "", -1, view(taken)) == "taken_over"
+    assert matches.over(rule(on), "", -1, view(world.after(core.NoPersonNeeded("x", "customer")))) == "withdrawn"
 
 
 # --- what goes wrong ----------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_a_call_that_failed_for_good_hits_once_the_agent_is_at_rest_and_ends_whe
     assert hit(on, view(world, later=30)) == [(call, "not_recovered")]
     again = world.after(core.Say("customer", "try again", "customer"))
     again = again.asked(worlds.proposed("load_customer", "state.customer")).ran_last({"name": "Jane"})
-    assert hits.over(rule(on), call, -1, view(again)) == "went_on"
+    assert matches.over(rule(on), call, -1, view(again)) == "went_on"
 
 
 def test_refusals_and_rejections_are_counted_together():
@@ -199,7 +199,7 @@ def test_what_is_stuck_hits_and_ends_with_it():
     seen = view(said("hello"), stalled="failing KeyError", stalled_at=worlds.START, later=90)
     assert hit({"stuck": {"seconds": 60}}, seen) == [("stalled", "stuck")]
     assert hit({"stuck": {"reasons": ["doubted"]}}, seen) == []
-    assert hits.over(rule({"stuck": {}}), "stalled", -1, view(said("hello"))) == "went_on"
+    assert matches.over(rule({"stuck": {}}), "stalled", -1, view(said("hello"))) == "went_on"
 
 
 def test_a_service_level_hits_when_it_is_at_risk_and_when_it_is_missed():
@@ -209,7 +209,7 @@ def test_a_service_level_hits_when_it_is_at_risk_and_when_it_is_missed():
     assert hit({"level": {"at": "risk"}}, view(world, levels=(level,))) == [("l", "sla_at_risk")]
     assert hit({"level": {}}, view(world, levels=(level,))) == []
     assert hit({"level": {}}, view(world, levels=(level,), later=9)) == [("l", "sla_missed")]
-    assert hits.over(rule({"level": {}}), "l", -1, view(world)) == "settled"
+    assert matches.over(rule({"level": {}}), "l", -1, view(world)) == "settled"
 
 
 def test_any_entry_hits_under_a_condition():
@@ -220,8 +220,8 @@ def test_any_entry_hits_under_a_condition():
 def test_a_rule_that_does_not_close_leaves_it_to_people():
     world = said("x").after(core.End("bye", "customer"))
     on = {"phrase": {"words": ["x"]}}
-    assert hits.over(rule(on), "", 1, view(world)) == "ended"
-    assert hits.over(rule(on, closes=False), "", 1, view(world)) == ""
+    assert matches.over(rule(on), "", 1, view(world)) == "ended"
+    assert matches.over(rule(on, closes=False), "", 1, view(world)) == ""
 
 
 # --- what is refused ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from agentstate.engine.decide.alerts import AlertOver, ForkHasNoAlerts, TooManyA
 from agentstate.engine.decide.refusals import HasChanged, Outdated
 from agentstate.engine.state import from_snapshot, to_snapshot
 from agentstate.errors import Invalid
-from sessions.alerts import rows
+from sessions.core import alert_rows
 from tests.core import worlds
 from tests.core.test_forks import fork
 from tests.core.test_versions import rollback
@@ -93,7 +93,7 @@ def test_alerts_are_raised_and_closed_in_a_session_that_has_ended_until_it_is_se
     ended = worlds.waiting().after(core.End("hung up", "customer"), raising())
     sealed = ended.after(core.Seal(SUE))
     assert sealed.state.alerts["a1"].cause == "sealed"
-    assert [alert.id for alert in rows.changed_alerts(sealed.state, [sealed.history[-1][0]])] == ["a1"]
+    assert [alert.id for alert in alert_rows.changed_alerts(sealed.state, [sealed.history[-1][0]])] == ["a1"]
 
 
 def test_a_fork_has_no_alerts_and_takes_none_along():

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sessions import calendars
-from sessions.calendars import BadCalendar, Calendar
+from sessions.text import calendars
+from sessions.text.calendars import BadCalendar, Calendar
 from tests.searching import drawn
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/St_Johns")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessions.differences import Account, Turn, as_data, changes, differences, not_shown, withheld
+from sessions.approvals.differences import Account, Turn, as_data, changes, differences, not_shown, withheld
 
 OWN = [Account("8841412207", "savings", "2207"), Account("8841419931", "checking", "9931")]
 STRANGER = "5521847730"

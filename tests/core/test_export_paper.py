@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audit.export.paper import Paper
 from audit.export.report import ReportEntry, ReportHead
-from sessions import report
+from sessions.exports import report
 from tests import searching
 from tests.core.tlog_world import export, transfer_story, unpack
 

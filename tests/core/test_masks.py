@@ -12,7 +12,8 @@ from agentstate.engine import events
 from audit import verify
 from audit.export import bundle
 from audit.tlog import fields
-from sessions import masks, report
+from sessions.core import masks
+from sessions.exports import report
 from tests.core.tlog_world import MemoryLedger, check, in_a_log, said, transfer_story, unpack
 
 VECTORS = [

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from agentstate.engine.memory.tokens import ESTIMATE
-from sessions.agents import counters
-from sessions.agents.counters import NoSuchCounter
+from sessions.agents import token_counters
+from sessions.agents.token_counters import NoSuchCounter
 from tests.shared_data import shared_data
 
 IDS = '{"session":"019b1c5e-7a33-7c41-9a3a-0d2a4b7a4c%02x","amount":{"minor":430000,"currency":"USD"}}'
@@ -30,13 +30,13 @@ def test_the_estimate_is_quick():
 
 def test_a_counter_that_is_not_installed_or_unknown_is_refused_by_name():
     with pytest.raises(NoSuchCounter, match="estimate"):
-        counters.named("words")
+        token_counters.named("words")
 
 
 @pytest.fixture
-def real() -> counters.Counter:
+def real() -> token_counters.Counter:
     pytest.importorskip("bpe_openai", reason="requirements/tokenizers.txt is not installed")
-    return counters.named("o200k")
+    return token_counters.named("o200k")
 
 
 def airline() -> list[str]:

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine.guards import BadGuard
-from sessions.notifications import definition, judging, pacing, quiet
-from sessions.notifications.definition import BadRule
-from sessions.notifications.quiet import BadQuiet, Quiet
+from sessions.automation.notifications import definition, matching, quiet_hours, retries
+from sessions.automation.notifications.definition import BadRule
+from sessions.automation.notifications.quiet_hours import BadQuiet, Quiet
 
 STEP = {"to": ["role:supervisor"], "by": ["in_app"]}
 RULE = {"on": {"kinds": ["approval.requested"]}, "steps": [STEP]}
@@ -58,8 +58,8 @@ def test_an_unsound_rule_is_refused(change):
 def test_who_asks_for_a_person_is_told_of_once_by_the_shipped_rules(kind, name, told):
     """The rule `asks-for-a-person` tells of the request itself; that of alerts only once nobody has seen to it."""
     event = {"kind": kind, "data": {"severity": "critical", "name": name}}
-    found = judging.judged(definition.load(definition.shipped()["alerts"]), {"event": event}, "else")
-    assert isinstance(found, judging.Tells) is told
+    found = matching.judged(definition.load(definition.shipped()["alerts"]), {"event": event}, "else")
+    assert isinstance(found, matching.Tells) is told
 
 
 @pytest.mark.parametrize("change", [{"when": "1 + 1"}, {"when": "open("}, {"key": "event.("}, {"when": "unknown.x"}])
@@ -69,15 +69,15 @@ def test_an_expression_that_does_not_compile_is_refused(change):
 
 
 def judged(when: str, key: str = "", data: object = None):
-    return judging.judged(definition.load({**RULE, "when": when, "key": key}), {"event": {"data": data or {}}}, "else")
+    return matching.judged(definition.load({**RULE, "when": when, "key": key}), {"event": {"data": data or {}}}, "else")
 
 
 def test_what_cannot_be_read_is_never_taken_for_a_yes():
-    assert judged("event.data.tier >= 3", data={"tier": 3}) == judging.Tells("else")
-    assert judged("event.data.tier >= 3", data={"tier": 2}) == judging.Passed("condition_false")
-    assert judged("event.data.tier >= 3") == judging.Passed("unreadable")
-    assert judged("true", "event.data.tier", {"tier": 3}) == judging.Passed("bad_value")
-    assert judged("true", "event.data.tool", {"tool": "transfer"}) == judging.Tells("transfer")
+    assert judged("event.data.tier >= 3", data={"tier": 3}) == matching.Tells("else")
+    assert judged("event.data.tier >= 3", data={"tier": 2}) == matching.Passed("condition_false")
+    assert judged("event.data.tier >= 3") == matching.Passed("unreadable")
+    assert judged("true", "event.data.tier", {"tier": 3}) == matching.Passed("bad_value")
+    assert judged("true", "event.data.tool", {"tool": "transfer"}) == matching.Tells("transfer")
 
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -103,26 +103,26 @@ def shown(at: datetime, hours: Quiet) -> bool:
 @given(INSTANTS, HOURS)
 @settings(max_examples=300)
 def test_quiet_hours_are_those_that_the_clock_on_the_wall_shows(at, hours):
-    assert (quiet.until(at, [hours]) is not None) == shown(at, hours)
+    assert (quiet_hours.until(at, [hours]) is not None) == shown(at, hours)
 
 
 @given(INSTANTS, st.lists(HOURS, max_size=3))
 @settings(max_examples=300)
 def test_quiet_hours_end_when_nobodys_are_quiet_any_more(at, several):
-    until = quiet.until(at, several)
-    assert (until is None) == all(quiet.until(at, [each]) is None for each in several)
+    until = quiet_hours.until(at, several)
+    assert (until is None) == all(quiet_hours.until(at, [each]) is None for each in several)
     if until is not None:
         assert at < until
-        alone = [end for each in several if (end := quiet.until(at, [each])) is not None]
+        alone = [end for each in several if (end := quiet_hours.until(at, [each])) is not None]
         assert until >= max(alone)
         if len(several) == 1:
-            assert quiet.until(until - timedelta(seconds=1), several) is not None
+            assert quiet_hours.until(until - timedelta(seconds=1), several) is not None
 
 
 def test_quiet_hours_over_a_change_of_clocks_end_at_their_time_of_day():
     hours = Quiet("22:00", "07:00", "Europe/Berlin")
-    summer = quiet.until(datetime(2026, 3, 28, 23, tzinfo=UTC), [hours])  # the night in which an hour is skipped
-    winter = quiet.until(datetime(2026, 10, 24, 23, tzinfo=UTC), [hours])  # and in which one is doubled
+    summer = quiet_hours.until(datetime(2026, 3, 28, 23, tzinfo=UTC), [hours])  # the night in which an hour is skipped
+    winter = quiet_hours.until(datetime(2026, 10, 24, 23, tzinfo=UTC), [hours])  # and in which one is doubled
     assert (summer, winter) == (datetime(2026, 3, 29, 5, tzinfo=UTC), datetime(2026, 10, 25, 6, tzinfo=UTC))
 
 
@@ -135,20 +135,20 @@ def test_quiet_hours_over_a_change_of_clocks_end_at_their_time_of_day():
 )  # fmt: skip
 def test_quiet_hours_that_cannot_be_kept_are_refused(wrong):
     with pytest.raises(BadQuiet):
-        quiet.load(wrong)
+        quiet_hours.load(wrong)
 
 
 def test_webhooks_are_tried_over_three_days_as_the_specification_suggests():
-    pauses = [pacing.pause(pacing.WEBHOOK, tries, 0.5) for tries in range(1, 10)]
-    assert pauses == list(pacing.WEBHOOK)
-    assert timedelta(days=3) < timedelta(seconds=sum(pacing.WEBHOOK)) < timedelta(days=4)
-    assert pacing.pause(pacing.WEBHOOK, 10, 0.5) is None
+    pauses = [retries.pause(retries.WEBHOOK, tries, 0.5) for tries in range(1, 10)]
+    assert pauses == list(retries.WEBHOOK)
+    assert timedelta(days=3) < timedelta(seconds=sum(retries.WEBHOOK)) < timedelta(days=4)
+    assert retries.pause(retries.WEBHOOK, 10, 0.5) is None
 
 
 @given(st.integers(1, 9), st.floats(0, 1), st.floats(0, 3600))
 def test_a_pause_is_spread_and_never_shorter_than_the_other_side_asks(tries, draw, asked):
-    found = pacing.pause(pacing.WEBHOOK, tries, draw, asked)
-    plain = pacing.WEBHOOK[tries - 1]
+    found = retries.pause(retries.WEBHOOK, tries, draw, asked)
+    plain = retries.WEBHOOK[tries - 1]
     assert found is not None
     assert max(0.9 * plain, asked) <= found + 1e-9
     assert found <= max(1.1 * plain, asked) + 1e-9

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from sessions.api.strict_json import MAX_DEPTH, BadJson, loads
+from sessions.http.strict_json import MAX_DEPTH, BadJson, loads
 from tests.core.made import objects
 
 MEGABYTE = 1_000_000

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from agentstate.engine import policy as pol
-from sessions import policies
+from sessions.library import policies
 from tests.shared_data import shared_data
 
 NOW = {"now": "2024-05-15T15:00:00", "date": "2024-05-15", "hour": 15, "minute": 0, "weekday": 3, "zone": "EST"}

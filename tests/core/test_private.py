@@ -13,7 +13,7 @@ from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import Held
 from agentstate.engine.scratchpad.private import detail_without, met_by, private_of, visible, visible_views
 from agentstate.errors import Invalid
-from sessions.tools.masking import without_copies
+from sessions.tools.masks import without_copies
 
 SECRET = "ZQ7PRIVATE"
 HIDDEN = (Path("state", ("open", "pin")), Path("state", ("people", "pin")), Path("letters"))

@@ -39,7 +39,7 @@ def history() -> Any:
 
 def test_a_recorded_state_is_what_its_entries_amount_to_in_every_later_program():
     """Its entries are gone, so it cannot be folded anew. Whoever gives the state a field that follows from events of
-    old must carry recorded states over where they are read (sessions.recorded), and change this file last.
+    old must carry recorded states over where they are read (sessions.core.recorded), and change this file last.
     """
     assert from_snapshot((VECTORS / "recorded-1.json").read_bytes()) == history()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audit.export.report import ReportEntry, ReportHead
-from sessions import report
+from sessions.exports import report
 
 HEAD = ReportHead(log="L", origin="o/s/L", size=3, root="ab" * 32, vkey="k")
 

@@ -9,7 +9,7 @@ import pytest
 from agentstate.engine.schemas import BadSchema, check_state, declare
 from agentstate.engine.schemas.examples import examples
 from agentstate.engine.schemas.sampling import fitting
-from sessions import state_schemas
+from sessions.library import state_schemas
 from tests.core.migrating_world import V1, V2, V3
 from tests.core.test_schemas_state import BANK
 

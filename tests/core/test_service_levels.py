@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
-from sessions import calendars
-from sessions.alerts.view import Told
-from sessions.levels import clocks, definition
-from sessions.levels.clocks import Clock, Measure, Session
-from sessions.levels.definition import BadTarget
+from sessions.automation.alerts.view import Told
+from sessions.automation.service_levels import clocks, definition
+from sessions.automation.service_levels.clocks import Clock, Measure, Session
+from sessions.automation.service_levels.definition import BadTarget
+from sessions.text import calendars
 
 START = datetime(2026, 11, 20, 16, 0, tzinfo=UTC)  # a Friday
 SESSION = Session(UUID(int=7), "bank", "phone", START)

@@ -13,7 +13,7 @@ import pytest
 
 from agentstate.engine.policy import evaluate, open_rules
 from agentstate.engine.policy.cases import Result, arguments_of, findings, run
-from sessions import policies
+from sessions.library import policies
 from tests.claims import ROOT
 from tests.searching import FULL
 

@@ -27,7 +27,9 @@ from agentstate.engine.stores import (
 )
 from agentstate.errors import Refused
 
-BANK = policy.load_superseded((Path(__file__).parents[2] / "sessions" / "policies" / "bank" / "1.json").read_bytes())
+BANK = policy.load_superseded(
+    (Path(__file__).parents[2] / "sessions" / "shipped" / "policies" / "bank" / "1.json").read_bytes()
+)
 OPEN = core.Open("C-1001", "team", "bank", "phone")
 
 

@@ -11,7 +11,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import schemas
 from agentstate.engine.schemas import BreaksSchema
 from agentstate.engine.three_states import SCHEMAS, three_states
-from sessions import state_schemas
+from sessions.library import state_schemas
 from tests.core import worlds
 
 BANK = state_schemas.named("bank").current

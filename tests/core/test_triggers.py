@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine.guards import BadGuard
-from sessions.triggers import definition, judging, schedule, signature
-from sessions.triggers.definition import BadTrigger
-from sessions.triggers.schedule import BadSchedule, Hours, Schedule
-from sessions.triggers.signature import BadSecret, NotGenuine
+from sessions.automation.triggers import conditions, definition, schedule
+from sessions.automation.triggers.definition import BadTrigger
+from sessions.automation.triggers.schedule import BadSchedule, Hours, Schedule
+from sessions.outside import signature
+from sessions.outside.signature import BadSecret, NotGenuine
 from tests.searching import drawn
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -162,10 +163,10 @@ def test_an_expression_that_does_not_compile_is_refused_by_its_place():
 
 def test_an_expression_that_gives_no_text_where_text_is_wanted_acts_on_nothing():
     found = definition.load({"on": {"hook": {"secret": "a"}}, "do": {"run": {"to": {"alias": "event.body.id"}}}})
-    assert judging.judged(found, {"event": {"body": {"id": 7}}}) == judging.Passed("bad_value")
-    assert judging.judged(found, {"event": {"body": {}}}) == judging.Passed("unreadable")
-    act = judging.Act(judging.Place(alias="a-1"), run=True)
-    assert judging.judged(found, {"event": {"body": {"id": "a-1"}}}) == act
+    assert conditions.judged(found, {"event": {"body": {"id": 7}}}) == conditions.Passed("bad_value")
+    assert conditions.judged(found, {"event": {"body": {}}}) == conditions.Passed("unreadable")
+    act = conditions.Act(conditions.Place(alias="a-1"), run=True)
+    assert conditions.judged(found, {"event": {"body": {"id": "a-1"}}}) == act
 
 
 KEY = b"0123456789abcdef0123456789abcdef"

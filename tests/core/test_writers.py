@@ -18,8 +18,8 @@ from agentstate.engine.state import Call
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.writers import BadKey, Output, WriteRules, own_place, problems
 from agentstate.errors import Refused
-from sessions import policies, state_schemas
 from sessions.agents import registry
+from sessions.library import policies, state_schemas
 from tests.core.worlds import proposed
 from tests.core.writer_world import NAMES, World, only_staff, opened
 from tests.searching import drawn

@@ -27,7 +27,7 @@ from tests.core import worlds
 if not settings.configured:  # of the wiring, an agent reads only what its models cost
     settings.configure(MODEL_PRICES="")
 
-from sessions import policies, state_schemas
+from sessions.library import policies, state_schemas
 from sessions.tools import bank
 from sessions.tools import registry as tools
 

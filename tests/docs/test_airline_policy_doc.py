@@ -8,7 +8,7 @@ import re
 import pytest
 
 from agentstate.engine.policy.cases import run
-from sessions import policies
+from sessions.library import policies
 from tests.claims import ROOT
 from tests.shared_data import shared_data
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from agentstate.engine.alerts import MAX_OPEN
-from sessions import calendars
-from sessions.alerts import definition, documents
-from sessions.calendars import Calendar
-from sessions.levels import definition as targets
+from sessions.automation.alerts import definition, documents
+from sessions.automation.service_levels import definition as targets
+from sessions.text import calendars
+from sessions.text.calendars import Calendar
 
 TEXT = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
 RULE, TARGET, CALENDAR = (json.loads(each) for each in re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL))

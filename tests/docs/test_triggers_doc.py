@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.triggers import definition, schedule
+from sessions.automation.triggers import definition, schedule
 
 TEXT = (Path(__file__).parents[2] / "docs" / "triggers.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)

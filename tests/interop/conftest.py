@@ -15,7 +15,8 @@ __all__ = ["_authorization"]
 
 @pytest.fixture(scope="module")
 def exported(test_database, django_db_setup, django_db_blocker, _authorization, tmp_path_factory) -> Iterator[Exported]:
-    from sessions import definitions, states
+    from sessions.agents import versions
+    from sessions.core import states
     from tests.interop import installation  # not before Django is set up
 
     with django_db_blocker.unblock():
@@ -26,4 +27,4 @@ def exported(test_database, django_db_setup, django_db_blocker, _authorization, 
             test_database.renew()  # the next test finds database, signer and caches as if there had been none of this
             test_database.forget_heads()
             states.forget_all()
-            definitions.forget_all()
+            versions.forget_all()

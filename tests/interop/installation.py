@@ -19,7 +19,8 @@ from audit.export import gather
 from audit.tlog import note
 from audit.tlog.downtime import Downtime
 from audit.witness import Server, Witness
-from sessions import commands
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.core.tlog_world import unpack
 from tests.interop.test_verifiers import Exported, unpacked
@@ -64,10 +65,10 @@ def _session() -> object:
     session = asks_for_a_transfer()
     line = pending(session)
     edited = {**line.arguments, "amount": {"minor": 137, "currency": "USD"}}
-    commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
+    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
     work()
     for number in range(MESSAGES):
-        commands.say(cast.cleo(), session, f"And another thing: {number}.")
+        conversation_commands.say(cast.cleo(), session, f"And another thing: {number}.")
     return session
 
 

@@ -7,7 +7,7 @@ import pytest
 from sessions.agents.chat_completions import ChatCompletions
 from sessions.agents.model import ContextMessage, ModelAnswer, ModelFailed, ModelRequest, ToolSpec
 from sessions.agents.providers import Endpoint
-from sessions.agents.secret import Secret
+from sessions.outside.secret import Secret
 from tests.live.chat_server import Call, ChatServer, Reply, Say
 
 KEY = "sk-live-9f8e7d6c5b4a39281706"

@@ -207,7 +207,7 @@ class Floor:
         print(self.up.said)  # who died and came back, should a test have failed
 
     def arm(self, what: str) -> Path:
-        """Arm one crash point (see sessions.runtime.crash); the file is gone once it went off."""
+        """Arm one crash point (see sessions.core.crash_points); the file is gone once it went off."""
         file = self.state.parent / "armed"
         file.with_suffix(".new").write_text(what)
         return file.with_suffix(".new").rename(file)

@@ -12,7 +12,7 @@ import pytest
 from sessions.agents.chat_completions import ChatCompletions
 from sessions.agents.model import ContextMessage, ModelAnswer, ModelFailed, Usage
 from sessions.agents.providers import Endpoint, endpoint
-from sessions.agents.secret import Secret
+from sessions.outside.secret import Secret
 from tests.live.chat_asking import BOTH_WAYS, KEY, SSE, ask, asking, model_at, proposing
 from tests.live.chat_server import Call, ChatServer, Endless, Raw, Say, events, stream
 

@@ -21,7 +21,7 @@ from django.test import Client
 
 from agentstate import schema
 from agentstate.people.models import User
-from sessions import queries
+from sessions.approvals import queries as approvals_queries
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 
@@ -136,4 +136,4 @@ def waiting_request(amount: str = "$1,200.00") -> str:
     work()
     say(session, f"I want to move {amount} from savings to checking.")
     say(session, "Yes, that is right.")
-    return str(next(line.id for line in queries.requests(cast.alice()) if line.session == UUID(str(session))))
+    return str(next(line.id for line in approvals_queries.requests(cast.alice()) if line.session == UUID(str(session))))

@@ -16,7 +16,9 @@ from agentstate.engine import policy as pol
 from agentstate.errors import Refused
 from agentstate.people.models import User
 from audit import ledger
-from sessions import commands, policies, queries, states
+from sessions.conversation import commands as conversation_commands
+from sessions.core import entry_lines, states
+from sessions.library import policies
 from sessions.runtime import advance
 from tests import cast
 
@@ -34,12 +36,12 @@ def offering(scope: Any = "session") -> pol.Policy:
 def opened(customer: str = CUSTOMER, by: User | None = None, **wishes: Any) -> UUID:
     """A session of the bank's agent, just opened."""
     wishes = {"agent": "bank", "channel": "phone", **wishes}
-    return commands.start(by or cast.cleo(), customer=customer, **wishes).session
+    return conversation_commands.start(by or cast.cleo(), customer=customer, **wishes).session
 
 
 def say(session: UUID, text: str) -> None:
     """The customer speaks, and the worker does all that follows."""
-    commands.say(cast.cleo(), session, text)
+    conversation_commands.say(cast.cleo(), session, text)
     work()
 
 
@@ -70,7 +72,7 @@ def kinds(session: UUID) -> list[str]:
 
 def events(session: UUID, kind: str) -> list[dict[str, Any]]:
     """The data of all entries of one kind."""
-    lines = queries.entries(cast.alice(), session, limit=500)
+    lines = entry_lines.entries(cast.alice(), session, limit=500)
     return [line.data or {} for line in lines if line.kind == kind]
 
 

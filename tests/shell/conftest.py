@@ -16,7 +16,8 @@ from audit import keys
 from demo.authorization import RECORD, Desk, Server, Timetable
 from demo.bank.people import everybody
 from demo.bank.seed import seed
-from sessions import definitions, states
+from sessions.agents import versions
+from sessions.core import states
 
 
 class Bank:
@@ -102,7 +103,7 @@ def at_once(monkeypatch):
 def _no_hot_states() -> Iterator[None]:
     """A rolled-back database must not be met by a state remembered from before."""
     states.forget_all()
-    definitions.forget_all()
+    versions.forget_all()
     yield
     states.forget_all()
-    definitions.forget_all()
+    versions.forget_all()

@@ -10,8 +10,8 @@ from agentstate.clock import now
 from audit import ledger, staff
 from audit.erasure import State
 from audit.models import ErasureRequest
-from sessions.commands import erasure as commands
-from sessions.models import AgentSession
+from sessions.models.sessions import AgentSession
+from sessions.privacy import commands
 from tests import cast
 from tests.shell.bank_world import CUSTOMER
 

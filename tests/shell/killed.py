@@ -1,4 +1,4 @@
-"""A process that kills itself at a named point of sessions.runtime.crash, while it does what a worker does."""
+"""A process that kills itself at a named point of sessions.core.crash_points, while it does what a worker does."""
 
 from __future__ import annotations
 

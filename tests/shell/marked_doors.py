@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 
 from agentstate.people.models import User
-from sessions import states
+from sessions.core import states
 from tests import cast
 from tests.shell import marked_world as world_of
 from tests.shell.api_operations import body_for

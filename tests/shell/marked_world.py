@@ -19,10 +19,11 @@ from agentstate.clock import now
 from agentstate.people.models import User
 from agentstate.people.roles import Role
 from audit import keys
-from sessions import states, tasks
-from sessions.exports import building
-from sessions.models import ApprovalRequest
-from sessions.notifications import definition, endpoints, wishes
+from sessions import tasks
+from sessions.automation.notifications import definition, endpoints, preferences
+from sessions.core import states
+from sessions.exports import builder
+from sessions.models.sessions import ApprovalRequest
 from tests import cast
 from tests.shell import notice_world as notices
 from tests.shell.api_operations import NAMED
@@ -290,7 +291,7 @@ def marked(session: UUID, fields: dict[str, Kind]) -> Marked:
         return answer.status_code < 300, answer.json()
 
     filled(ids, fields, known, ask)
-    while building.build_due():
+    while builder.build_due():
         pass
     return Marked(session, ids, fields)
 
@@ -359,7 +360,7 @@ class Outside:
         team = cast.retail()
         endpoints.keep(team.tenant_id, team.pk, cast.adam().actor, "desk", self.hooks.url, "desk", seen=0)
         for user in (cast.alice(), cast.bob(), cast.vera()):
-            wishes.keep(user, email=f"{user.username}@example.com", off=[])
+            preferences.keep(user, email=f"{user.username}@example.com", off=[])
         to = [f"user:{name}" for name in ("alice", "bob", "vera")]
         steps = [{"to": to, "by": ["in_app", "email", "webhook:desk"]}]
         kinds = sorted(definition.HEARD)

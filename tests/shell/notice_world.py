@@ -17,9 +17,11 @@ from uuid import UUID
 from standardwebhooks.webhooks import Webhook
 
 from audit.server_clock import now
-from sessions import live, tasks
-from sessions.notifications import keeping, sending, telling
-from sessions.notifications.tables import Notice, NoticeDelivery, NoticeEndpoint, NoticeRule
+from sessions import tasks
+from sessions.automation.notifications import delivery, dispatch
+from sessions.automation.notifications import repository as keeping
+from sessions.core import announcements
+from sessions.models.notifications import Notice, NoticeDelivery, NoticeEndpoint, NoticeRule
 from tests import cast
 
 SECRET = "whsec_" + base64.b64encode(b"s" * 32).decode()
@@ -36,18 +38,18 @@ def rule(name: str = "requests", kinds: tuple[str, ...] = ("session.opened",), *
 
 def take_in() -> None:
     """What the sweeper does once commits are old enough."""
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
 
 
 def tell() -> int:
     """Take in and tell."""
     take_in()
-    return telling.tell_due()
+    return dispatch.tell_due()
 
 
 def send() -> int:
     """Send what is due."""
-    return sending.send_due()
+    return delivery.send_due()
 
 
 def later(seconds: float) -> None:

@@ -26,7 +26,7 @@ from agentstate.errors import Refused
 from sessions.agents import context, registry
 from sessions.agents.chat_request import chat_messages
 from sessions.agents.registry import Agent
-from sessions.runtime import answering, delegates, execute
+from sessions.runtime import delegates, execution, model_tasks
 from sessions.runtime.views import view_of
 from sessions.tools import registry as tools
 from sessions.tools.registry import Arguments, ToolContext, ToolFailed, answered_by_model, tool
@@ -214,8 +214,8 @@ class Flow:
             self.out.append(repr(result).encode())
             self.command(core.Return(call_id, call.attempt, result))
         elif found.run is None:
-            self.shows(answering.request_for(found, self.state, call, "m"))
+            self.shows(model_tasks.request_for(found, self.state, call, "m"))
             self.command(core.Return(call_id, call.attempt, {"sorted": True}))
         else:
-            self.command(execute.run_call(str(SESSION), self.state, call))
+            self.command(execution.run_call(str(SESSION), self.state, call))
         return None

@@ -9,8 +9,8 @@ import msgspec
 
 from agentstate.engine.migrating import Catalogue, catalogue, load
 from agentstate.engine.schemas import Declared, declare
-from sessions import state_schemas
 from sessions.agents import registry
+from sessions.library import state_schemas
 
 TO_NEXT: dict[str, Any] = {
     "schema": "bank",

@@ -15,9 +15,9 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.decide import offers
-from sessions import policies
 from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
+from sessions.library import policies
 from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
 from tests.shell.bank_world import opened
 

@@ -14,8 +14,9 @@ import pytest
 from django.db.models.functions import Now
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from sessions import access, queries
-from sessions.models import AccessLine, AgentSession, OpenView
+from sessions.approvals import queries as approvals_queries
+from sessions.core import access, session_lines
+from sessions.models.sessions import AccessLine, AgentSession, OpenView
 from tests import cast
 from tests.shell.api_operations import OPERATIONS, WITH_BODY, body_for
 from tests.shell.api_world import UNKNOWN, Api
@@ -194,8 +195,8 @@ def world(bank) -> dict[str, Any]:
     work()
     say(session, "I want to move $1,200.00 from savings to checking. My cat is called Zebrafinch.")
     say(session, "Yes, that is right.")
-    line = next(each for each in queries.requests(cast.alice()) if each.session == session)
-    customer = queries.session_line(cast.alice(), session).customer
+    line = next(each for each in approvals_queries.requests(cast.alice()) if each.session == session)
+    customer = session_lines.session_line(cast.alice(), session).customer
     own = {"session": session, "session_id": session, "request_id": line.id, "customer_id": customer}
     return {
         **own,

@@ -15,8 +15,9 @@ from django.test import Client
 from agentstate.clock import now
 from audit import access as log
 from audit import keys, ledger
-from sessions import access, commands, queries
-from sessions.models import AccessLine, OpenView
+from sessions.conversation import commands as conversation_commands
+from sessions.core import access, entry_lines
+from sessions.models.sessions import AccessLine, OpenView
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import opened
@@ -80,7 +81,7 @@ def test_an_entry_is_under_the_readers_own_key_and_names_nobody():
 
 def test_what_is_read_outside_of_a_request_is_written_at_once():
     session, alice = opened(), cast.alice()
-    queries.entries(alice, session)
+    entry_lines.entries(alice, session)
     assert [entry["kind"] for entry in entries(alice)] == ["access.read"]
 
 
@@ -107,18 +108,18 @@ def test_a_refused_read_leaves_no_entry_but_a_refused_export_does():
 
 def test_the_same_reader_at_once_in_many_threads_loses_no_entry():
     session, alice = opened(), cast.alice()
-    at_once(*[lambda: queries.entries(alice, session)] * 8)
+    at_once(*[lambda: entry_lines.entries(alice, session)] * 8)
     assert len(entries(alice)) == 8
 
 
 def test_a_head_of_a_transaction_that_was_rolled_back_is_not_remembered():
     session, alice = opened(), cast.alice()
-    queries.entries(alice, session)
+    entry_lines.entries(alice, session)
     with transaction.atomic():
-        queries.entries(alice, session)
+        entry_lines.entries(alice, session)
         transaction.set_rollback(True)
     for _ in range(2):
-        queries.entries(alice, session)
+        entry_lines.entries(alice, session)
     assert len(entries(alice)) == 3
 
 
@@ -145,14 +146,14 @@ def test_what_cannot_be_recorded_is_not_shown(nothing_can_be_recorded):
     assert "could not be recorded" in refused.content.decode()
     assert "C-1001" not in refused.content.decode() + answer.content.decode()
     with pytest.raises(log.NotRecorded):
-        queries.entries(alice, session)
+        entry_lines.entries(alice, session)
     assert entries(alice) == []
 
 
 def test_a_page_that_is_followed_opens_a_view_and_its_changes_write_no_more_entries():
     session, alice = opened(), cast.alice()
     page(alice, f"/sessions/{session}/")
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     for _ in range(3):
         page(alice, f"/sessions/{session}/changes/")
     assert [entry["kind"] for entry in entries(alice)] == ["access.opened"]

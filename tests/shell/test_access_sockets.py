@@ -13,7 +13,7 @@ from agentstate.clock import now
 from agentstate.people import grants
 from agentstate.people.models import AccessGrant
 from sessions.consumers import REVOKED
-from sessions.models import OpenView
+from sessions.models.sessions import OpenView
 from tests import cast
 from tests.shell.bank_world import opened
 from tests.shell.test_access_log import entries

@@ -11,11 +11,15 @@ import pytest
 from django.urls import reverse
 
 from agentstate.ids import new_id
-from sessions import commands, queries
-from sessions.alerts import keeping, of_sessions, raising
-from sessions.alerts.tables import Alert, TeamRule
-from sessions.commands import alerts as handling
-from sessions.queries import alert_trials, service_levels
+from sessions.automation.alert_rules import dry_runs as alert_trials
+from sessions.automation.alerts import commands as handling
+from sessions.automation.alerts import repository as keeping
+from sessions.automation.alerts import session_alerts
+from sessions.automation.service_levels import queries as service_levels
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
+from sessions.events import team_alerts
+from sessions.models.alerts import Alert, TeamRule
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened, say
@@ -23,14 +27,14 @@ from tests.shell.pages import read
 from tests.shell.test_alert_watching import HELLO, look, on
 
 pytestmark = pytest.mark.django_db(transaction=True)
-RULE = of_sessions.Raising("", "asks-for-a-person", 1, "critical", ("owner", "role:supervisor"))
+RULE = session_alerts.Raising("", "asks-for-a-person", 1, "critical", ("owner", "role:supervisor"))
 SECRET = "Zebrafinch"
 
 
 def raised(text: str = f"My cat is called {SECRET}") -> tuple[UUID, UUID]:
     session, alert = opened(), new_id()
-    commands.say(cast.cleo(), session, text)
-    assert of_sessions.raise_alert(session, alert, RULE, "wants_person")
+    conversation_commands.say(cast.cleo(), session, text)
+    assert session_alerts.raise_alert(session, alert, RULE, "wants_person")
     return session, alert
 
 
@@ -89,7 +93,7 @@ def test_who_may_not_handle_alerts_sees_them_and_is_offered_nothing():
 
 def test_an_alert_of_the_team_itself_is_on_the_page_of_who_sets_it_up():
     team = cast.retail()
-    raising.raise_for_team(team.tenant_id, team.pk, raising.TeamAlert("undeliverable", "endpoint-7"))
+    team_alerts.raise_for_team(team.tenant_id, team.pk, team_alerts.TeamAlert("undeliverable", "endpoint-7"))
     shown = text_of(page("alerts", cast.adam()))
     assert "Undeliverable" in shown
     assert "I have it" in shown
@@ -183,9 +187,9 @@ def test_the_wall_shows_the_service_level_that_is_missed_first():
     on("first", {"what": "first_response", "seconds": 600}, "target")
     on("settle", {"what": "resolution", "seconds": 60}, "target")
     session = opened()
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     look()
-    (line,) = queries.live_sessions(cast.alice())
+    (line,) = session_lines.live_sessions(cast.alice())
     assert (line.missed_at - line.measured_from).total_seconds() == 60
     assert f'data-until="{line.missed_at.isoformat()}"' in page("live").content.decode()
 

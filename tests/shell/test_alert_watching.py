@@ -13,13 +13,17 @@ from django.db.models import F
 
 from audit import ledger
 from audit.server_clock import now
-from sessions import commands, live
-from sessions.alerts import keeping, watching
-from sessions.alerts.tables import Alert, AlertWatch, LevelClock, TeamRule
-from sessions.commands import alerts as handling
-from sessions.commands import supervision
-from sessions.levels import keeping as level_rows
-from sessions.live import Announced
+from sessions.approvals import commands as approvals_commands
+from sessions.automation.alerts import commands as handling
+from sessions.automation.alerts import evaluation
+from sessions.automation.alerts import repository as keeping
+from sessions.automation.service_levels import repository as level_rows
+from sessions.conversation import commands as conversation_commands
+from sessions.core import announcements
+from sessions.core.announcements import Announced
+from sessions.models.alerts import Alert, AlertWatch, LevelClock, TeamRule
+from sessions.supervision import commands as supervision
+from sessions.versions import commands as versions_commands
 from tests import cast
 from tests.shell.bank_world import kinds, opened, say
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
@@ -41,8 +45,8 @@ def outbox() -> list[Announced]:
 
 def look(session: UUID | None = None) -> None:
     """What the sweeper does, with everything due at once."""
-    live.drain_outbox(older_than=-1.0, first=watching.take_in)
-    while watching.look_at_due():
+    announcements.drain_outbox(older_than=-1.0, first=evaluation.take_in)
+    while evaluation.look_at_due():
         pass
 
 
@@ -73,7 +77,7 @@ def test_what_is_told_twice_or_looked_at_twice_is_alerted_of_once():
     told = outbox()
     look()
     for _ in range(2):
-        watching.take_in(told)
+        evaluation.take_in(told)
         look()
     assert (Alert.objects.get().hits, kinds(session).count("alert.raised")) == (1, 1)
 
@@ -85,7 +89,7 @@ def test_an_alert_that_somebody_closed_is_not_raised_again_for_the_same_words():
     told = outbox()
     look()
     handling.close_alert(cast.alice(), Alert.objects.get().pk, "called back")
-    watching.take_in(told)
+    evaluation.take_in(told)
     look()
     assert alerts() == ["complaint"]
     say(session, "another complaint")
@@ -117,7 +121,7 @@ def test_an_alert_ends_by_itself_when_a_person_takes_the_session_over():
 def test_silence_is_found_by_its_time_and_no_session_is_looked_at_for_nothing():
     on("silence", {"on": {"silence": {"seconds": 300}}})
     session = opened()
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     look()
     watch = AlertWatch.objects.get()
     assert (alerts(), watch.due_at > now() + timedelta(seconds=250)) == ([], True)
@@ -139,7 +143,7 @@ def test_a_request_near_its_deadline_is_alerted_of_until_it_is_decided(bank):
     session = asks_for_a_transfer()
     look()
     assert Alert.objects.get().about == str(pending(session).id)
-    commands.decide(cast.alice(), pending(session).id, "reject", reason="no")
+    approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="no")
     look()
     assert Alert.objects.get().cause == "decided"
 
@@ -148,7 +152,7 @@ def test_what_happened_before_a_rule_was_there_is_none_of_its_business():
     session = opened()
     say(session, "a complaint")
     on("complaint", HELLO)
-    watching.take_in(outbox())
+    evaluation.take_in(outbox())
     look()
     assert alerts() == []
 
@@ -181,12 +185,12 @@ def test_alerts_cause_no_alerts_and_a_session_in_which_nothing_is_awaited_is_lef
 def test_a_look_that_fails_comes_again_and_at_last_the_team_is_told(monkeypatch):
     on("complaint", HELLO)
     session = opened()
-    monkeypatch.setattr(watching.hits, "found", lambda *_: 1 // 0)
-    watching.take_in(outbox())
-    for _ in range(watching.ATTEMPTS):
-        assert watching.look_at_due() == 1
+    monkeypatch.setattr(evaluation.hits, "found", lambda *_: 1 // 0)
+    evaluation.take_in(outbox())
+    for _ in range(evaluation.ATTEMPTS):
+        assert evaluation.look_at_due() == 1
         later(hours=1)
-    assert [(row.name, row.about) for row in Alert.objects.filter(session=None)] == [(watching.FAILED, str(session))]
+    assert [(row.name, row.about) for row in Alert.objects.filter(session=None)] == [(evaluation.FAILED, str(session))]
     assert AlertWatch.objects.count() == 0
 
 
@@ -194,11 +198,11 @@ def test_a_crash_between_raising_and_writing_down_raises_nothing_twice(monkeypat
     on("complaint", HELLO)
     session = opened()
     say(session, "a complaint")
-    watching.take_in(outbox())
+    evaluation.take_in(outbox())
     with monkeypatch.context() as patched:
-        patched.setattr(watching, "_finish", lambda *_: 1 // 0)
+        patched.setattr(evaluation, "_finish", lambda *_: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            watching.look_at_due()
+            evaluation.look_at_due()
     AlertWatch.objects.update(lease_until=None)
     look()
     assert (Alert.objects.get().hits, kinds(session).count("alert.raised")) == (1, 1)
@@ -213,7 +217,7 @@ def test_whoever_is_killed_between_words_and_their_alert_loses_none_and_doubles_
         os.environ["CRASH_AT"] = point
         try:
             for session in sessions:
-                commands.say(cast.cleo(), session, "I have a complaint")
+                conversation_commands.say(cast.cleo(), session, "I have a complaint")
             look()
         finally:
             os._exit(0)
@@ -229,12 +233,12 @@ def test_whoever_is_killed_between_words_and_their_alert_loses_none_and_doubles_
 
 def test_a_team_that_has_set_up_nothing_begins_with_what_is_shipped_and_keeps_what_it_switches_off():
     session = opened()
-    watching.take_in(outbox())
+    evaluation.take_in(outbox())
     rules = TeamRule.objects.filter(team=cast.retail(), what="rule")
     assert rules.filter(name="asks-for-a-person", on=True).exists()
     rules.update(on=False)
     TeamRule.objects.filter(what="target").update(on=False)
-    assert watching.take_in(outbox()) == 0
+    assert evaluation.take_in(outbox()) == 0
     assert session
 
 
@@ -242,7 +246,7 @@ def test_service_levels_are_measured_from_the_entries_and_told_of_when_missed():
     on("first", {"what": "first_response", "seconds": 1}, "target")
     on("missed", {"on": {"level": {"at": "missed"}}})
     session = opened()
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     look()
     clock = LevelClock.objects.get()
     assert (clock.outcome, clock.missed_at - clock.started_at) == ("running", timedelta(seconds=1))
@@ -260,8 +264,8 @@ def test_service_levels_are_measured_from_the_entries_and_told_of_when_missed():
 def test_measurements_of_more_than_a_year_ago_are_let_go_of():
     on("first", {"what": "first_response", "seconds": 60}, "target")
     session = opened()
-    commands.say(cast.cleo(), session, "Hello?")
-    commands.end(cast.cleo(), session, "hung up")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     look()
     assert level_rows.forget_old() == 0
     LevelClock.objects.update(ended_at=F("ended_at") - timedelta(days=401))
@@ -282,9 +286,9 @@ def test_a_fork_is_watched_from_its_promotion_on():
     session = opened()
     say(session, "a complaint")
     look()
-    child = commands.fork(cast.alice(), session, reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
     look()
     assert not Alert.objects.filter(session=child).exists()
-    commands.promote(cast.alice(), child, reason="better")
+    versions_commands.promote(cast.alice(), child, reason="better")
     look()
     assert not AlertWatch.objects.filter(session=child, due_at__lte=now()).exists()

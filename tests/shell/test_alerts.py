@@ -12,30 +12,31 @@ from agentstate.engine.decide.refusals import HasChanged
 from agentstate.ids import new_id
 from agentstate.people.permissions import PermissionDenied
 from audit.server_clock import now
-from sessions import rebuild
-from sessions.alerts import escalating, of_sessions, raising
-from sessions.alerts.raising import TeamAlert
-from sessions.alerts.tables import Alert
-from sessions.commands import alerts as commands
-from sessions.commands import conversation, erasure, supervision
-from sessions.queries import alerts as queries
-from sessions.queries import auditing
+from sessions.auditing import queries as auditing
+from sessions.automation.alerts import commands, escalation, queries, session_alerts
+from sessions.conversation import commands as conversation
+from sessions.events import team_alerts
+from sessions.events.team_alerts import TeamAlert
+from sessions.models.alerts import Alert
+from sessions.privacy import commands as erasure
+from sessions.supervision import commands as supervision
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import kinds, opened, state
 
 pytestmark = pytest.mark.django_db(transaction=True)
-RULE = of_sessions.Raising("", "loop", 1, "warning", ("role:supervisor",), (Onward(0, ("role:admin",)),))
+RULE = session_alerts.Raising("", "loop", 1, "warning", ("role:supervisor",), (Onward(0, ("role:admin",)),))
 
 
 def raised(session: UUID, about: str = "") -> UUID:
     alert = new_id()
-    assert of_sessions.raise_alert(session, alert, RULE, "loop", about)
+    assert session_alerts.raise_alert(session, alert, RULE, "loop", about)
     return alert
 
 
 def of_team(key: str = "endpoint-1", **more: object) -> UUID:
     team = cast.retail()
-    return raising.raise_for_team(team.tenant_id, team.pk, TeamAlert("undeliverable", key, **more))
+    return team_alerts.raise_for_team(team.tenant_id, team.pk, TeamAlert("undeliverable", key, **more))
 
 
 def staff_kinds() -> list[str]:
@@ -63,28 +64,28 @@ def test_a_forged_row_of_an_alert_is_found():
 
 def test_the_same_alert_raised_again_after_a_crash_is_one():
     session, alert = opened(), new_id()
-    assert of_sessions.raise_alert(session, alert, RULE, "loop")
-    assert not of_sessions.raise_alert(session, alert, RULE, "loop")
+    assert session_alerts.raise_alert(session, alert, RULE, "loop")
+    assert not session_alerts.raise_alert(session, alert, RULE, "loop")
     commands.close_alert(cast.alice(), alert, "seen")
-    assert not of_sessions.raise_alert(session, alert, RULE, "loop")
+    assert not session_alerts.raise_alert(session, alert, RULE, "loop")
     assert kinds(session).count("alert.raised") == 1
 
 
 def test_an_alert_that_nobody_has_goes_on_along_its_chain_by_the_databases_clock():
     session = opened()
     alert = raised(session)
-    assert escalating.escalate_due() == 1
-    assert escalating.escalate_due() == 0
+    assert escalation.escalate_due() == 1
+    assert escalation.escalate_due() == 0
     assert Alert.objects.get(pk=alert).to == ["role:supervisor", "role:admin"]
     assert state(session).alerts[str(alert)].step == 1
 
 
 def test_a_later_step_of_the_chain_waits_for_its_time():
     session, alert = opened(), new_id()
-    later = of_sessions.Raising("", "loop", 1, "warning", ("role:supervisor",), (Onward(600, ("role:admin",)),))
-    of_sessions.raise_alert(session, alert, later, "loop")
-    assert escalating.escalate_due() == 0
-    assert not of_sessions.escalate(session, alert, 0)
+    later = session_alerts.Raising("", "loop", 1, "warning", ("role:supervisor",), (Onward(600, ("role:admin",)),))
+    session_alerts.raise_alert(session, alert, later, "loop")
+    assert escalation.escalate_due() == 0
+    assert not session_alerts.escalate(session, alert, 0)
 
 
 def test_an_alert_of_a_team_is_one_however_often_it_is_raised_and_the_staff_log_tells_it():
@@ -96,7 +97,7 @@ def test_an_alert_of_a_team_is_one_however_often_it_is_raised_and_the_staff_log_
 
 def test_an_alert_of_a_team_is_acknowledged_taken_and_closed_by_those_who_may():
     alert = of_team(chain=(Onward(0, ("role:admin",)),))
-    assert escalating.escalate_due() == 1
+    assert escalation.escalate_due() == 1
     commands.acknowledge_alert(cast.alice(), alert)
     with pytest.raises(HasChanged):
         commands.acknowledge_alert(cast.bob(), alert)
@@ -110,12 +111,12 @@ def test_an_alert_of_a_team_is_acknowledged_taken_and_closed_by_those_who_may():
 
 def test_an_alert_of_a_team_ends_by_itself_when_what_it_was_about_works_again():
     of_team()
-    assert raising.close_of_team(cast.retail().pk, "undeliverable", "endpoint-1", "works_again")
-    assert not raising.close_of_team(cast.retail().pk, "undeliverable", "endpoint-1", "works_again")
+    assert team_alerts.close_of_team(cast.retail().pk, "undeliverable", "endpoint-1", "works_again")
+    assert not team_alerts.close_of_team(cast.retail().pk, "undeliverable", "endpoint-1", "works_again")
 
 
 def test_a_storm_of_alerts_of_a_team_has_an_end(monkeypatch):
-    monkeypatch.setattr(raising, "MAX_OPEN", 2)
+    monkeypatch.setattr(team_alerts, "MAX_OPEN", 2)
     of_team("a"), of_team("b")
     with pytest.raises(TooManyAlerts):
         of_team("c")
@@ -140,8 +141,8 @@ def test_what_is_mine_is_what_i_have_and_what_is_for_me_and_nobody_has():
 
 def test_what_is_for_the_owner_is_for_who_has_the_session_and_for_all_while_nobody_has():
     session, alert = opened(), new_id()
-    owners = of_sessions.Raising("", "silence", 1, "info", ("owner",))
-    of_sessions.raise_alert(session, alert, owners, "silence")
+    owners = session_alerts.Raising("", "silence", 1, "info", ("owner",))
+    session_alerts.raise_alert(session, alert, owners, "silence")
     assert queries.mine(cast.alice()).count() == queries.mine(cast.bob()).count() == 1
     supervision.take_over(cast.bob(), session)
     assert (queries.mine(cast.alice()).count(), queries.mine(cast.bob()).count()) == (0, 1)
@@ -154,4 +155,4 @@ def test_a_sealed_session_has_no_open_alert():
     erasure.seal(cast.alice(), session)
     assert Alert.objects.get(pk=alert).cause == "sealed"
     assert rebuild.check(session) == []
-    assert not of_sessions.raise_alert(session, new_id(), RULE, "loop")
+    assert not session_alerts.raise_alert(session, new_id(), RULE, "loop")

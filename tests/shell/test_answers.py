@@ -14,13 +14,17 @@ from agentstate.engine.decide import offers, permit_digest
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
-from sessions import commands, queries, rebuild, states
 from sessions.agents import context, registry
 from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall, Usage
 from sessions.agents.registry import Agent, register
-from sessions.runtime import answering
+from sessions.approvals import commands as approvals_commands
+from sessions.core import entry_lines, states
+from sessions.data import commands as data_commands
+from sessions.plans import commands as plans_commands
+from sessions.runtime import model_tasks
 from sessions.tools import registry as tools
 from sessions.tools.registry import Arguments, Retry, ToolContext, activity, answered_by_model, tool
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import events, opened, say, state, work
 
@@ -107,8 +111,8 @@ def handed(*calls: dict[str, Any], answers: tuple[Any, ...] = (), data: Any = No
     session = opened(agent="thinking")
     if data is not None:
         message = {"type": "data", "kind": "notes", "data": data, "schema": PIN}
-        commands.add_data(cast.alice(), session, message)
-    commands.propose_plan(cast.alice(), session, calls=list(calls), **more)
+        data_commands.add_data(cast.alice(), session, message)
+    plans_commands.propose_plan(cast.alice(), session, calls=list(calls), **more)
     work()
     return session
 
@@ -142,7 +146,7 @@ def test_what_was_approved_is_executed_by_the_activity_that_was_shown():
     assert permit_digest(*bound, "by_card") == asked.digest
     assert permit_digest(*bound, "by_cheque") != asked.digest != permit_digest(*bound)
     assert "by_card" in cast.browser(cast.alice()).get(f"/decisions/{asked.request}/").content.decode()
-    commands.decide(cast.bob(), UUID(request.asked.request), "approve")
+    approvals_commands.decide(cast.bob(), UUID(request.asked.request), "approve")
     work()
     assert state(session).pad["paid"] == {"paid": "by card"}
     assert events(session, "tool.intended")[0]["digest"] == request.asked.digest
@@ -168,9 +172,11 @@ def test_a_call_of_a_tool_without_a_function_is_answered_by_the_model():
 
 def test_the_request_of_an_answered_call_can_be_made_again_from_the_entries():
     session = handed(step("count_words", "state.w", text="one", _scopes=["notes"]), answers=({"n": 1},), data={"n": 3})
-    intended = next(line for line in queries.entries(cast.alice(), session, limit=500) if line.kind == "tool.intended")
+    intended = next(
+        line for line in entry_lines.entries(cast.alice(), session, limit=500) if line.kind == "tool.intended"
+    )
     then = states.as_of(session, intended.seq + 1)
-    again = answering.request_for(tools.find("count_words"), then, then.calls[intended.data["call"]], "thinker")
+    again = model_tasks.request_for(tools.find("count_words"), then, then.calls[intended.data["call"]], "thinker")
     assert request_digest(again) == events(session, "tool.returned")[0]["answered"]["digest"]
 
 
@@ -225,7 +231,7 @@ def test_a_customer_of_the_bank_who_complains_is_sorted_by_the_model(bank):
 def test_the_bank_reads_a_customer_without_contacts_where_a_plan_says_so(bank):
     session = opened()
     call = step("load_customer", "state.customer", customer="C-1001", _activity="without_contacts")
-    commands.propose_plan(cast.alice(), session, calls=[call])
+    plans_commands.propose_plan(cast.alice(), session, calls=[call])
     work()
     assert state(session).pad["customer"]["interactions"] == []
     assert registry.facts_for("bank")["load_customer"].activities == frozenset({"without_contacts"})

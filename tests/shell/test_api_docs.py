@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.http import HttpResponse
 
-from sessions.models import AgentSession
+from sessions.models.sessions import AgentSession
 from tests import cast
 from tests.processes import eventually
 from tests.shell.api_world import Api, document

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import pytest
 
-from sessions import commands
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.searching import FULL
 from tests.shell.api_operations import NAMED, OPERATIONS, body_for
@@ -98,7 +98,7 @@ class Aimed:
 
     def __init__(self) -> None:
         session = new_session()
-        commands.say(cast.cleo(), UUID(session), "Hello.")
+        conversation_commands.say(cast.cleo(), UUID(session), "Hello.")
         self.apis = {"cleo": Api(cast.cleo()), "alice": Api(cast.alice())}
         customer = self.apis["cleo"].get(f"/sessions/{session}").json()["customer"]
         self.ids = {**NAMED, "session": session, "customer": customer}

@@ -11,10 +11,12 @@ from django.test.utils import CaptureQueriesContext
 
 from agentstate.ids import new_id
 from audit import keys
-from sessions import commands, projections, queries, states
 from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
-from sessions.api.rendering import encode
-from sessions.models import AgentSession, ApprovalRequest
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import projections, session_lines, states
+from sessions.http.rendering import encode
+from sessions.models.sessions import AgentSession, ApprovalRequest
 from tests import cast
 from tests.shell.api_world import Api, waiting_request
 from tests.shell.bank_world import opened, work
@@ -79,7 +81,7 @@ def test_requests_are_paged_worst_first(bank) -> None:
 def test_entries_are_paged_oldest_first() -> None:
     session, cleo = opened(), Api(cast.cleo())
     for number in range(6):
-        commands.say(cast.cleo(), session, f"message {number}")
+        conversation_commands.say(cast.cleo(), session, f"message {number}")
     seqs, after = [], -1
     while after is not None:
         page = cleo.get(f"/sessions/{session}/entries", after=after, limit=3).json()
@@ -109,7 +111,7 @@ def test_a_list_of_many_customers_costs_as_many_queries_as_one_of_two() -> None:
 @committed
 def test_a_list_of_many_requests_costs_as_many_queries_as_one_of_two(bank) -> None:
     request = ApprovalRequest.objects.get(pk=waiting_request())
-    line = queries.request_line(cast.alice(), request.pk)
+    line = approvals_queries.request_line(cast.alice(), request.pk)
     for number in range(MANY):  # rows like it, each of another session and customer
         session = AgentSession.objects.get(pk=opened(customer=f"C-{number}"))
         _copy(request, session, line)
@@ -119,7 +121,7 @@ def test_a_list_of_many_requests_costs_as_many_queries_as_one_of_two(bank) -> No
     assert few == many <= 15  # too few people may approve these: two are for the deputies
 
 
-def _copy(request: ApprovalRequest, session: AgentSession, line: queries.RequestLine) -> None:
+def _copy(request: ApprovalRequest, session: AgentSession, line: approvals_queries.RequestLine) -> None:
     request.pk, request.session = new_id(), session
     card = projections.RequestCard(line.name, line.preview, line.arguments, line.why)
     request.card = projections.sealed(session.kid, request.pk, card)
@@ -153,9 +155,9 @@ EXACT = {"rate": Decimal("0.10"), "huge": Decimal("1E+400"), "long": Decimal("3.
 
 @committed
 def test_numbers_leave_with_the_digits_in_which_they_came(bank, monkeypatch) -> None:
-    monkeypatch.setattr("sessions.agents.choice.model_for", lambda agent: Precise())
+    monkeypatch.setattr("sessions.agents.model_choice.model_for", lambda agent: Precise())
     session, cleo = opened(), Api(cast.cleo())
-    commands.say(cast.cleo(), session, "hello")
+    conversation_commands.say(cast.cleo(), session, "hello")
     work()
     sent = cleo.get(f"/sessions/{session}/entries", limit=500).content.decode()
     assert '{"rate":0.10,"huge":1E+400,"long":3.14159265358979323846264338327950}' in sent
@@ -170,8 +172,8 @@ def test_the_arguments_of_a_request_keep_their_digits_too() -> None:
 
 def test_a_customer_is_found_by_reference_by_those_who_may_read_and_by_nobody_else():
     ours, other = opened("C-1001"), opened("C-1002")
-    assert [line.id for line in queries.sessions(cast.alice(), reference="C-1001")] == [ours]
-    assert [line.id for line in queries.sessions(cast.alice(), reference="C-1002")] == [other]
-    assert queries.sessions(cast.alice(), reference="C-100") == []
-    assert queries.sessions(cast.charlie(), reference="C-1001") == []  # of another team
-    assert queries.sessions(cast.adam(), reference="C-1001") == []  # sees sessions, reads none
+    assert [line.id for line in session_lines.sessions(cast.alice(), reference="C-1001")] == [ours]
+    assert [line.id for line in session_lines.sessions(cast.alice(), reference="C-1002")] == [other]
+    assert session_lines.sessions(cast.alice(), reference="C-100") == []
+    assert session_lines.sessions(cast.charlie(), reference="C-1001") == []  # of another team
+    assert session_lines.sessions(cast.adam(), reference="C-1001") == []  # sees sessions, reads none

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sessions.models import CustomerProfile
+from sessions.models.sessions import CustomerProfile
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, new_session, nothing_written, problem
 

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from agentstate import clock
-from sessions.models import ApprovalRequest
+from sessions.models.sessions import ApprovalRequest
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem, waiting_request
@@ -123,7 +123,7 @@ def test_the_deadline_is_judged_by_the_clock_of_the_database_not_of_this_process
     late, in_time = waiting_request(), waiting_request("$1,300.00")
     shift_deadline(late, milliseconds=-1)
     right = clock.now
-    for module in ("agentstate.clock", "sessions.commit"):
+    for module in ("agentstate.clock", "sessions.core.commit"):
         monkeypatch.setattr(f"{module}.now", lambda: right() + wrong_by)
     alice = Api(cast.alice())
     problem(alice.post(f"/requests/{late}/decisions", {"decision": "approve"}), 409, "request_expired")
@@ -133,7 +133,7 @@ def test_the_deadline_is_judged_by_the_clock_of_the_database_not_of_this_process
 def test_an_expiry_before_the_deadline_appends_nothing_whatever_this_clock_says(bank, monkeypatch) -> None:
     request = waiting_request()
     right = clock.now
-    monkeypatch.setattr("sessions.commit.now", lambda: right() + timedelta(days=30))
+    monkeypatch.setattr("sessions.core.commit.now", lambda: right() + timedelta(days=30))
     with nothing_written():
         assert sweeper.expire_due() == 0
         assert not sweeper.expire(session_of(request), UUID(request))

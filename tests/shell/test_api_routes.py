@@ -15,14 +15,14 @@ from agentstate.people import commands as people
 from agentstate.people import grants
 from agentstate.people.models import ApiToken
 from audit.models import LegalHold
-from sessions.alerts import keeping as alert_rules
-from sessions.alerts.tables import TeamRule
-from sessions.models import AgentSession
-from sessions.notifications import endpoints
-from sessions.notifications import keeping as notice_rules
-from sessions.notifications.tables import NoticeEndpoint, NoticeRule
-from sessions.triggers import keeping as triggers
-from sessions.triggers.tables import Trigger
+from sessions.automation.alerts import repository as alert_rules
+from sessions.automation.notifications import endpoints
+from sessions.automation.notifications import repository as notice_rules
+from sessions.automation.triggers import repository as triggers
+from sessions.models.alerts import TeamRule
+from sessions.models.notifications import NoticeEndpoint, NoticeRule
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import Trigger
 from tests import cast
 from tests.shell.api_operations import BODIES, NAMED, OPEN, OPERATIONS, WITH_BODY, body_for
 from tests.shell.api_world import UNKNOWN, V1, Api, document, new_session, nothing_written, problem, waiting_request
@@ -360,7 +360,7 @@ def test_what_nobody_foresaw_is_a_500_that_tells_nothing(monkeypatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("password=hunter2")
 
-    monkeypatch.setattr("sessions.queries.sessions", broken)
+    monkeypatch.setattr("sessions.core.session_lines.sessions", broken)
     alice = Api(cast.alice())
     alice.client.raise_request_exception = False
     answer = alice.get("/sessions")
@@ -374,7 +374,7 @@ def test_a_database_that_does_not_answer_is_503_with_the_time_to_wait(monkeypatc
     def away(*_: object, **__: object) -> None:
         raise psycopg.OperationalError("connection to 10.0.0.7 refused")
 
-    monkeypatch.setattr("sessions.queries.sessions", away)
+    monkeypatch.setattr("sessions.core.session_lines.sessions", away)
     answer = Api(cast.alice()).get("/sessions")
     problem(answer, 503, "unavailable")
     assert answer["Retry-After"] == "2"

@@ -13,8 +13,10 @@ import pytest
 from agentstate.errors import AgentStateError
 from audit import keys, ledger, sequencer
 from audit.proofs import making
-from sessions import commands, queries, rebuild, states
-from sessions.queries import auditing
+from sessions.auditing import queries as auditing
+from sessions.conversation import commands as conversation_commands
+from sessions.core import entry_lines, states
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.attack_world import Superuser, exported
 from tests.shell.bank_world import opened
@@ -43,7 +45,7 @@ def readers(session: UUID, folder: Path) -> dict[str, Callable[[], object]]:
         "an export": lambda: exported(session, folder),
         "the state": lambda: states.load(session),
         "rebuild": lambda: rebuild.check(session),
-        "the entries": lambda: queries.entries(alice, session, limit=100),
+        "the entries": lambda: entry_lines.entries(alice, session, limit=100),
         "a sample": lambda: auditing.sample(anna, seed="a", wanted=100),
         "a round": lambda: sequencer.run_once(cast.tenant().pk, with_map=True),
     }
@@ -53,7 +55,7 @@ def readers(session: UUID, folder: Path) -> dict[str, Callable[[], object]]:
 def test_a_changed_byte_anywhere_is_refused_in_words_by_every_reader(table, test_database, tmp_path):
     session, superuser = opened(), Superuser(test_database)
     for number in range(3):
-        commands.say(cast.cleo(), session, f"sentence {number}")
+        conversation_commands.say(cast.cleo(), session, f"sentence {number}")
     states.keep_snapshot(states.load(session))
     read = readers(session, tmp_path)
     for each in read.values():

@@ -19,9 +19,11 @@ from audit import globallog, ledger, retention, sampling, sequencer, staff
 from audit.models import Gap
 from audit.proofs.drawn import Standing, look
 from audit.retention import Class, Rule, Schedule
-from sessions import commands, queries
-from sessions.models import AccessLine, AgentSession
-from sessions.queries import auditing
+from sessions.auditing import queries as auditing
+from sessions.conversation import commands as conversation_commands
+from sessions.data import commands as data_commands
+from sessions.data import queries as data_queries
+from sessions.models.sessions import AccessLine, AgentSession
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, problem
 from tests.shell.attack_world import Superuser, talk
@@ -129,12 +131,12 @@ def test_a_grant_to_unmask_one_session_shows_private_data_of_that_session_and_is
     schema = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}}}
     one, two = told(), told()
     for each in (one, two):
-        commands.add_data(
+        data_commands.add_data(
             cast.alice(), each, {"type": "data", "kind": "notes", "data": {"pin": "1234"}, "schema": schema}
         )
     grant(sessions=[one], kinds=["see", "read", "unmask"])
     grant(sessions=[two], kinds=["see", "read"])
-    shown = [queries.data_of(cast.anna(), each).objects[0].value["pin"] for each in (one, two)]
+    shown = [data_queries.data_of(cast.anna(), each).objects[0].value["pin"] for each in (one, two)]
     assert shown == ["1234", HIDDEN]
     unmasked = AccessLine.objects.filter(reader=cast.anna().actor, kind="access.unmasked")
     assert [row.about for row in unmasked] == [[one]]
@@ -153,7 +155,7 @@ def test_an_auditor_changes_nothing():
     grant()
     anna = cast.anna()
     with pytest.raises(PermissionDenied):
-        commands.say(anna, session, "Hello?")
+        conversation_commands.say(anna, session, "Hello?")
     problem(Api(anna).post(f"/sessions/{session}/end", {"reason": "so"}), 403, "permission_denied")
     assert ledger.read_head(session).size == 1
 
@@ -341,7 +343,7 @@ def whole_sample(session: UUID) -> dict[int, dict]:
 
 def test_what_was_deleted_or_altered_is_drawn_and_told_with_what_the_tree_says(test_database):
     session, superuser = opened(), Superuser(test_database)
-    commands.say(cast.cleo(), session, "Good morning")
+    conversation_commands.say(cast.cleo(), session, "Good morning")
     grant()
     ledger_settled()
     before = whole_sample(session)

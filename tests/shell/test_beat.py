@@ -18,11 +18,12 @@ from django.conf import settings
 from django.db import connection
 
 from agentstate.celery import app
-from sessions.models import AgentSession
-from sessions.triggers import clock, firing, keeping, office
-from sessions.triggers.beat import Elected
-from sessions.triggers.office import Office
-from sessions.triggers.tables import Beat, Trigger, TriggerFiring
+from sessions.automation.triggers import clock, firings, leader
+from sessions.automation.triggers import repository as keeping
+from sessions.automation.triggers.beat import Elected
+from sessions.automation.triggers.leader import Office
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import Beat, Trigger, TriggerFiring
 from tests import cast
 from tests.processes import ROOT, eventually
 
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def offices(monkeypatch):
-    monkeypatch.setattr(office, "HEARTBEAT", 0.0)  # ask the database at every look
+    monkeypatch.setattr(leader, "HEARTBEAT", 0.0)  # ask the database at every look
     made = [Office(), Office()]
     yield made
     for each in made:
@@ -118,7 +119,7 @@ def worked() -> None:
             message.ack()
             if message.headers["task"] == "sessions.tasks.fire_triggers":
                 clock.take_in()
-                firing.fire_due()
+                firings.fire_due()
 
 
 def test_kill_9_of_the_clock_that_ticks_loses_no_time_and_repeats_none(tmp_path):
@@ -151,7 +152,7 @@ def test_a_time_that_has_come_is_acted_on_once_whoever_looks():
     late(trigger, 3601)
     assert clock.take_in() == 1
     assert clock.take_in() == 0
-    firing.fire_due()
+    firings.fire_due()
     assert [each.state for each in TriggerFiring.objects.all()] == ["fired"]
     trigger.refresh_from_db()
     assert trigger.next_at > keeping.database_now()

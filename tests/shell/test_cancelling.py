@@ -12,14 +12,20 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from sessions import commands, queries, rebuild
-from sessions.models import AgentSession, Slot
-from sessions.runtime import execute, flights
-from sessions.runtime.draining import drain
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AgentSession, Slot
+from sessions.outside.cancellation import Stop
+from sessions.runtime import execution, running_calls
+from sessions.runtime.drain import drain
 from sessions.tools import registry as tools
-from sessions.tools.http import described, running
+from sessions.tools.http import calls as running
+from sessions.tools.http import description
 from sessions.tools.registry import ToolContext
-from sessions.tools.stopping import Stop
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import events, kinds, say, state, work
@@ -55,7 +61,7 @@ def in_place_of(monkeypatch: pytest.MonkeyPatch, name: str, **changes: Any) -> N
     """The tool, changed for this test."""
     found = tools.find
     changed = msgspec.structs.replace(found(name), **changes)
-    monkeypatch.setattr(execute.tools, "find", lambda wanted: changed if wanted == name else found(wanted))
+    monkeypatch.setattr(execution.tools, "find", lambda wanted: changed if wanted == name else found(wanted))
 
 
 @pytest.fixture
@@ -79,7 +85,7 @@ def _goes_on() -> Iterator[None]:
 def at_work(watched: Watched) -> tuple[UUID, threading.Thread]:
     """A session whose tool runs, and the worker's thread."""
     session = told((proposed("wait", "a"),))
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     thread = in_thread(work)
     watched.workers.append(thread)
     assert watched.began.wait(10)
@@ -87,12 +93,12 @@ def at_work(watched: Watched) -> tuple[UUID, threading.Thread]:
 
 
 def stop_it(session: UUID) -> None:
-    commands.cancel(cast.alice(), session, "opened by mistake")
+    conversation_commands.cancel(cast.alice(), session, "opened by mistake")
 
 
 def put_it_back(session: UUID) -> None:
-    seen = queries.rollback_preview(cast.alice(), session, 2)
-    commands.roll_back(cast.alice(), session, 2, seen=seen.digest, reason="another way")
+    seen = versions_queries.rollback_preview(cast.alice(), session, 2)
+    versions_commands.roll_back(cast.alice(), session, 2, seen=seen.digest, reason="another way")
 
 
 @pytest.mark.parametrize("act", [stop_it, put_it_back])
@@ -112,10 +118,10 @@ def test_a_running_tool_is_told_and_what_it_gives_is_recorded_and_changes_nothin
 @pytest.mark.parametrize("act", [stop_it, put_it_back])
 def test_a_call_over_http_is_cut_when_nobody_waits_any_more_and_recorded_as_cancelled(monkeypatch, settings, act):
     hostile, settings.OUTSIDE_NETWORKS = Hostile(), ["127.0.0.1"]
-    asks = running.tool_of(described.load(HANGING.replace(b"PORT", str(hostile.port).encode())))
+    asks = running.tool_of(description.load(HANGING.replace(b"PORT", str(hostile.port).encode())))
     in_place_of(monkeypatch, "wait", run=asks.run, timeout=60.0)
     session = told((proposed("wait", "a"),))
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     thread = in_thread(work)
     eventually(lambda: hostile.seen, what="it is asked")
     act(session)
@@ -144,18 +150,18 @@ def test_what_ends_a_wait_is_called_at_once_also_when_it_is_handed_over_too_late
 
 def test_threads_that_never_end_are_counted_and_named_and_the_process_asks_to_be_replaced(monkeypatch, caplog):
     free, asked = threading.Event(), list[str]()
-    monkeypatch.setattr(flights, "MAX_ABANDONED", 1)
-    monkeypatch.setattr(flights.abandoned, "too_many", asked.append)
+    monkeypatch.setattr(running_calls, "MAX_ABANDONED", 1)
+    monkeypatch.setattr(running_calls.abandoned, "too_many", asked.append)
     with ThreadPoolExecutor(2) as pool:
         running = [pool.submit(free.wait) for _ in range(2)]
         eventually(lambda: all(each.running() for each in running))
         for future in running:
-            flights.abandoned.add(future, "wait")
-        assert flights.abandoned.tools() == ["wait", "wait"]
+            running_calls.abandoned.add(future, "wait")
+        assert running_calls.abandoned.tools() == ["wait", "wait"]
         assert asked == ["2 tools do not end"]
         assert "2 tools do not end: wait" in caplog.text
         free.set()
-    eventually(lambda: not flights.abandoned.tools())
+    eventually(lambda: not running_calls.abandoned.tools())
 
 
 def test_the_time_that_people_think_is_no_time_of_the_tool(monkeypatch):
@@ -164,8 +170,8 @@ def test_the_time_that_people_think_is_no_time_of_the_tool(monkeypatch):
     session = told((proposed("act", "a"),))
     say(session, "Go.")
     time.sleep(0.3)
-    (line,) = [each for each in queries.requests(cast.alice()) if each.session == session]
-    commands.decide(cast.alice(), line.id, "approve")
+    (line,) = [each for each in approvals_queries.requests(cast.alice()) if each.session == session]
+    approvals_commands.decide(cast.alice(), line.id, "approve")
     work()
     assert ran.names == ["a"]
     assert kinds(session).count("tool.returned") == 1
@@ -184,7 +190,7 @@ def test_a_session_that_waits_for_a_place_is_woken_by_whoever_gives_one_back(wat
     settings.LIMITS = {"tool:wait": 1}
     _, thread = at_work(watched)
     second = told((proposed("wait", "b"),), customer="C-1002")
-    commands.say(cast.cleo(), second, "Go.")
+    conversation_commands.say(cast.cleo(), second, "Go.")
     work()
     row = AgentSession.objects.get(pk=second)
     assert (row.stalled, row.lease_until) == ("limit tool:wait", None)
@@ -197,7 +203,7 @@ def test_a_session_that_waits_for_a_place_is_woken_by_whoever_gives_one_back(wat
 def test_a_worker_that_drains_takes_nothing_on(watched):
     drain.begin("test")
     session = told((proposed("wait", "a"),))
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     work()
     assert not watched.began.is_set()
     row = AgentSession.objects.get(pk=session)
@@ -215,13 +221,13 @@ def test_a_worker_that_drains_awaits_what_runs_for_its_time_then_gives_the_lease
     assert watched.told.wait(5)
     drain.forget()
     watched.began.clear()
-    commands.cancel(cast.alice(), session, "done here")
+    conversation_commands.cancel(cast.alice(), session, "done here")
 
 
 def test_what_ends_while_its_worker_drains_is_recorded(monkeypatch, settings):
     settings.DRAIN_SECONDS = 5.0
     session = told((proposed("wait", "a", milliseconds=500), proposed("wait", "b", milliseconds=500)))
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     thread = in_thread(work)
     eventually(lambda: len(ran.names) == 2)
     drain.begin("test")
@@ -231,12 +237,12 @@ def test_what_ends_while_its_worker_drains_is_recorded(monkeypatch, settings):
 
 
 def test_a_session_takes_its_cheap_steps_without_another_message(monkeypatch):
-    from sessions import live
+    from sessions.core import announcements
 
     hints = []
-    monkeypatch.setattr(live, "wake_worker", lambda: hints.append("hint"))
+    monkeypatch.setattr(announcements, "wake_worker", lambda: hints.append("hint"))
     session = told(*[(proposed("wait", str(number)),) for number in range(5)])
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     asked = len(hints)
     work()
     assert kinds(session).count("tool.returned") == 5

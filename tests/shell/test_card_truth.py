@@ -9,8 +9,10 @@ import json
 import pytest
 from django.urls import reverse
 
-from sessions import commands, queries, states
-from sessions.models import ApprovalRequest
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.sessions import ApprovalRequest
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell import test_terms
@@ -31,7 +33,7 @@ def misheard():
     work()
     say(session, "I need forty-three hundred dollars moved from my savings to my checking, please.")
     say(session, "Yes. Forty-three hundred, that's right.")
-    return session, next(line for line in queries.requests(cast.alice()) if line.session == session)
+    return session, next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def differs(page: Node) -> list[str]:
@@ -63,7 +65,7 @@ def test_the_api_says_the_same_and_records_it(bank):
     session, request = misheard()
     api = Api(cast.alice())
     told = api.get(f"/requests/{request.id}").json()
-    page = queries.differences_of_request(cast.alice(), request.id)
+    page = approvals_queries.differences_of_request(cast.alice(), request.id)
     assert told["differences"] == json.loads(json.dumps(page))
     assert page[0]["said"][0]["value"] == {"minor": 430000, "currency": "USD"}
     api.post(f"/requests/{request.id}/decisions", {"decision": "approve", "seen": told["digest"]})
@@ -137,7 +139,7 @@ def test_what_the_customer_says_after_the_page_was_read_is_shown_before_it_is_se
     session, request = paused()
     client = cast.browser(cast.alice())
     form = form_of(card(client, request.id))
-    commands.say(cast.cleo(), session, "Sorry, I meant $1,100.")
+    conversation_commands.say(cast.cleo(), session, "Sorry, I meant $1,100.")
     page = read(post(client, request.id, "approve", form).content)
     assert outcome(request.id) == "pending"
     assert differs(page)[0].startswith("Said $1,200.00, later $1,100.00; sends $1,200.00.")
@@ -146,7 +148,9 @@ def test_what_the_customer_says_after_the_page_was_read_is_shown_before_it_is_se
 
 def test_what_is_typed_blind_has_its_sign_after_it_was_typed(asking):
     request, client = asking(retype=(AMOUNT,)), cast.browser(cast.alice())
-    commands.say(cast.cleo(), queries.request_line(cast.alice(), request).session, "Sorry, I meant $1,100.")
+    conversation_commands.say(
+        cast.cleo(), approvals_queries.request_line(cast.alice(), request).session, "Sorry, I meant $1,100."
+    )
     page = card(client, request)
     assert differs(page) == []
     assert Api(cast.alice()).get(f"/requests/{request}").json()["differences"] == []
@@ -168,13 +172,13 @@ def test_decisive_words_stay_however_long_ago_they_were_said(bank):
         say(session, f"Hello? I am still here, {'x' * number}.")
     say(session, "I want to move $1,200 from savings to checking.")
     say(session, "Yes, that is right.")
-    request = next(line for line in queries.requests(cast.alice()) if line.session == session)
+    request = next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
     for number in range(40):
-        commands.say(cast.cleo(), session, f"Thank you, {'y' * number}.")
-    commands.say(cast.cleo(), session, "Two, three, zero, zero.")
+        conversation_commands.say(cast.cleo(), session, f"Thank you, {'y' * number}.")
+    conversation_commands.say(cast.cleo(), session, "Two, three, zero, zero.")
     for number in range(40):
-        commands.say(cast.cleo(), session, f"I can wait, {'z' * number}.")
-    commands.say(cast.cleo(), session, "And the newest.")
+        conversation_commands.say(cast.cleo(), session, f"I can wait, {'z' * number}.")
+    conversation_commands.say(cast.cleo(), session, "And the newest.")
     said = card(cast.browser(cast.alice()), request.id).id("said").text()
     for words in ("security department", "$1,200", "Two, three, zero, zero", "And the newest."):
         assert words in said
@@ -188,10 +192,10 @@ def test_a_request_that_is_asked_again_links_the_one_before_with_its_end(bank):
     work()
     say(session, "Please try again, move $1,200.00 from savings to checking.")
     say(session, "Yes, that is right.")
-    second = next(line for line in queries.requests(cast.alice()) if line.session == session)
+    second = next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
     assert second.id != first.id
     said = card(cast.browser(cast.alice()), second.id).id("said")
-    ended = queries.request_line(cast.alice(), first.id).ended_at
+    ended = approvals_queries.request_line(cast.alice(), first.id).ended_at
     before = next(node for node in said.all("li") if node.attrs.get("class") == "cut")
     assert "Asked before: Expired" in before.text()
     assert f"{ended:%H:%M:%S}" in before.text()

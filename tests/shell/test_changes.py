@@ -11,7 +11,10 @@ from agentstate.engine.decide.changes import ChangedMeanwhile, OwnCause
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.schemas import BreaksSchema, NotAWriter
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, rebuild
+from sessions.state import commands as state_commands
+from sessions.state import queries as state_queries
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem
 from tests.shell.bank_world import events, opened, state, work
@@ -27,15 +30,15 @@ def answered(bank: Any) -> UUID:
 
 def change(session: UUID, by: Any, seen: int, **values: Any) -> Any:
     wanted = [PathChange(f"state.{path}", value) for path, value in values.items()]
-    return commands.change_state(by, session, seen=seen, changes=wanted)
+    return state_commands.change_state(by, session, seen=seen, changes=wanted)
 
 
-def contested(session: UUID) -> queries.ConflictLine:
+def contested(session: UUID) -> state_queries.ConflictLine:
     """Alice and Bob understood the caller differently."""
     seen = state(session).seq
     change(session, cast.alice(), seen, goal="close the account")
     change(session, cast.bob(), seen, goal="order a card")
-    return next(line for line in queries.conflicts(cast.alice(), session) if line.status == "open")
+    return next(line for line in state_queries.conflicts(cast.alice(), session) if line.status == "open")
 
 
 def test_notes_of_two_colleagues_are_both_kept(bank):
@@ -62,8 +65,8 @@ def test_a_third_person_settles_what_two_understood_differently(bank):
     assert state(session).pad["goal"] == "close the account"
     wanted = next(each.id for each in found.proposals if each.value == ["order a card"])
     with pytest.raises(OwnCause), nothing_written():
-        commands.settle(cast.bob(), session, found.id, proposal=wanted, reason="mine")
-    commands.settle(cast.alice(), session, found.id, proposal=wanted, reason="listened again")
+        state_commands.settle(cast.bob(), session, found.id, proposal=wanted, reason="mine")
+    state_commands.settle(cast.alice(), session, found.id, proposal=wanted, reason="listened again")
     assert state(session).pad["goal"] == "order a card"
     assert events(session, "conflict.ended")[0]["lost"][0]["value"] == ["close the account"]
 
@@ -74,9 +77,9 @@ def test_only_who_may_change_state_does(bank):
         with pytest.raises(PermissionDenied), nothing_written():
             change(session, user, 1, goal="x")
         with pytest.raises(PermissionDenied), nothing_written():
-            commands.cast_vote(user, session, "x", proposal="")
+            state_commands.cast_vote(user, session, "x", proposal="")
         with pytest.raises(PermissionDenied), nothing_written():
-            commands.settle(user, session, "x", proposal="", reason="x")
+            state_commands.settle(user, session, "x", proposal="", reason="x")
 
 
 def test_over_the_api_a_change_says_how_each_path_was_merged(bank):
@@ -129,6 +132,6 @@ def test_over_the_api_a_conflict_is_voted_on_and_settled(bank):
 def test_what_is_private_is_not_read_by_those_who_may_not_unmask(bank):
     session = answered(bank)
     change(session, cast.alice(), state(session).seq, verification={"method": "question", "answer": "Rex"})
-    assert "Rex" in str(queries.state_line(cast.alice(), session).state)
-    assert "Rex" not in str(queries.state_line(cast.vera(), session).state)
-    assert "Rex" not in str(queries.state_difference(cast.vera(), session, 1, -1))
+    assert "Rex" in str(state_queries.state_line(cast.alice(), session).state)
+    assert "Rex" not in str(state_queries.state_line(cast.vera(), session).state)
+    assert "Rex" not in str(versions_queries.state_difference(cast.vera(), session, 1, -1))

@@ -15,12 +15,15 @@ from agentstate import clock
 from agentstate.engine.decide import NotAwaited, UnknownSignal
 from agentstate.people.permissions import PermissionDenied
 from audit import ledger
-from sessions import commands, rebuild, states
-from sessions import queries as all_queries
-from sessions.agents import charts
-from sessions.alerts import documents
-from sessions.commands.charts import signal
-from sessions.queries import charts as queries
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.automation.alerts import documents
+from sessions.charts import queries
+from sessions.charts.commands import signal
+from sessions.core import states
+from sessions.library import charts
+from sessions.versions import commands as versions_commands
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, problem
 from tests.shell.bank_world import events, kinds, opened, say, state, work
@@ -87,9 +90,9 @@ def test_a_signal_moves_the_chart_and_one_that_is_not_awaited_changes_nothing(ba
 def test_what_waits_is_not_carried_out_while_the_chart_forbids_it(bank):
     session = asks()
     before = bank.transfers("C-1001")
-    line = next(line for line in all_queries.requests(cast.alice()) if line.session == session)
+    line = next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
     signal(cast.alice(), session, "fraud.suspected")
-    commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, "approve")
     work()
     assert bank.transfers("C-1001") == before
     assert events(session, "call.refused")[-1]["code"] == "not_in_this_state"
@@ -111,7 +114,7 @@ def test_a_timer_wakes_the_session_by_its_row(bank, monkeypatch):
     ((due,),) = ledger.run("SELECT ready_at FROM agent_sessions_agentsession WHERE id = %(s)s", {"s": session})
     assert timedelta(minutes=14) < due - clock.now() < timedelta(minutes=16)
     later = due + timedelta(seconds=1)
-    monkeypatch.setattr("sessions.commit.now", lambda: later)
+    monkeypatch.setattr("sessions.core.commit.now", lambda: later)
     monkeypatch.setattr("sessions.runtime.advance.now", lambda: later)
     ledger.run("UPDATE agent_sessions_agentsession SET ready_at = now() WHERE id = %(s)s", {"s": session})
     work()
@@ -216,8 +219,8 @@ def shipped(name: str) -> None:
     on(name, {each: data for what, each, data in documents.shipped() if what == "rule"}[name])
 
 
-def waiting_in(session: UUID) -> all_queries.RequestLine:
-    return next(line for line in all_queries.requests(cast.alice()) if line.session == session)
+def waiting_in(session: UUID) -> approvals_queries.RequestLine:
+    return next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def test_what_a_chart_held_stays_held_when_its_version_is_gone_and_somebody_is_alerted(bank, monkeypatch):
@@ -228,7 +231,7 @@ def test_what_a_chart_held_stays_held_when_its_version_is_gone_and_somebody_is_a
     look()
     assert alerts() == []
     monkeypatch.setattr(charts, "by_reference", dict)
-    commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, "approve")
     work()
     assert state(session).chart.stopped
     assert bank.transfers("C-1001") == before
@@ -239,9 +242,9 @@ def test_what_a_chart_held_stays_held_when_its_version_is_gone_and_somebody_is_a
 def test_a_hold_reaches_the_fork_that_is_promoted_and_somebody_is_alerted(bank):
     shipped("chart-holds-tools")
     session = asks()
-    child = commands.fork(cast.alice(), session, reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
     signal(cast.alice(), session, "fraud.suspected")
-    commands.promote(cast.alice(), child, reason="it does better")
+    versions_commands.promote(cast.alice(), child, reason="it does better")
     assert (here(child), state(child).chart.tools) == ("held", ())
     look()
     assert alerts() == ["chart-holds-tools"]
@@ -253,7 +256,7 @@ def test_a_hold_reaches_the_fork_that_is_promoted_and_somebody_is_alerted(bank):
 def test_a_hold_that_was_cleared_in_the_fork_does_not_come_back_with_its_promotion(bank):
     session = asks()
     signal(cast.alice(), session, "fraud.suspected")
-    child = commands.fork(cast.alice(), session, reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
     signal(cast.alice(), child, "fraud.cleared")
-    commands.promote(cast.alice(), child, reason="it does better")
+    versions_commands.promote(cast.alice(), child, reason="it does better")
     assert here(child) != "held"

@@ -8,8 +8,11 @@ import pytest
 from django.db import connection
 
 from agentstate.engine.decide import AlreadyDecided, ClaimedByOther, DecisionNotAllowed, NotYours, UnknownRequest
-from sessions import commands, queries, rebuild
-from sessions.models import ApprovalRequest
+from sessions.approvals import claims as approvals_claims
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.models.sessions import ApprovalRequest
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds
@@ -35,7 +38,7 @@ def run_out(request: UUID) -> None:
 
 
 def on_it(request: UUID) -> str:
-    return queries.request_line(cast.bob(), request).claimed_by
+    return approvals_queries.request_line(cast.bob(), request).claimed_by
 
 
 def session_of(request: UUID) -> UUID:
@@ -43,7 +46,7 @@ def session_of(request: UUID) -> UUID:
 
 
 def test_a_claim_says_who_is_on_it_and_ends_by_itself_without_an_entry(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     assert on_it(request_id) == cast.alice().actor
     before = kinds(session_of(request_id))
     run_out(request_id)
@@ -53,40 +56,40 @@ def test_a_claim_says_who_is_on_it_and_ends_by_itself_without_an_entry(request_i
 
 
 def test_a_heartbeat_moves_the_end_and_is_no_entry(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     before = kinds(session_of(request_id)), ApprovalRequest.objects.get(pk=request_id).claimed_until
-    until = commands.keep(cast.alice(), request_id)
-    commands.claim(cast.alice(), request_id)
+    until = approvals_claims.keep(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     assert until > before[1]
     assert kinds(session_of(request_id)) == before[0]
 
 
 def test_a_claim_that_has_run_out_is_not_kept_but_claimed_anew(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     run_out(request_id)
     with pytest.raises(NotYours):
-        commands.keep(cast.alice(), request_id)
-    commands.claim(cast.alice(), request_id)
+        approvals_claims.keep(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     assert on_it(request_id) == cast.alice().actor
     assert len(events(session_of(request_id), "request.claimed")) == 2
 
 
 def test_a_colleague_is_told_who_is_on_it_and_taking_it_is_recorded_from_whom(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     with pytest.raises(ClaimedByOther) as refused:
-        commands.claim(cast.bob(), request_id)
+        approvals_claims.claim(cast.bob(), request_id)
     assert refused.value.facts["by"] == cast.alice().actor
-    commands.claim(cast.bob(), request_id, take=True)
+    approvals_claims.claim(cast.bob(), request_id, take=True)
     taken = events(session_of(request_id), "request.claimed")[-1]
     assert (taken["by"], taken["taken_from"]) == (cast.bob().actor, cast.alice().actor)
     with pytest.raises(NotYours):
-        commands.keep(cast.alice(), request_id)
+        approvals_claims.keep(cast.alice(), request_id)
 
 
 def test_what_has_run_out_is_claimed_by_a_colleague_and_taken_from_nobody(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     run_out(request_id)
-    commands.claim(cast.bob(), request_id)
+    approvals_claims.claim(cast.bob(), request_id)
     assert events(session_of(request_id), "request.claimed")[-1]["taken_from"] == ""
 
 
@@ -95,7 +98,7 @@ def test_of_five_who_claim_at_the_same_time_one_is_on_it(request_id):
 
     def claims(user) -> str:
         try:
-            commands.claim(user, request_id)
+            approvals_claims.claim(user, request_id)
         except ClaimedByOther as refused:
             return str(refused.facts["by"])
         return "me"
@@ -108,29 +111,29 @@ def test_of_five_who_claim_at_the_same_time_one_is_on_it(request_id):
 
 
 def test_a_claim_of_a_colleague_does_not_forbid_to_decide_and_ends_with_the_request(request_id):
-    commands.claim(cast.alice(), request_id)
-    seen = queries.request_line(cast.bob(), request_id).digest
-    commands.decide(cast.bob(), request_id, "approve", seen=seen)
+    approvals_claims.claim(cast.alice(), request_id)
+    seen = approvals_queries.request_line(cast.bob(), request_id).digest
+    approvals_commands.decide(cast.bob(), request_id, "approve", seen=seen)
     assert on_it(request_id) == ""
     with pytest.raises(AlreadyDecided):
-        commands.claim(cast.alice(), request_id)
+        approvals_claims.claim(cast.alice(), request_id)
     assert rebuild.check(session_of(request_id)) == []
 
 
 def test_only_who_is_on_it_gives_it_back(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     with pytest.raises(NotYours):
-        commands.release(cast.bob(), request_id)
-    commands.release(cast.alice(), request_id)
+        approvals_claims.release(cast.bob(), request_id)
+    approvals_claims.release(cast.alice(), request_id)
     assert on_it(request_id) == ""
     assert kinds(session_of(request_id))[-1] == "request.released"
 
 
 def test_who_may_not_decide_claims_nothing(request_id):
     with pytest.raises(DecisionNotAllowed):
-        commands.claim(cast.vera(), request_id)
+        approvals_claims.claim(cast.vera(), request_id)
     with pytest.raises(UnknownRequest):
-        commands.claim(cast.charlie(), request_id)
+        approvals_claims.claim(cast.charlie(), request_id)
 
 
 def test_over_the_api_a_claim_is_made_kept_taken_and_given_back(request_id):
@@ -150,7 +153,7 @@ def test_over_the_api_a_claim_is_made_kept_taken_and_given_back(request_id):
 
 
 def test_what_a_page_claims_by_itself_and_too_late_is_no_error_and_what_a_person_claims_is_refused(request_id):
-    commands.claim(cast.alice(), request_id)
+    approvals_claims.claim(cast.alice(), request_id)
     bob, address = cast.browser(cast.bob()), f"/decisions/{request_id}"
     script = {"accept": "application/json"}
     for sent, status in (({"unasked": "yes"}, 200), ({}, 409)):

@@ -8,7 +8,10 @@ from django.urls import reverse
 
 from agentstate.engine.policy.terms import argument_at
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.compensation import commands as compensation_commands
+from sessions.compensation import queries as compensation_queries
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api
@@ -28,7 +31,7 @@ def put_back():
 
 def pressed(session) -> None:
     page = cast.browser(cast.alice())
-    found = queries.undoable_of(cast.alice(), session)
+    found = compensation_queries.undoable_of(cast.alice(), session)
     sent = {"rollback": found.rollback, "call": [each.call for each in found.effects], "reason": "wrong account"}
     answer = page.post(reverse("versions_change", args=[session, "compensate"]), sent, follow=True)
     assert "It is being undone" in answer.content.decode()
@@ -36,10 +39,12 @@ def pressed(session) -> None:
 
 def approved_all(session) -> None:
     work()
-    for line in queries.requests(cast.bob()):  # alice has ordered it
+    for line in approvals_queries.requests(cast.bob()):  # alice has ordered it
         if line.session == session:
             typed = {path: argument_at(line.arguments, path) for path in line.terms.retype}
-            commands.decide(cast.bob(), line.id, "approve", code=next(iter(line.terms.reasons), ""), retyped=typed)
+            approvals_commands.decide(
+                cast.bob(), line.id, "approve", code=next(iter(line.terms.reasons), ""), retyped=typed
+            )
             due(line.id, "held_until")  # accounts that are not looked up count as a stranger's: it is delayed
     sweeper.end_holds()
     work()
@@ -59,7 +64,7 @@ def test_the_money_goes_back_by_a_transfer_of_its_own_once_somebody_orders_it(ba
     step, first = ordered["calls"][0], events(session, "session.rolled_back")[0]["lasting"][-1]["arguments"]
     assert step["arguments"]["from_account"] == first["to_account"]
     assert step["arguments"]["to_account"] == first["from_account"]
-    assert queries.undoable_of(cast.alice(), session).effects == ()
+    assert compensation_queries.undoable_of(cast.alice(), session).effects == ()
     call_command("rebuild", "--check")
 
 
@@ -75,8 +80,8 @@ def test_it_can_be_listed_and_ordered_over_the_api_once(bank):
 
 def test_who_may_not_change_a_session_may_not_order_it(bank):
     session = put_back()
-    found = queries.undoable_of(cast.vera(), session)
+    found = compensation_queries.undoable_of(cast.vera(), session)
     with pytest.raises(PermissionDenied):
-        commands.compensate(cast.vera(), session, found.rollback, reason="please")
+        compensation_commands.compensate(cast.vera(), session, found.rollback, reason="please")
     say(session, "Hello?")
     assert kinds(session).count("compensation.ordered") == 0

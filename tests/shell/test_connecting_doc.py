@@ -47,7 +47,7 @@ def desk(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 TALK = """
-from sessions import commands, queries
+from sessions.approvals import commands, queries
 from tests import cast
 from tests.shell.bank_world import opened, say, state, work
 

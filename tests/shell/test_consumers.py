@@ -13,9 +13,9 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import AnonymousUser
 
 from agentstate.people import commands as people
-from sessions import commands
+from sessions.automation.notifications.queries import bell
 from sessions.consumers import BAD_FRAME, NOT_SIGNED_IN, REVOKED, routes
-from sessions.queries.notifications import bell
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.shell.bank_world import opened
 from tests.shell.notice_world import rule as notice_rule
@@ -59,7 +59,7 @@ async def test_a_commit_reaches_the_wall_and_the_session_page():
     async with socket_of(alice) as wall, socket_of(alice) as page:
         await watching(wall, "wall")
         await watching(page, f"session:{session}")
-        committed = await db(commands.say)(await db(cast.cleo)(), session, "Hello?")
+        committed = await db(conversation_commands.say)(await db(cast.cleo)(), session, "Hello?")
         for communicator in (wall, page):
             frame = (await frames_until(communicator, "changed"))[-1]
             assert frame == {"kind": "changed", "session": str(session), "seq": committed.seq}
@@ -93,7 +93,7 @@ async def test_another_teams_session_is_refused_and_never_heard_of():
         frames = await frames_until(communicator, "watching")
         assert frames[0] == {"kind": "refused", "topic": f"session:{session}"}
         assert frames[-1]["sessions"] == []
-        await db(commands.say)(await db(cast.cleo)(), session, "Hello?")
+        await db(conversation_commands.say)(await db(cast.cleo)(), session, "Hello?")
         assert await communicator.receive_nothing(timeout=0.5)
 
 

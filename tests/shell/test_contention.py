@@ -10,9 +10,11 @@ from django.db import connections, transaction
 from agentstate.engine.decide import Say
 from audit import ledger
 from audit.tlog import tree
-from sessions import commands, states
-from sessions.commit import Lease, LeaseLost, run_commands, step
-from sessions.models import AgentSession
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.core.commit import run_commands, step
+from sessions.core.committed import Lease, LeaseLost
+from sessions.models.sessions import AgentSession
 from tests import cast
 from tests.shell.bank_world import opened
 
@@ -50,7 +52,7 @@ def test_people_get_through_beside_a_busy_worker_and_nothing_deadlocks():
 
     busy = in_thread(worker)
     for number in range(60):
-        commands.say(caller, session, f"word {number}")
+        conversation_commands.say(caller, session, f"word {number}")
     done.set()
     busy.join()
     assert failures == []
@@ -73,7 +75,7 @@ def test_a_command_inside_of_a_transaction_is_refused_because_it_could_still_be_
     """What it would announce and remember would be told before it is true."""
     session = opened()
     with pytest.raises(RuntimeError), transaction.atomic():
-        commands.say(cast.cleo(), session, "perhaps")
+        conversation_commands.say(cast.cleo(), session, "perhaps")
     with pytest.raises(RuntimeError), transaction.atomic():
         opened()
 
@@ -81,7 +83,7 @@ def test_a_command_inside_of_a_transaction_is_refused_because_it_could_still_be_
 def test_a_slow_thread_brings_no_older_state_back():
     session = opened()
     older = states.load(session)
-    commands.say(cast.cleo(), session, "newer")
+    conversation_commands.say(cast.cleo(), session, "newer")
     newest = states.recall(session)
     states.remember(older)
     assert states.recall(session) is newest

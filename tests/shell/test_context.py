@@ -14,11 +14,11 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.memory.remembering import Remembering
-from sessions.agents import choice, registry
+from sessions.agents import model_choice, registry
 from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall, Usage
 from sessions.agents.registry import Agent
-from sessions.queries import steps
-from sessions.runtime import asking
+from sessions.memory import steps
+from sessions.runtime import model_requests
 from sessions.tools import registry as tools
 from tests import cast
 from tests.core.test_memory import FRAME, to_be_summarised
@@ -130,9 +130,9 @@ def test_a_summary_with_calls_is_not_taken_and_its_entry_says_why(monkeypatch: p
             assert request.tools == ()
             return ModelAnswer("She asks.", (ProposedCall("1", "transfer", {}),), Usage(7, 3))
 
-    monkeypatch.setattr(choice, "model_for", lambda agent: Calling())
+    monkeypatch.setattr(model_choice, "model_for", lambda agent: Calling())
     world = to_be_summarised().after(core.Fit("small", FRAME, "s1", "d"))
-    world = world.after(asking.summarise(world.state, "s1"))
+    world = world.after(model_requests.summarise(world.state, "s1"))
     (made,) = world.events(ev.SummaryMade)
     assert (made.method, made.because) == ("rules/1", "the model proposed calls, and none was offered")
     assert (made.input_tokens, made.output_tokens) == (7, 3)
@@ -224,5 +224,5 @@ def test_an_agent_without_a_script_or_a_configured_model_is_never_asked(caplog):
     session = opened("C-1001", agent="mute")
     say(session, "Hello?")
     assert asked(session) == []
-    assert [each.exc_info[0] for each in caplog.records if each.exc_info] == [choice.NoModel]
+    assert [each.exc_info[0] for each in caplog.records if each.exc_info] == [model_choice.NoModel]
     assert "set AGENT_MODEL, or give it a script. mute" in caplog.text

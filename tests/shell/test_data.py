@@ -11,7 +11,14 @@ import pytest
 
 from agentstate.engine.schemas import HIDDEN
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, rebuild, states
+from sessions.core import states
+from sessions.data import commands as data_commands
+from sessions.data import queries as data_queries
+from sessions.plans import commands as plans_commands
+from sessions.plans import queries as plans_queries
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem
 from tests.shell.bank_world import events, opened, say, state, work
@@ -29,11 +36,11 @@ def message(data: Any, kind: str = "notes", **more: Any) -> dict[str, Any]:
 
 def add(session: UUID, *messages: dict[str, Any]) -> None:
     for each in messages:
-        commands.add_data(cast.alice(), session, each)
+        data_commands.add_data(cast.alice(), session, each)
 
 
 def objects(session: UUID, by: Any = None) -> dict[str, Any]:
-    lines = queries.data_of(by or cast.alice(), session).objects
+    lines = data_queries.data_of(by or cast.alice(), session).objects
     return {f"{line.kind}@{line.instance}" if line.instance else line.kind: line.value for line in lines}
 
 
@@ -76,9 +83,9 @@ def test_only_who_may_change_the_state_adds_data_and_only_who_may_read_sees_it()
     add(session, message({"pin": "1234", "n": 1}, schema=PIN))
     for user in (cast.vera(), cast.anna(), cast.adam()):
         with pytest.raises((PermissionDenied, states.UnknownSession)), nothing_written():
-            commands.add_data(user, session, message(1))
+            data_commands.add_data(user, session, message(1))
     with pytest.raises(states.UnknownSession), nothing_written():
-        commands.add_data(cast.charlie(), session, message(1))
+        data_commands.add_data(cast.charlie(), session, message(1))
     assert objects(session, cast.vera())["notes"] == {"pin": HIDDEN, "n": 1}
 
 
@@ -96,7 +103,7 @@ def test_a_plan_reads_and_writes_data_and_a_tool_sees_what_its_scopes_name():
         step("wait", "†notes.again", name="†notes.name"),
         step("look", "state.seen", name="†notes.again.name", _scopes=["notes.name", "notes.again"]),
     ]
-    commands.propose_plan(cast.alice(), session, calls=calls)
+    plans_commands.propose_plan(cast.alice(), session, calls=calls)
     work()
     assert objects(session)["notes"]["again"] == {"name": "Ann"}
     assert state(session).pad["seen"] == {"view": {"notes": {"name": "Ann", "again": {"name": "Ann"}}}}
@@ -126,10 +133,10 @@ def test_data_goes_back_with_a_rollback_and_along_with_a_fork():
     add(session, message({"n": 1}))
     seen = state(session).seq
     add(session, message({"n": 2}))
-    fork = commands.fork(cast.alice(), session, seq=seen, reason="what if").session
+    fork = versions_commands.fork(cast.alice(), session, seq=seen, reason="what if").session
     assert objects(fork) == {"notes": {"n": 1}}
-    preview = queries.rollback_preview(cast.alice(), session, seen)
-    commands.roll_back(cast.alice(), session, to=seen, reason="no", seen=preview.digest)
+    preview = versions_queries.rollback_preview(cast.alice(), session, seen)
+    versions_commands.roll_back(cast.alice(), session, to=seen, reason="no", seen=preview.digest)
     assert objects(session) == {"notes": {"n": 1}}
     assert rebuild.check(session) == []
 
@@ -169,7 +176,7 @@ def test_a_plan_of_which_nothing_was_done_is_not_called_carried_out():
         ([step("fail", name="a"), step("wait", name="b")], "Ended, 1 of 2 calls done"),
         ([step("wait", name="b")], "Carried out"),
     ):
-        commands.propose_plan(cast.alice(), session, calls=calls)
+        plans_commands.propose_plan(cast.alice(), session, calls=calls)
         work()
         assert f">{headline}<" in browser.get(f"/sessions/{session}/plan/").content.decode()
 
@@ -185,7 +192,7 @@ def test_goals_are_named_and_changed_on_the_page_of_the_plan():
     assert post(op="add", task="settle-the-claim", title="Ask for papers", version=2).status_code == 302
     assert post(op="change", task="ask-for-papers", status="done", version=3).status_code == 302
     assert post(op="remove", task="ask-for-papers-2", version=4).status_code == 302
-    line = queries.goals_of(cast.alice(), session)
+    line = plans_queries.goals_of(cast.alice(), session)
     assert [(each.task.title, each.standing.status) for each in line.tasks] == [
         ("Settle the claim", "done"),
         ("Ask for papers", "done"),
@@ -205,7 +212,7 @@ def test_a_plan_goes_on_when_somebody_takes_away_what_a_ready_call_reads():
     session = told()
     add(session, message({"name": "a"}))
     calls = [step("wait", name="†notes.name"), step("wait", "state.b", name="b")]
-    commands.propose_plan(cast.alice(), session, calls=calls)
+    plans_commands.propose_plan(cast.alice(), session, calls=calls)
     add(session, message("gone"))
     work()
     assert state(session).pad["b"] == {"name": "b"}

@@ -15,11 +15,18 @@ from agentstate.engine.decide.refusals import AlreadyDecided
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.settings import Delegates
 from agentstate.engine.state import calls_in
-from sessions import commands, queries, rebuild
 from sessions.agents import registry
-from sessions.commands import grants
-from sessions.models import AgentSession, ApprovalRequest, StandingGrant
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AgentSession, ApprovalRequest, StandingGrant
+from sessions.plans import commands as plans_commands
 from sessions.runtime import delegates
+from sessions.standing_approvals import commands as grants
+from sessions.supervision import commands as supervision_commands
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import events, kinds, refused_codes, state, work
 from tests.shell.side_by_side_world import told
@@ -29,13 +36,13 @@ from tests.shell.test_plans import FIRST, handed, step
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def approve(request: queries.RequestLine) -> None:
-    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+def approve(request: approvals_queries.RequestLine) -> None:
+    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
 
 
 def roll_back(session: UUID, to: int) -> None:
-    shown = queries.rollback_preview(cast.alice(), session, to)
-    commands.roll_back(cast.alice(), session, to, seen=shown.digest, reason="it misheard")
+    shown = versions_queries.rollback_preview(cast.alice(), session, to)
+    versions_commands.roll_back(cast.alice(), session, to, seen=shown.digest, reason="it misheard")
 
 
 def before_the_plan(session: UUID) -> int:
@@ -43,8 +50,8 @@ def before_the_plan(session: UUID) -> int:
 
 
 STOPS = {
-    "end": lambda session: commands.end(cast.alice(), session, "the customer hung up"),
-    "cancel": lambda session: commands.cancel(cast.alice(), session, "it was fraud"),
+    "end": lambda session: conversation_commands.end(cast.alice(), session, "the customer hung up"),
+    "cancel": lambda session: conversation_commands.cancel(cast.alice(), session, "it was fraud"),
     "rollback": lambda session: roll_back(session, before_the_plan(session)),
 }
 
@@ -67,7 +74,7 @@ def test_what_stops_a_session_for_good_stops_what_does_its_calls(how):
 def test_an_approval_in_the_other_session_that_has_not_begun_ends_with_it():
     session, child = delegated()
     approve(asked_in(child))  # and no worker has looked yet
-    commands.cancel(cast.alice(), session, "it was fraud")
+    conversation_commands.cancel(cast.alice(), session, "it was fraud")
     work()
     assert "tool.intended" not in kinds(child)
 
@@ -75,9 +82,9 @@ def test_an_approval_in_the_other_session_that_has_not_begun_ends_with_it():
 def delegated_twice() -> tuple[UUID, UUID, UUID]:
     """A session, the one that does its call, and the one that does a call of that."""
     named = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-    commands.save_plan(cast.alice(), "deep", [step("act", "state.done", name="†input.name")], inputs=named)
+    plans_commands.save_plan(cast.alice(), "deep", [step("act", "state.done", name="†input.name")], inputs=named)
     inner = step("wait", "state.x || state.y", name="†input.name", _delegate="deep", _scopes=["input"])
-    commands.save_plan(cast.alice(), "middle", [inner], inputs=named)
+    plans_commands.save_plan(cast.alice(), "middle", [inner], inputs=named)
     outer = step("wait", "state.a || state.b", name="†state.first.name", _delegate="middle", _scopes=["state.first"])
     session = handed(FIRST, outer)
     child = UUID(events(session, "call.delegated")[0]["session"])
@@ -88,25 +95,25 @@ def delegated_twice() -> tuple[UUID, UUID, UUID]:
 def test_a_session_that_does_a_call_of_one_that_does_a_call_ends_with_both():
     session, child, grandchild = delegated_twice()
     assert asked_in(grandchild)
-    commands.cancel(cast.alice(), session, "it was fraud")
+    conversation_commands.cancel(cast.alice(), session, "it was fraud")
     assert {AgentSession.objects.get(pk=each).status for each in (session, child, grandchild)} == {"cancelled"}
 
 
 def test_a_pause_reaches_it_and_ends_with_the_pause_but_one_of_its_own_does_not():
     session, child = delegated()
-    commands.pause(cast.alice(), session, "let me look")
+    conversation_commands.pause(cast.alice(), session, "let me look")
     approve(asked_in(child))
     work()
     assert AgentSession.objects.get(pk=child).status == "paused"
     assert "tool.intended" not in kinds(child)
-    commands.resume(cast.alice(), session)
+    conversation_commands.resume(cast.alice(), session)
     work()
     assert "tool.intended" in kinds(child)
 
     session, child = delegated()
-    commands.pause(cast.alice(), child, "this one alone")
-    commands.pause(cast.alice(), session, "let me look")
-    commands.resume(cast.alice(), session)
+    conversation_commands.pause(cast.alice(), child, "this one alone")
+    conversation_commands.pause(cast.alice(), session, "let me look")
+    conversation_commands.resume(cast.alice(), session)
     assert AgentSession.objects.get(pk=child).status == "paused"
 
 
@@ -128,8 +135,8 @@ def test_a_call_that_was_rolled_back_while_it_was_handed_over_is_done_by_no_othe
 def test_a_fork_hands_nothing_over():
     session, _child = delegated()
     handing = step("wait", "state.a || state.b", name="†state.first.name", _delegate="careful", _scopes=["state"])
-    fork = commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
-    commands.propose_plan(cast.alice(), fork, calls=[FIRST, handing])
+    fork = versions_commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
+    plans_commands.propose_plan(cast.alice(), fork, calls=[FIRST, handing])
     work()
     assert "call.delegated" not in kinds(fork)
     assert not AgentSession.objects.filter(parent=fork).exists()
@@ -141,16 +148,16 @@ def test_a_promoted_fork_stops_what_its_parent_had_handed_over_and_is_told_what_
     session, child = delegated()
     approve(asked_in(child))
     work()  # the other session has acted, and has given its result
-    fork = commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
-    commands.promote(cast.alice(), fork, reason="the better way")
+    fork = versions_commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
+    versions_commands.promote(cast.alice(), fork, reason="the better way")
     (promoted,) = events(fork, "fork.promoted")
     (effect,) = promoted["lasting"]
     assert (effect["tool"], effect["outcome"], effect["session"]) == ("act", "done", str(child))
     assert "never do it again" in promoted["note"]
 
     session, child = delegated()
-    fork = commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
-    commands.promote(cast.alice(), fork, reason="the better way")
+    fork = versions_commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
+    versions_commands.promote(cast.alice(), fork, reason="the better way")
     assert AgentSession.objects.get(pk=child).status == "cancelled"
 
 
@@ -158,7 +165,7 @@ def test_a_rollback_names_what_the_other_session_did():
     session, child = delegated()
     approve(asked_in(child))
     work()
-    shown = queries.rollback_preview(cast.alice(), session, before_the_plan(session))
+    shown = versions_queries.rollback_preview(cast.alice(), session, before_the_plan(session))
     assert [(each.tool, each.outcome, each.session) for each in shown.since.lasting] == [("act", "done", str(child))]
     roll_back(session, before_the_plan(session))
     (entry,) = events(session, "session.rolled_back")
@@ -169,14 +176,14 @@ def test_a_rollback_names_what_the_other_session_did():
 def test_what_was_rejected_before_is_refused_in_the_other_session_without_asking_again():
     """A person said no to exactly this call in the session; the session that does its next call may not ask again."""
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="first")])
+    plans_commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="first")])
     work()
     request = asked_in(session)
-    commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
+    approvals_commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
     work()
-    commands.save_plan(cast.alice(), "again", [step("act", "state.done", name="first")])
+    plans_commands.save_plan(cast.alice(), "again", [step("act", "state.done", name="first")])
     again = step("wait", "state.a || state.b", name="x", _delegate="again", _scopes=[])
-    commands.propose_plan(cast.alice(), session, calls=[again])
+    plans_commands.propose_plan(cast.alice(), session, calls=[again])
     work()
     child = UUID(events(session, "call.delegated")[0]["session"])
     assert [each["code"] for each in events(child, "call.refused")] == ["refused_before"]
@@ -196,7 +203,7 @@ def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked_
 
     session, child = delegated()
     request = asked_in(child)
-    commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
+    approvals_commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
     assert state(child).refused
     assert set(state(child).refused) <= set(state(session).refused)
     assert state(session).refusals == state(child).refusals
@@ -206,12 +213,12 @@ def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked_
 
 def test_a_take_over_of_the_session_reaches_it_until_it_is_handed_back():
     session, child = delegated()
-    commands.take_over(cast.alice(), session, reason="let me look")
+    supervision_commands.take_over(cast.alice(), session, reason="let me look")
     approve(asked_in(child))
     work()
     assert AgentSession.objects.get(pk=child).status == "paused"
     assert "tool.intended" not in kinds(child)
-    commands.hand_back(cast.alice(), session, summary="go on")
+    supervision_commands.hand_back(cast.alice(), session, summary="go on")
     work()
     assert "tool.intended" in kinds(child)
 
@@ -239,8 +246,8 @@ def take_back(how: str, session: UUID) -> UUID:
     if how == "rollback":
         roll_back(session, before_the_plan(session))
         return session
-    fork = commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
-    commands.promote(cast.alice(), fork, reason="the better way")
+    fork = versions_commands.fork(cast.alice(), session, seq=before_the_plan(session), reason="what if").session
+    versions_commands.promote(cast.alice(), fork, reason="the better way")
     return fork
 
 
@@ -257,16 +264,16 @@ def test_the_standing_approvals_that_were_given_in_the_other_session_end_with_th
 def test_a_rollback_ends_them_where_the_other_session_is_of_another_customer_and_tells_nothing_of_it(monkeypatch):
     offering(monkeypatch)
     session = told()
-    commands.save_plan(cast.alice(), "careful", [step("act", "state.done", name="x")])
+    plans_commands.save_plan(cast.alice(), "careful", [step("act", "state.done", name="x")])
     call = step("wait", "state.a || state.b", name="†input.name", _delegate="careful", _scopes=["input"])
     members = [{"name": "one", "subject": "C-70001", "inputs": {"name": "Annabellina"}}]
-    commands.propose_plan(cast.alice(), session, calls=[call], instances=members)
+    plans_commands.propose_plan(cast.alice(), session, calls=[call], instances=members)
     work()
     child = AgentSession.objects.get(parent=session)
     assert child.kid != AgentSession.objects.get(pk=session).kid
     row = granted_in(child.pk)
     work()
-    shown = queries.rollback_preview(cast.alice(), session, before_the_plan(session))
+    shown = versions_queries.rollback_preview(cast.alice(), session, before_the_plan(session))
     assert (shown.since.lasting, shown.since.more, shown.since.approvals) == ((), 1, (str(row.pk),))
     roll_back(session, before_the_plan(session))
     (entry,) = events(session, "grant.revoked")
@@ -280,7 +287,7 @@ def test_what_it_uses_comes_out_of_the_budget_of_the_session_above_all_others():
     assert state(session).loop.opened == 2
     assert state(child).loop.shares == {}
     assert state(grandchild).loop.share.steps > 0
-    commands.cancel(cast.alice(), grandchild, "enough")
+    conversation_commands.cancel(cast.alice(), grandchild, "enough")
     delegates.deliver_due()
     work()
     delegates.deliver_due()

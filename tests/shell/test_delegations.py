@@ -11,7 +11,7 @@ from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
 from agentstate.people.permissions import can
 from agentstate.people.roles import DELEGABLE, GRANTABLE
-from sessions.authority import lent, own, sharing, standing
+from sessions.core.authority import lent, own, sharing, standing
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read

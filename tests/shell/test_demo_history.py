@@ -9,8 +9,8 @@ from agentstate.people.queries import person
 from audit import holds, retention
 from audit.erasure import State
 from audit.models import ErasureRequest
-from sessions import erasure
-from sessions.models import AccessLine, AgentSession
+from sessions.models.sessions import AccessLine, AgentSession
+from sessions.privacy import erasure
 from tests import cast
 from tests.shell.bank_world import kinds
 

@@ -22,12 +22,18 @@ from agentstate.people.errors import OwnAccount
 from agentstate.people.models import Deputy, User
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission, Role
-from sessions import authority, commands, queries, words
 from sessions.agents import registry
-from sessions.alerts.tables import Alert
-from sessions.notifications import keeping, wishes
-from sessions.notifications.tables import NoticeDelivery
-from sessions.queries import notifications as told
+from sessions.approvals import claims
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.automation.notifications import preferences
+from sessions.automation.notifications import queries as told
+from sessions.automation.notifications import repository as keeping
+from sessions.conversation import commands as conversation_commands
+from sessions.core import authority
+from sessions.descriptions import entries as descriptions_entries
+from sessions.models.alerts import Alert
+from sessions.models.notifications import NoticeDelivery
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.api_world import Api, problem
@@ -72,12 +78,12 @@ def asked() -> UUID:
     return paused()[1].id
 
 
-def line(request: UUID, user: User | None = None) -> queries.RequestLine:
-    return queries.request_line(user or cast.alice(), request)
+def line(request: UUID, user: User | None = None) -> approvals_queries.RequestLine:
+    return approvals_queries.request_line(user or cast.alice(), request)
 
 
 def approve(user: User, request: UUID) -> None:
-    commands.decide(user, request, "approve", seen=line(request).digest)
+    approvals_commands.decide(user, request, "approve", seen=line(request).digest)
 
 
 def test_a_request_says_that_too_few_people_may_approve_it_and_a_deputy_is_the_second(bank):
@@ -99,10 +105,10 @@ def test_it_is_in_the_queue_of_a_deputy_and_of_nobody_else_from_another_team():
     deputy, request = named().user, asked()
     olga = cast.person("olga", Role.SUPERVISOR, cast.cards())
     people.grant_role(olga, cast.retail(), Role.VIEWER, None)
-    assert [each.id for each in queries.requests(deputy, mine=True)] == [request]
-    assert queries.requests(olga, mine=True) == []
+    assert [each.id for each in approvals_queries.requests(deputy, mine=True)] == [request]
+    assert approvals_queries.requests(olga, mine=True) == []
     assert line(request, olga).who_may == ["Alice", "Charlie"]
-    commands.claim(deputy, request)
+    claims.claim(deputy, request)
     with pytest.raises(DecisionNotAllowed):
         approve(olga, request)
 
@@ -111,13 +117,13 @@ def test_a_deputy_decides_nothing_where_the_team_has_enough_people():
     cast.bob()
     deputy, request = named().user, asked()
     assert (line(request).approvers_missing, line(request).too_few) == (0, "")
-    assert queries.requests(deputy, mine=True) == []
+    assert approvals_queries.requests(deputy, mine=True) == []
     assert not line(request, deputy).may_decide
     assert line(request, deputy).who_may == ["Alice", "Bob"]
     with pytest.raises(DecisionNotAllowed):
         approve(deputy, request)
     with pytest.raises(DecisionNotAllowed):
-        commands.claim(deputy, request)
+        claims.claim(deputy, request)
 
 
 def test_who_proposed_or_shares_a_right_is_left_out_as_a_deputy_too():
@@ -133,7 +139,7 @@ def test_who_proposed_or_shares_a_right_is_left_out_as_a_deputy_too():
     for role in (Role.VIEWER, Role.CALLER):
         people.grant_role(caller, cast.retail(), role, None)
     named(caller)
-    commands.say(caller, session, "And hurry.")
+    conversation_commands.say(caller, session, "And hurry.")
     with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
         approve(caller, found.id)
 
@@ -205,7 +211,7 @@ def test_a_deputy_who_may_not_approve_it_is_not_named(lost):
     deputy, request = named().user, asked()
     if lost == "spoke":
         people.grant_role(deputy, cast.retail(), Role.CALLER, None)
-        commands.say(deputy, line(request).session, "And hurry.")
+        conversation_commands.say(deputy, line(request).session, "And hurry.")
     else:
         people.remove_role(deputy, cast.cards(), Role.SUPERVISOR, None)
     assert line(request).too_few == NONE_NAMED
@@ -214,10 +220,10 @@ def test_a_deputy_who_may_not_approve_it_is_not_named(lost):
 def test_deputies_of_a_list_are_read_once(django_assert_num_queries):
     named(), asked()
     with CaptureQueriesContext(connection) as of_one:
-        queries.requests(cast.alice())
+        approvals_queries.requests(cast.alice())
     paused("$1,300.00")
     with django_assert_num_queries(len(of_one)):
-        assert [each.too_few for each in queries.requests(cast.alice())] == [SENT, SENT]
+        assert [each.too_few for each in approvals_queries.requests(cast.alice())] == [SENT, SENT]
 
 
 # The notification.
@@ -238,7 +244,7 @@ def test_deputies_of_the_team_are_notified_once_of_a_request_that_is_for_them(am
     deputy, alice = named().user, cast.alice()
     others = [colleague(), cast.vera(), cast.adam()]
     session, request = paused(amount)
-    commands.say(cast.cleo(), session, "And hurry.")
+    conversation_commands.say(cast.cleo(), session, "And hurry.")
     tell(), tell()
     (row,) = told.notices(deputy)
     assert (row.title, row.path) == (
@@ -252,7 +258,7 @@ def test_deputies_of_the_team_are_notified_once_of_a_request_that_is_for_them(am
 def test_a_deputy_has_it_by_mail(server):  # noqa: F811
     with_shipped_rules()
     deputy = named().user
-    wishes.keep(deputy, email="charlie@example.com", off=[])
+    preferences.keep(deputy, email="charlie@example.com", off=[])
     request = asked()
     tell(), deliver()
     (mail,) = server.mails
@@ -266,7 +272,7 @@ def test_a_deputy_is_not_notified_of_what_they_may_not_approve():
     deputy = named().user
     people.grant_role(deputy, cast.retail(), Role.CALLER, None)
     session, _ = paused()
-    commands.say(deputy, session, "And hurry.")
+    conversation_commands.say(deputy, session, "And hurry.")
     tell()
     assert delivered(deputy) == []
 
@@ -306,12 +312,14 @@ def test_a_delay_that_a_person_undoes_goes_to_the_deputies(monkeypatch):
     deputy, request = named().user, asked()
     tell()
     assert (line(request).too_few, delivered(deputy)) == ("", [])
-    commands.undo(cast.alice(), request, reason="wrong account")
+    approvals_commands.undo(cast.alice(), request, reason="wrong account")
     tell()
     assert (line(request).too_few, len(delivered(deputy))) == (SENT, 1)
     assert (
         "wrong account; Lacks 1 who may approve it"
-        in words.entry("request.undone", events(line(request).session, "request.undone")[0], "transfer").about
+        in descriptions_entries.entry(
+            "request.undone", events(line(request).session, "request.undone")[0], "transfer"
+        ).about
     )
     approve(deputy, request)
     approve(cast.alice(), request)
@@ -323,7 +331,7 @@ def test_a_delay_that_a_person_undoes_goes_to_the_deputies(monkeypatch):
 def test_what_a_deputy_edits_is_asked_about_anew():
     deputy, request = named().user, asked()
     changed = {**line(request).arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    commands.decide(deputy, request, "edit", reason="misheard", arguments=changed, seen=line(request).digest)
+    approvals_commands.decide(deputy, request, "edit", reason="misheard", arguments=changed, seen=line(request).digest)
     (again,) = [each for each in state(line(request).session).requests.values() if each.status == "pending"]
     assert again.asked.approvers_missing == 1
 
@@ -352,7 +360,7 @@ def test_people_are_counted_in_two_queries_when_a_request_is_made_and_never_othe
     counted: list[Any] = []
     before, statements = authority.approvers, []
     run = authority.ledger.run
-    monkeypatch.setattr("sessions.commit.approvers", lambda team: counted.append(team) or before(team))
+    monkeypatch.setattr("sessions.core.commit.approvers", lambda team: counted.append(team) or before(team))
     request = asked()
     assert len(counted) == 1
     approve(cast.alice(), request)

@@ -7,10 +7,12 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries
-from sessions.commands import work as working
-from sessions.models import AgentSession, ApprovalRequest
-from sessions.queries import desk
+from sessions.approvals import assignment
+from sessions.approvals import queries as approvals_queries
+from sessions.models.sessions import AgentSession, ApprovalRequest
+from sessions.supervision import assignments as working
+from sessions.supervision import commands as supervision_commands
+from sessions.supervision import workload
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened, state
@@ -21,20 +23,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def badge(user) -> int:
-    return queries.decidable(user).count()
+    return approvals_queries.decidable(user).count()
 
 
 def test_whose_session_it_is_has_a_request_of_four_eyes_out_of_their_badge_and_is_told_why(asking):  # noqa: F811
     request = asking(four_eyes=True)
     cast.bob()
     assert (badge(cast.alice()), line(request).why_not) == (1, "")
-    commands.take_over(cast.alice(), session_of(request))
+    supervision_commands.take_over(cast.alice(), session_of(request))
     assert (badge(cast.alice()), badge(cast.bob())) == (0, 1)
     told = line(request)
     assert (told.may_decide, told.who_may) == (False, ["Bob"])
     assert told.why_not == "You took the session over. Another person must approve it."
     assert working.next_work(cast.alice()) is None
-    commands.hand_back(cast.alice(), session_of(request))
+    supervision_commands.hand_back(cast.alice(), session_of(request))
     assert badge(cast.alice()) == 1
     call_command("rebuild", "--check")
 
@@ -98,7 +100,7 @@ def test_a_session_is_given_by_form_and_a_team_of_whom_nobody_may_is_refused(ban
     assert AgentSession.objects.get(pk=session).assigned_to == cast.bob().actor
     assert "Bob is to see to it" in browser.get(reverse("session", args=[session])).content.decode()
     with pytest.raises(PermissionDenied):
-        commands.assign(cast.alice(), session, "team:cards", holder=cast.bob().actor)
+        assignment.assign(cast.alice(), session, "team:cards", holder=cast.bob().actor)
     assert cast.browser(cast.vera()).post(give, {"to": "alice"}).status_code == 403
     assert state(session).desk.assigned_to == cast.bob().actor
 
@@ -110,9 +112,9 @@ def test_an_admin_sets_who_can_do_what_and_which_work_wants_it_on_the_page_of_th
     rules = {"by": ["tool", "agent"], "value": ["transfer", "bank"], "skill": ["large payments", ""]}
     told = adam.post(reverse("desk_wanted"), {"team": "retail", **rules}, follow=True).content.decode()
     assert "Kept." in told
-    (wanted,) = desk.wanted(cast.adam())
+    (wanted,) = workload.wanted(cast.adam())
     assert [(rule.by, rule.value, rule.skill) for rule in wanted.rules] == [("tool", "transfer", "large payments")]
-    (line_of_bob,) = [each for each in desk.desk(cast.alice()) if each.user == "bob"]
+    (line_of_bob,) = [each for each in workload.desk(cast.alice()) if each.user == "bob"]
     assert line_of_bob.skills == ["large payments", "spanish"]
     alice = cast.browser(cast.alice())
     assert "wants <b>large payments</b>" in alice.get(reverse("desk")).content.decode()
@@ -123,8 +125,8 @@ def test_an_admin_sets_who_can_do_what_and_which_work_wants_it_on_the_page_of_th
 def test_how_far_each_person_has_come_is_told_by_name(asking):  # noqa: F811
     first, second = asking(), asking()
     cast.bob()
-    commands.assign(cast.alice(), session_of(first), "bob", request=first)
-    commands.assign(cast.alice(), session_of(second), "bob", request=second)
+    assignment.assign(cast.alice(), session_of(first), "bob", request=first)
+    assignment.assign(cast.alice(), session_of(second), "bob", request=second)
     decide(cast.bob(), first)
     people = {each["user"]: each for each in Api(cast.alice()).get("/desk").json()["people"]}
     assert (people["bob"]["requests"], people["bob"]["decided"], people["alice"]["decided"]) == (1, 1, 0)

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from audit import direct, ledger
 from audit.blobs import Blobs
 from audit.reading import run
-from sessions import commands
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.shell.bank_world import opened, state, work
 from tests.shell.test_ledger import batch, new_log
@@ -86,7 +86,7 @@ def test_all_that_a_worker_commits_goes_this_way(bank, monkeypatch):
     """Calls that begin, requests, messages: a parameter of a new type would send each step the long way, unseen."""
     session = opened()
     for text in ("Move $900.00 from savings to checking.", "Yes.", "What is my balance?"):
-        commands.say(cast.cleo(), session, text)
+        conversation_commands.say(cast.cleo(), session, text)
         with monkeypatch.context() as patched:
             patched.setattr(direct, "run", lambda sql, params: pytest.fail(sql))
             work()

@@ -20,15 +20,15 @@ from audit import keys, signer, verify
 from audit.erasure import State
 from audit.models import Payload
 from audit.proofs.making import NoSuchEntry, NoSuchField
-from sessions import commands as talking
-from sessions import disclosing, states
-from sessions import erasure as erasing
-from sessions.commands import disclosures as commands
-from sessions.commands import erasure as erasures
-from sessions.disclosing import What
-from sessions.models import AccessLine, Disclosure
-from sessions.states import UnknownSession
-from sessions.stores import STORES
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.core.states import UnknownSession
+from sessions.disclosures import commands, content
+from sessions.disclosures.content import What
+from sessions.models.sessions import AccessLine, Disclosure
+from sessions.privacy import commands as erasures
+from sessions.privacy import erasure as erasing
+from sessions.privacy.stores import STORES
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import CUSTOMER, opened
@@ -41,7 +41,7 @@ WORD = "Zebrafinch"
 def talked() -> UUID:
     session = opened()
     for text in (f"My cat is called {WORD}", "And the dog Quokkaburra"):
-        talking.say(cast.cleo(), session, text)
+        conversation_commands.say(cast.cleo(), session, text)
     return session
 
 
@@ -102,7 +102,7 @@ def test_one_field_a_range_and_a_session_are_shared_as_files():
 def test_a_shared_session_that_goes_on_shows_what_was_shared():
     session = talked()
     token = shared(session, What.SESSION).token
-    talking.say(cast.cleo(), session, "Said later")
+    conversation_commands.say(cast.cleo(), session, "Said later")
     page = look(token)
     assert "The proof holds." in text(page)
     assert "Said later" not in text(page)
@@ -124,8 +124,8 @@ def test_an_expired_link_shows_nothing():
         page = look(made.token, name)
         assert page.status_code == 410
         assert WORD not in text(page)
-    with pytest.raises(disclosing.LinkEnded, match="run out"):
-        disclosing.opened(Disclosure.objects.get(pk=made.row.pk))
+    with pytest.raises(content.LinkEnded, match="run out"):
+        content.opened(Disclosure.objects.get(pk=made.row.pk))
     assert Disclosure.objects.get(pk=made.row.pk).opened == 0
 
 
@@ -185,8 +185,8 @@ def test_after_an_erasure_a_link_says_only_that_and_since_when():
         assert re.search(r"since \d{4}-\d\d-\d\d", text(page))
         assert WORD not in text(page)
         assert str(session) not in text(page)
-    with pytest.raises(disclosing.LinkErased, match=r"since \d{4}"):
-        disclosing.opened(Disclosure.objects.get(pk=made.row.pk))
+    with pytest.raises(content.LinkErased, match=r"since \d{4}"):
+        content.opened(Disclosure.objects.get(pk=made.row.pk))
     assert Payload.objects.filter(log=session, seq=1).count() == 0
     assert [store.name for store in STORES if store.name == "disclosures" and store.count(made.row.kid)] == []
 

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from agentstate.disks import FileSystem
-from sessions import disk_space
-from sessions.alerts.tables import Alert
+from sessions.automation.alerts import disk_space
+from sessions.models.alerts import Alert
 from tests import cast
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,8 +12,11 @@ from agentstate.engine.decide import Outdated
 from agentstate.errors import Refused
 from agentstate.people import commands as people
 from agentstate.people.roles import Role
-from sessions import commands, queries, rebuild, states
 from sessions.agents import registry
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.core import states
+from sessions.web import rebuild
 from tests import cast
 from tests.shell import pages
 from tests.shell.bank_world import opened, say, work
@@ -21,16 +24,16 @@ from tests.shell.bank_world import opened, say, work
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def asked(bank) -> queries.RequestLine:
+def asked(bank) -> approvals_queries.RequestLine:
     session = opened()
     say(session, "Move $900.00 from savings to checking.")
     say(session, "Yes.")
-    return next(line for line in queries.requests(cast.alice()) if line.session == session)
+    return next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def approves(user, request) -> object:
     try:
-        return commands.decide(user, request, "approve")
+        return approvals_commands.decide(user, request, "approve")
     finally:
         connections.close_all()
 
@@ -46,7 +49,7 @@ def test_who_lost_the_right_while_waiting_for_the_session_decides_nothing(bank, 
             office.submit(_revoke, bob, revoked).result()
     with pytest.raises(Refused):
         waiting.result(timeout=10)
-    assert queries.request_line(cast.alice(), line.id).state == "pending"
+    assert approvals_queries.request_line(cast.alice(), line.id).state == "pending"
 
 
 def _revoke(user, how: str) -> None:
@@ -74,14 +77,14 @@ def moved(bank, before: list) -> list[int]:
 def test_what_one_person_edited_a_second_approves_as_edited_or_not_at_all(bank, of_two):
     line, before = asked(bank), bank.transfers("C-1001")
     corrected = {**line.arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
+    approvals_commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
     with pytest.raises(Outdated):
-        commands.decide(cast.bob(), line.id, "approve", seen=line.digest)
+        approvals_commands.decide(cast.bob(), line.id, "approve", seen=line.digest)
     with pytest.raises(Outdated):
-        commands.decide(cast.bob(), line.id, "approve")
-    now = queries.request_line(cast.bob(), line.id)
+        approvals_commands.decide(cast.bob(), line.id, "approve")
+    now = approvals_queries.request_line(cast.bob(), line.id)
     assert (now.state, now.approvals, now.arguments) == ("pending", 1, corrected)
-    commands.decide(cast.bob(), line.id, "approve", seen=now.digest)
+    approvals_commands.decide(cast.bob(), line.id, "approve", seen=now.digest)
     work()
     assert moved(bank, before) == [80000]
     assert rebuild.check(line.session) == []
@@ -90,7 +93,7 @@ def test_what_one_person_edited_a_second_approves_as_edited_or_not_at_all(bank, 
 def test_the_page_shows_a_second_person_what_the_first_edited_and_approves_that(bank, of_two):
     line, before = asked(bank), bank.transfers("C-1001")
     corrected = {**line.arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
+    approvals_commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
     bob, address = cast.browser(cast.bob()), f"/decisions/{line.id}/"
     form = {
         node.attrs["name"]: node.attrs.get("value", "")

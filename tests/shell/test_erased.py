@@ -6,8 +6,9 @@ import pytest
 from django.db import connections
 
 from audit import keys
-from sessions import rebuild, states
-from sessions.models import AgentSession
+from sessions.core import states
+from sessions.models.sessions import AgentSession
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 

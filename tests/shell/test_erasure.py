@@ -25,20 +25,23 @@ from audit import erasure, globallog, keys, ledger, sequencer, staff, verify
 from audit.erasure import State
 from audit.export import erasures
 from audit.models import ErasureRequest, SubjectKey
-from sessions import commands as talking
-from sessions import erasure as erasing
-from sessions import queries, rebuild, recorded, states
-from sessions.commands import erasure as commands
-from sessions.commands import profiles as profile_commands
-from sessions.exports import building, choosing
-from sessions.models import AgentSession, ApprovalRequest, CustomerProfile, RecordedState, StandingGrant
+from sessions.automation.triggers import intake
+from sessions.automation.triggers import repository as keeping
+from sessions.conversation import commands as conversation_commands
+from sessions.core import recorded, session_lines, states
+from sessions.exports import builder, selection
+from sessions.models.sessions import AgentSession, ApprovalRequest, CustomerProfile, RecordedState, StandingGrant
+from sessions.plans import commands as plans_commands
+from sessions.privacy import commands
+from sessions.privacy import erasure as erasing
+from sessions.privacy import queries as privacy
+from sessions.privacy.stores import STORES
+from sessions.profiles import commands as profile_commands
 from sessions.profiles import learning, logs
-from sessions.proposals import carrying
-from sessions.proposals import profiles as profile_proposals
-from sessions.queries import privacy
+from sessions.profiles import proposal as profile_proposals
+from sessions.proposals import workflow
 from sessions.runtime import advance, leases
-from sessions.stores import STORES
-from sessions.triggers import intake, keeping
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened, say
 from tests.shell.erasure_world import WHY, approved, asked, entries_of_staff, kid_of
@@ -161,7 +164,7 @@ def test_every_step_is_on_record_and_names_the_subject_by_key_alone(at_once):
 
 def test_nothing_follows_in_a_sealed_session_whoever_still_holds_its_lease(bank):
     session = opened()
-    talking.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     lease = leases.claim()
     before = states.load(session)
     erasing.closed(session, kid_of(session), "x")
@@ -170,7 +173,7 @@ def test_nothing_follows_in_a_sealed_session_whoever_still_holds_its_lease(bank)
     assert ledger.append(before.head, batch_of(before)) is None
     advance.advance(lease)  # finds an ended session: nothing to do
     with pytest.raises(SessionSealed):
-        talking.say(cast.cleo(), session, "Hello?")
+        conversation_commands.say(cast.cleo(), session, "Hello?")
     assert ledger.read_head(session).size == size
 
 
@@ -181,7 +184,7 @@ def batch_of(loaded) -> ledger.Batch:
 
 def test_the_appending_statement_itself_refuses_what_follows_a_seal():
     session = opened()
-    talking.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     commands.seal(cast.alice(), session)
     loaded = states.load(session)
     assert loaded.head.sealed
@@ -191,7 +194,7 @@ def test_the_appending_statement_itself_refuses_what_follows_a_seal():
 
 def test_a_worker_that_is_executing_commits_nothing_into_an_erased_session(bank, at_once):
     session = opened()
-    talking.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     lease = leases.claim()
     approved()
     assert erasing.carry_out_due() == 1
@@ -311,7 +314,7 @@ def test_a_profile_is_sealed_and_goes_with_its_customer(bank, at_once):
 
 def test_an_instances_subject_is_erased_from_a_session_that_lives_on(at_once):
     session = told()
-    talking.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    plans_commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
     advance.advance_ready()
     kid = kid_named(ANN)
     assert {line[0] for line in privacy.detail(cast.petra(), asked(ANN).pk).sessions} == {session}
@@ -326,8 +329,8 @@ def test_an_instances_subject_is_erased_from_a_session_that_lives_on(at_once):
 
 def test_who_is_an_instance_in_an_erased_session_can_be_erased_too(at_once):
     session = told()
-    talking.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
-    own = queries.session_line(cast.alice(), session).customer
+    plans_commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    own = session_lines.session_line(cast.alice(), session).customer
     ask = commands.ask_erasure(cast.petra(), basis="objection", reason=WHY, session=session)
     assert ask.kid == own
     commands.rule_erasure(cast.paul(), ask.pk, State.APPROVED)
@@ -340,7 +343,7 @@ def test_who_is_an_instance_in_an_erased_session_can_be_erased_too(at_once):
 
 def test_a_session_sealed_by_hand_is_erased_and_sealed_again(at_once):
     session = opened()
-    talking.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     commands.seal(cast.alice(), session)
     approved()
     assert erasing.carry_out_due() == 1
@@ -387,8 +390,8 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
     RecordedState.objects.create(session=session, upto=3, entry=0, form=kept.form, sealed=kept.sealed)
     learning.teach_all({session})
     cache.set(f"warm/{session}", b"sealed")
-    choosing.ask(cast.alice(), choosing.Filter(), unmask=True, reason="An audit")
-    assert building.build_due() == 1
+    selection.ask(cast.alice(), selection.Filter(), unmask=True, reason="An audit")
+    assert builder.build_due() == 1
     heard_and_granted(session)
     proposed(kid_of(session))
     secret = stored_of(kid_of(session))
@@ -414,7 +417,7 @@ def test_the_erased_are_found_in_no_file_cache_or_log(bank, at_once, caplog):
 def proposed(kid: UUID) -> None:
     """A change of the profile that waits for another team."""
     change = profile_proposals.Change(Refuse("answers", "customer"))
-    carrying.make(
+    workflow.make(
         profile_proposals.KIND,
         tenant=cast.tenant().pk,
         by=cast.cleo().actor,

@@ -8,10 +8,13 @@ import msgspec
 import pytest
 from django.urls import reverse
 
-from sessions import commands, queries, rebuild, words
 from sessions.agents import registry
-from sessions.models import AgentSession
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
+from sessions.descriptions import entries as descriptions_entries
+from sessions.models.sessions import AgentSession
 from sessions.runtime import sweeper
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import kinds, opened, say, state, work
 from tests.shell.pages import read
@@ -54,7 +57,7 @@ def test_a_session_that_goes_on_meanwhile_does_not_expire(bank, impatient):
     session = opened("C-1001")
     say(session, "What is my balance?")
     time.sleep(1.2)
-    commands.say(cast.cleo(), session, "And yesterday?")
+    conversation_commands.say(cast.cleo(), session, "And yesterday?")
     work()
     assert "session.expired" not in kinds(session)
 
@@ -63,7 +66,7 @@ def test_pages_say_that_it_expired_and_reopens_with_the_next_message(bank, impat
     session, alice = expired(), cast.browser(cast.alice())
     page = read(alice.get(reverse("session", args=[session])).content)
     assert "Expired, reopens with the next message." in page.text()
-    assert session not in {line.id for line in queries.live_sessions(cast.alice())}
+    assert session not in {line.id for line in session_lines.live_sessions(cast.alice())}
     listed = read(alice.get(reverse("sessions") + "?status=expired").content)
     assert "Expired" in listed.id("main").text()
     story = read(alice.get(reverse("session_audit", args=[session])).content).text()
@@ -79,7 +82,9 @@ def test_the_setting_counts_for_agents_that_say_nothing(settings):
 
 
 def test_a_length_of_time_is_told_in_the_unit_that_it_fills():
-    told = [words.entry("session.expired", {"idle": seconds}).about for seconds in (1, 59, 60, 7200, 86_400)]
+    told = [
+        descriptions_entries.entry("session.expired", {"idle": seconds}).about for seconds in (1, 59, 60, 7200, 86_400)
+    ]
     assert [text.removeprefix("nothing happened for ") for text in told] == [
         "1 second",
         "59 seconds",

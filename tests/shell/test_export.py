@@ -16,8 +16,9 @@ from django.core.management import CommandError, call_command
 
 from audit import access, keys, ledger, sequencer, verify
 from audit.export import bundle
-from sessions import commands
-from sessions.models import AccessLine
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AccessLine
 from tests import cast
 from tests.shell.bank_world import work
 from tests.shell.test_first_transfer import asks_for_a_transfer, pending
@@ -32,7 +33,7 @@ def transfer(bank) -> UUID:
     session = asks_for_a_transfer()
     line = pending(session)
     edited = {**line.arguments, "amount": {"minor": 137, "currency": "USD"}}
-    commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
+    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
     work()
     return session
 
@@ -141,7 +142,7 @@ def test_two_exports_of_one_head_are_the_same_bytes(transfer, tmp_path):
 
 def test_a_session_that_goes_on_is_exported_again_under_its_larger_head(transfer, tmp_path):
     before = check(transfer, tmp_path)
-    commands.end(cast.cleo(), transfer, "done")
+    conversation_commands.end(cast.cleo(), transfer, "done")
     after = check(transfer, tmp_path)
     assert before.ok
     assert after.ok
@@ -261,7 +262,7 @@ def test_a_warning_is_printed_when_the_ledger_was_altered(transfer, tampering, t
 
 def test_a_ledger_cut_off_after_an_export_is_refused_at_the_next_in_so_many_words(transfer, tampering, tmp_path):
     before = ledger.read_head(transfer)
-    commands.end(cast.cleo(), transfer, "done")
+    conversation_commands.end(cast.cleo(), transfer, "done")
     export(transfer, tmp_path)
     tampering("UPDATE audit_head SET size = %s, frontier = %s WHERE log = %s", before.size, before.frontier, transfer)
     with pytest.raises(CommandError, match=f"restored from a backup. Got {before.size} entries; signed"):

@@ -22,11 +22,12 @@ from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger, signer, verify
 from audit.keys.encryption import provider
 from audit.models import SubjectKey
-from sessions import erasure as erasing
-from sessions.commands import erasure as erasure_commands
-from sessions.exports import building, choosing, keeping, packing
-from sessions.models import AccessLine, Export, ExportBlock, ExportPart
-from sessions.stores import STORES
+from sessions.exports import archive as packing
+from sessions.exports import builder, selection, storage
+from sessions.models.sessions import AccessLine, Export, ExportBlock, ExportPart
+from sessions.privacy import commands as erasure_commands
+from sessions.privacy import erasure as erasing
+from sessions.privacy.stores import STORES
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import opened, say
@@ -47,13 +48,13 @@ def four() -> list[UUID]:
 
 def asked(user=None, unmask: bool = False, **wanted) -> Export:
     user = user or cast.alice()
-    found = choosing.filtered(user.tenant_id, **wanted)
-    return choosing.ask(user, found, unmask=unmask, reason="Case 12" if unmask else "")
+    found = selection.filtered(user.tenant_id, **wanted)
+    return selection.ask(user, found, unmask=unmask, reason="Case 12" if unmask else "")
 
 
 def built(user=None, **wanted) -> Export:
     made = asked(user, **wanted)
-    while building.build_due():
+    while builder.build_due():
         pass
     made.refresh_from_db()
     assert made.state == Export.State.DONE, made.problem
@@ -128,7 +129,7 @@ def test_the_same_export_is_handed_out_as_the_same_bytes_and_built_as_the_same_b
     second = Export.objects.get(pk=asked().pk)
     again = Export.objects.get(pk=first.pk)
     assert packed(first) == packed(again)
-    while building.build_due():
+    while builder.build_due():
         pass
     second.refresh_from_db()
     ours, theirs = files_of(packed(first)), files_of(packed(second))
@@ -151,7 +152,7 @@ def test_the_same_export_is_handed_out_as_the_same_bytes_and_built_as_the_same_b
     ],
 )
 def test_a_filter_chooses(four, wanted, fits):
-    from sessions.models import AgentSession
+    from sessions.models.sessions import AgentSession
 
     at = AgentSession.objects.get(pk=four[2]).opened_at
     stand_for = {"of 2": at, "retail": cast.retail().pk}
@@ -172,7 +173,7 @@ def test_who_may_not_export_asks_in_vain_and_who_may_not_unmask_gets_it_masked_o
     with pytest.raises(PermissionDenied):
         asked(cast.vera())
     with pytest.raises(PermissionDenied):
-        choosing.asked_for(cast.vera())
+        selection.asked_for(cast.vera())
     assert not AccessLine.objects.filter(reader=cast.vera().actor, kind="access.exported").exists()
 
 
@@ -185,8 +186,8 @@ def test_who_lost_the_permission_since_is_not_handed_what_was_built(four):
 
 def test_an_export_is_its_askers_alone(four):
     made = built()
-    for call in (packing.download, choosing.cancel, choosing.own):
-        with pytest.raises(choosing.UnknownExport):
+    for call in (packing.download, selection.cancel, selection.own):
+        with pytest.raises(selection.UnknownExport):
             call(cast.bob(), made.pk)
 
 
@@ -201,13 +202,13 @@ def test_asking_and_handing_out_name_every_session_in_the_access_log(four):
 
 def test_a_session_that_went_on_meanwhile_is_exported_as_it_was_chosen(four, tmp_path):
     made = asked()
-    fence = building.claim()[1]
-    anchor = building._anchor(made.pk, fence)
+    fence = builder.claim()[1]
+    anchor = builder._anchor(made.pk, fence)
     sizes = [ledger.read_head(session).size for session in four]
     say(four[1], "And one thing more.")
-    while building._next(made.pk, fence, anchor):
+    while builder._next(made.pk, fence, anchor):
         pass
-    keeping.finish(made.pk, fence)
+    storage.finish(made.pk, fence)
     verdict = check(packed(Export.objects.get(pk=made.pk)), tmp_path)
     assert verdict.ok, verdict.failures
     assert verdict.counts["entries"] == sum(sizes)
@@ -219,7 +220,7 @@ def build_and_be_killed(point: str) -> int:
     if (pid := os.fork()) == 0:
         os.environ["CRASH_AT"] = point
         try:
-            building.build_due()
+            builder.build_due()
         finally:
             os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -231,9 +232,9 @@ def test_who_is_killed_between_two_bundles_is_replaced_by_one_who_goes_on(four, 
     made.refresh_from_db()
     assert (made.state, made.built) == (Export.State.BUILDING, 2)
     before = {part.position: bytes(part.sha256) for part in ExportPart.objects.filter(state=ExportPart.State.BUILT)}
-    assert building.build_due() == 0  # the lease of the dead still runs
+    assert builder.build_due() == 0  # the lease of the dead still runs
     Export.objects.update(lease_until=now() - timedelta(seconds=1))
-    assert building.build_due() == 2
+    assert builder.build_due() == 2
     made.refresh_from_db()
     assert made.state == Export.State.DONE
     after = {part.position: bytes(part.sha256) for part in ExportPart.objects.all()}
@@ -243,29 +244,29 @@ def test_who_is_killed_between_two_bundles_is_replaced_by_one_who_goes_on(four, 
 
 def test_who_slept_through_the_lease_commits_nothing(four):
     made = asked()
-    fence = building.claim()[1]
-    anchor = building._anchor(made.pk, fence)
+    fence = builder.claim()[1]
+    anchor = builder._anchor(made.pk, fence)
     Export.objects.filter(pk=made.pk).update(fence=fence + 1)
-    with pytest.raises(keeping.NotMine):
-        building._next(made.pk, fence, anchor)
+    with pytest.raises(storage.NotMine):
+        builder._next(made.pk, fence, anchor)
     assert not ExportBlock.objects.exists()
 
 
 def test_a_cancelled_export_leaves_nothing_and_its_builder_stops(four):
     made = asked()
-    fence = building.claim()[1]
-    building._next(made.pk, fence, building._anchor(made.pk, fence))
-    assert choosing.cancel(cast.alice(), made.pk).state == Export.State.CANCELLED
+    fence = builder.claim()[1]
+    builder._next(made.pk, fence, builder._anchor(made.pk, fence))
+    assert selection.cancel(cast.alice(), made.pk).state == Export.State.CANCELLED
     assert not ExportBlock.objects.exists()
-    assert building.build(made.pk, fence) == 0
+    assert builder.build(made.pk, fence) == 0
     with pytest.raises(packing.NotReady):
         packing.download(cast.alice(), made.pk)
 
 
 def test_more_than_so_many_at_once_are_refused(four):
-    for _ in range(choosing.MOST_UNDER_WAY):
+    for _ in range(selection.MOST_UNDER_WAY):
         asked()
-    with pytest.raises(choosing.TooManyExports):
+    with pytest.raises(selection.TooManyExports):
         asked()
 
 
@@ -286,7 +287,7 @@ def test_an_export_expires(four):
     made = built()
     assert timedelta(hours=71) < made.expires_at - now() < timedelta(hours=73)
     Export.objects.update(expires_at=now() - timedelta(seconds=1))
-    assert building.build_due() == 0
+    assert builder.build_due() == 0
     made.refresh_from_db()
     assert made.state == Export.State.EXPIRED
     assert not ExportPart.objects.exists()
@@ -324,9 +325,9 @@ def test_without_the_sweep_the_destroyed_key_alone_closes_the_bundle(four, monke
     keys.forget_all()
     assert before
     with pytest.raises(keys.Erased):
-        keeping.row_of(part)
+        storage.row_of(part)
     with pytest.raises(keys.Erased):
-        next(keeping.blocks(part))
+        next(storage.blocks(part))
 
 
 def test_a_subject_erased_before_the_head_was_chosen_is_in_it_as_erased(four, tmp_path, monkeypatch):
@@ -341,10 +342,10 @@ def test_a_subject_erased_before_the_head_was_chosen_is_in_it_as_erased(four, tm
 def test_a_subject_erased_after_the_head_was_chosen_has_no_bundle(four, tmp_path, monkeypatch):
     monkeypatch.setattr(keys, "CACHE_SECONDS", 0.0)
     made = asked(unmask=True)
-    building._anchor(made.pk, building.claim()[1])
+    builder._anchor(made.pk, builder.claim()[1])
     Export.objects.update(lease_until=None)
     erase("C-102")
-    while building.build_due():
+    while builder.build_due():
         pass
     made = Export.objects.get()
     assert made.state == Export.State.DONE, made.problem
@@ -369,7 +370,7 @@ def test_a_program_asks_watches_fetches_and_deletes(four, tmp_path):
     assert (made.status_code, made.json()["total"], made.json()["masked"]) == (202, 1, True)
     address = made["Location"].removeprefix("/api/v1")
     problem(api.get(f"{address}/archive"), 409, "export_not_ready")
-    assert building.build_due() == 1
+    assert builder.build_due() == 1
     assert api.get(address).json()["state"] == "done"
     archive = Client().get(f"/api/v1{address}/archive", headers=cast.bearer(cast.alice()))
     assert check(b"".join(archive), tmp_path).ok

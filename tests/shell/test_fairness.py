@@ -11,8 +11,8 @@ import pytest
 
 from agentstate.people.models import Team
 from audit import ledger
-from sessions.models import AgentSession, Slot
-from sessions.runtime import leases, limits, stalls
+from sessions.models.sessions import AgentSession, Slot
+from sessions.runtime import leases, limits, parked
 from tests import cast
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,7 @@ def claimed(times: int) -> list[AgentSession]:
 
 @pytest.fixture(autouse=True)
 def _let_go() -> Iterator[None]:
-    stalls.forget_all()
+    parked.forget_all()
     yield
     for session, call in list(limits._places._held):
         limits.leave(session, call)

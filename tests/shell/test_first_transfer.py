@@ -9,7 +9,9 @@ from django.core.management import call_command
 
 from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed
 from agentstate.errors import Invalid
-from sessions import commands, queries
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.shell.bank_world import events, kinds, opened, say, state, work
 
@@ -25,8 +27,8 @@ def asks_for_a_transfer(amount: str = "$1,200.00") -> UUID:
     return session
 
 
-def pending(session: UUID) -> queries.RequestLine:
-    return next(line for line in queries.requests(cast.alice()) if line.session == session)
+def pending(session: UUID) -> approvals_queries.RequestLine:
+    return next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def test_a_small_transfer_needs_nobody(bank):
@@ -49,7 +51,7 @@ def test_a_large_transfer_waits_and_moves_nothing(bank):
 def test_approved_it_is_executed_exactly_once(bank):
     session = asks_for_a_transfer()
     before = bank.transfers("C-1001")
-    commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
     work()
     work()
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [120000]
@@ -62,7 +64,7 @@ def test_edited_it_is_executed_as_edited_and_the_agent_says_so(bank):
     before = bank.transfers("C-1001")
     line = pending(session)
     corrected = {**line.arguments, "amount": {"minor": 100000, "currency": "USD"}}
-    commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=corrected)
+    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=corrected)
     work()
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [100000]
     said = [event["text"] for event in events(session, "message.added") if event["role"] == "agent"]
@@ -72,7 +74,7 @@ def test_edited_it_is_executed_as_edited_and_the_agent_says_so(bank):
 def test_rejected_it_never_executes_and_the_customer_is_told(bank):
     session = asks_for_a_transfer()
     before = bank.transfers("C-1001")
-    commands.decide(cast.alice(), pending(session).id, "reject", reason="Caller sounds coached")
+    approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="Caller sounds coached")
     work()
     assert bank.transfers("C-1001") == before
     said = [event["text"] for event in events(session, "message.added") if event["role"] == "agent"]
@@ -83,9 +85,9 @@ def test_rejected_it_never_executes_and_the_customer_is_told(bank):
 def test_the_second_decision_learns_who_was_first(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, "approve")
     with pytest.raises(AlreadyDecided) as refusal:
-        commands.decide(cast.bob(), line.id, "reject", reason="no")
+        approvals_commands.decide(cast.bob(), line.id, "reject", reason="no")
     assert refusal.value.facts["by"] == cast.alice().actor
     assert refusal.value.facts["outcome"] == "approved"
 
@@ -93,25 +95,25 @@ def test_the_second_decision_learns_who_was_first(bank):
 def test_the_same_key_gets_the_first_answer_and_another_command_under_it_is_refused(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    first = commands.decide(cast.alice(), line.id, "approve", key="k1")
-    again = commands.decide(cast.alice(), line.id, "approve", key="k1")
+    first = approvals_commands.decide(cast.alice(), line.id, "approve", key="k1")
+    again = approvals_commands.decide(cast.alice(), line.id, "approve", key="k1")
     assert (again.first, again.seq, again.repeated) == (first.first, first.seq, True)
 
 
 def test_a_viewer_may_read_but_not_decide(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    assert not queries.request_line(cast.vera(), line.id).may_decide
+    assert not approvals_queries.request_line(cast.vera(), line.id).may_decide
     with pytest.raises(DecisionNotAllowed):
-        commands.decide(cast.vera(), line.id, "approve")
+        approvals_commands.decide(cast.vera(), line.id, "approve")
 
 
 def test_another_team_does_not_even_learn_that_it_exists(bank):
     session = asks_for_a_transfer()
     line = pending(session)
     with pytest.raises(Exception, match="no such"):
-        commands.decide(cast.charlie(), line.id, "approve")
-    assert queries.requests(cast.charlie()) == []
+        approvals_commands.decide(cast.charlie(), line.id, "approve")
+    assert approvals_queries.requests(cast.charlie()) == []
 
 
 def test_an_edit_that_breaks_the_schema_names_the_field_and_writes_nothing(bank):
@@ -120,7 +122,7 @@ def test_an_edit_that_breaks_the_schema_names_the_field_and_writes_nothing(bank)
     before = kinds(session)
     broken = {**line.arguments, "amount": {"minor": -5, "currency": "USD"}}
     with pytest.raises(Invalid) as refusal:
-        commands.decide(cast.alice(), line.id, "edit", reason="x", arguments=broken)
+        approvals_commands.decide(cast.alice(), line.id, "edit", reason="x", arguments=broken)
     assert refusal.value.facts["field"] == "arguments.amount.minor"
     assert kinds(session) == before
 
@@ -128,8 +130,8 @@ def test_an_edit_that_breaks_the_schema_names_the_field_and_writes_nothing(bank)
 def test_hanging_up_withdraws_what_waits(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    commands.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     work()
-    assert queries.request_line(cast.alice(), line.id).state == "withdrawn"
+    assert approvals_queries.request_line(cast.alice(), line.id).state == "withdrawn"
     assert state(session).status == "done"
     call_command("rebuild", "--check")

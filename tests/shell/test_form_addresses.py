@@ -16,15 +16,19 @@ from agentstate.people import commands as people
 from agentstate.people import delegations, deputies
 from agentstate.people.models import User
 from agentstate.people.roles import Role
-from sessions import commands
 from sessions import urls as console
 from sessions.agents import registry
-from sessions.alerts.tables import TeamRule
-from sessions.commands import disclosures, erasure, grants, notifications
-from sessions.disclosing import What
-from sessions.exports import choosing
-from sessions.models import StandingGrant
-from sessions.proposals.tables import Proposal
+from sessions.approvals import commands as approvals_commands
+from sessions.automation.notifications import commands as notifications
+from sessions.disclosures import commands as disclosures
+from sessions.disclosures.content import What
+from sessions.exports import selection
+from sessions.models.alerts import TeamRule
+from sessions.models.proposals import Proposal
+from sessions.models.sessions import StandingGrant
+from sessions.privacy import commands as erasure
+from sessions.standing_approvals import commands as grants
+from sessions.stops import commands as stops_commands
 from tests import cast
 from tests.shell.api_operations import NAMED, OPERATIONS, WITH_BODY, body_for
 from tests.shell.api_world import Api
@@ -79,7 +83,7 @@ def things(bank, monkeypatch) -> dict[str, object]:
     monkeypatch.setattr(registry, "policy_named", lambda name: offering("customer"))
     alice, retail = cast.alice(), cast.retail()
     granting, wanted = paused("$1,100.00")
-    commands.decide(alice, wanted.id, "approve")
+    approvals_commands.decide(alice, wanted.id, "approve")
     grants.grant_same(alice, granting, wanted.id)
     session, request = paused("$1,300.00")
     _, alert = raised("Can I speak to a person?")
@@ -95,11 +99,11 @@ def things(bank, monkeypatch) -> dict[str, object]:
         "request_id": request.id,
         "alert_id": alert,
         "rule_id": TeamRule.objects.filter(team=retail)[0].pk,
-        "stop_id": commands.stop(alice, "team", "retail", reason="wrong amounts")[0].pk,
+        "stop_id": stops_commands.stop(alice, "team", "retail", reason="wrong amounts")[0].pk,
         "delegation_id": lent.pk,
         "deputy_id": deputies.name(cast.charlie().pk, retail.pk, cast.adam()).pk,
         "disclosure_id": made.row.pk,
-        "export_id": choosing.ask(alice, choosing.Filter()).pk,
+        "export_id": selection.ask(alice, selection.Filter()).pk,
         "grant_id": StandingGrant.objects.get().pk,
         "trigger_id": kept("complaints", on=ON_ENTRY, do={"run": {}}).pk,
         "endpoint_id": endpoint().pk,

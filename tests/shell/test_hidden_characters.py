@@ -11,10 +11,10 @@ import pytest
 
 from agentstate import clock
 from agentstate.engine.state import pending
-from sessions import commands
 from sessions.agents.registry import Agent, register
-from sessions.notifications import mail
-from sessions.notifications.wording import Told
+from sessions.automation.notifications import mail
+from sessions.automation.notifications.texts import Told
+from sessions.plans import commands as plans_commands
 from sessions.tools.registry import Arguments, ToolContext, tool
 from tests import cast
 from tests.shell.bank_world import opened, say, state, work
@@ -44,7 +44,7 @@ def asked() -> tuple[UUID, str]:
     """A session with a hostile text in a request, in the conversation and in the plan: its id and the request's."""
     session = opened(agent="sender")
     say(session, f"{HOSTILE} {PERSIAN}")
-    commands.propose_plan(cast.alice(), session, calls=[step("send_it", "state.done", purpose=HOSTILE)])
+    plans_commands.propose_plan(cast.alice(), session, calls=[step("send_it", "state.done", purpose=HOSTILE)])
     work()
     (request,) = pending(state(session))
     return session, request.asked.request

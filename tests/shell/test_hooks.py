@@ -10,10 +10,12 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessions import states
-from sessions.models import AgentSession
-from sessions.triggers import firing, hooks, keeping, signature
-from sessions.triggers.tables import Trigger, TriggerFiring
+from sessions.automation.triggers import firings, hooks
+from sessions.automation.triggers import repository as keeping
+from sessions.core import states
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import Trigger, TriggerFiring
+from sessions.outside import signature
 from tests import cast
 from tests.searching import drawn
 from tests.shell.test_triggers import ends, kept
@@ -53,7 +55,7 @@ CLAIM = {"kind": "claim.made", "customer": "C-1001", "claim": "K-7"}
 def test_a_signed_message_opens_a_session(hook):
     answer = send(hook, CLAIM)
     assert answer.status_code == 202
-    firing.fire_due()
+    firings.fire_due()
     session = AgentSession.objects.get()
     assert answer.json() == {"firing": str(session.pk)}
     assert states.load(session.pk).state.items[-1].text == "Claim K-7"
@@ -61,9 +63,9 @@ def test_a_signed_message_opens_a_session(hook):
 
 def test_a_message_that_is_sent_again_is_one_message(hook):
     first, again = send(hook, CLAIM), send(hook, CLAIM)
-    firing.fire_due()
+    firings.fire_due()
     after = send(hook, CLAIM)
-    firing.fire_due()
+    firings.fire_due()
     assert first.json() == again.json() == after.json()
     assert "Idempotency-Replayed" not in first.headers
     assert again.headers["Idempotency-Replayed"] == "true"
@@ -126,7 +128,7 @@ def test_words_of_a_message_are_sealed_while_it_waits_and_gone_afterwards(hook):
     send(hook, CLAIM)
     waiting = bytes(TriggerFiring.objects.get().sealed)
     assert b"K-7" not in waiting
-    firing.fire_due()
+    firings.fire_due()
     assert bytes(TriggerFiring.objects.get().sealed) == b""
 
 
@@ -147,6 +149,6 @@ def test_no_genuine_message_whatever_leaves_a_firing_without_a_named_end(hook, b
     message = f"msg_{TriggerFiring.objects.count()}"
     answer = send(hook, body, message)
     assert answer.status_code in (202, 400)
-    firing.fire_due()
+    firings.fire_due()
     assert not TriggerFiring.objects.filter(state__in=["due", "failed"]).exists()
     assert all(state == "fired" or why for state, why in ends(hook))

@@ -11,8 +11,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from sessions import commands
-from sessions.runtime.execute import MAX_RESULT
+from sessions.approvals import commands as approvals_commands
+from sessions.runtime.execution import MAX_RESULT
 from sessions.tools import registry as tools
 from tests import cast
 from tests.live.chat_server import Call, Say
@@ -105,7 +105,7 @@ def test_a_free_call_beside_one_that_waits_gives_its_result_and_both_are_told(se
         say(session, "Move it.")
         assert kinds(session).count("tool.returned") == 3
         (request,) = [key for key, each in state(session).requests.items() if each.status.value == "pending"]
-        commands.decide(cast.alice(), UUID(request), "approve")
+        approvals_commands.decide(cast.alice(), UUID(request), "approve")
         work()
     assert kinds(session).count("tool.returned") == 4
     assert len(bank.transfers("C-1001")) == 1

@@ -11,8 +11,9 @@ from agentstate.engine.state import SessionState
 from agentstate.errors import Broken
 from audit import ledger
 from audit.ledger import Head
-from sessions import commands, states
-from sessions.projections import Place
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.core.projections import Place
 from tests import cast
 from tests.shell.attack_world import Superuser
 from tests.shell.bank_world import opened, say, state, work
@@ -104,11 +105,13 @@ def test_a_worker_tries_nothing_on_a_state_that_its_claim_showed_to_be_old(bank,
     session = opened()
     say(session, "Hello!")
     old = states.recall(session)
-    commands.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     states.forget_all()
     states.remember(old)
     tried = []
-    monkeypatch.setattr("sessions.commit._if_it_still_holds", lambda lease, held, steps: tried.append(held.head.size))
+    monkeypatch.setattr(
+        "sessions.core.commit._if_it_still_holds", lambda lease, held, steps: tried.append(held.head.size)
+    )
     work()
     assert old.head.size not in tried
     assert state(session).items[-1].role == "agent"
@@ -120,7 +123,7 @@ def test_a_snapshot_is_written_by_the_commit_that_it_is_due_with(bank, settings,
     monkeypatch.setattr(states, "keep_snapshot", lambda loaded: pytest.fail("a commit of its own"))
     session = opened()
     for words in ("Hello!", "What is my balance?"):  # a person's commit and a worker's
-        commands.say(cast.cleo(), session, words)
+        conversation_commands.say(cast.cleo(), session, words)
         assert states.load(session).head.size - states.kept_snapshot(session).seq < 2
         work()
         assert states.load(session).head.size - states.kept_snapshot(session).seq < 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agentstate.errors import Invalid
 from sessions.outside import secrets
-from sessions.tools.http import described, running
+from sessions.tools.http import calls, description
 from sessions.tools.registry import ToolContext, ToolFailed
 from tests.shell.hostile_http import Hostile
 
@@ -77,7 +77,7 @@ def bank_token(settings, tmp_path):
 def tool(hostile: Hostile | None = None, path: str = "/fine", **changed):
     port = f":{hostile.port}" if hostile else ""
     request = {**CHECK["request"], "url": f"http://127.0.0.1{port}{path}{{?purpose}}", **changed.pop("request", {})}
-    return running.tool_of(described.load(json.dumps({**CHECK, **changed, "request": request}).encode()))
+    return calls.tool_of(description.load(json.dumps({**CHECK, **changed, "request": request}).encode()))
 
 
 def failure(made, arguments=None) -> ToolFailed:
@@ -165,9 +165,9 @@ def test_a_value_that_would_be_a_path_of_its_own_is_not_sent(hostile, value):
 @given(st.text())
 def test_whatever_a_model_says_changes_neither_host_nor_path(value):
     told = {**CHECK["request"], "url": "https://a.example/v1/{c}/x", "variables": {"c": {"$from": "arguments.c"}}}
-    found = described.load(json.dumps({**CHECK, "request": told}).encode())
+    found = description.load(json.dumps({**CHECK, "request": told}).encode())
     try:
-        address = running._address(found, {"arguments": {"c": value}})
+        address = calls._address(found, {"arguments": {"c": value}})
     except ToolFailed:
         assert value in ("", ".", "..")
     else:
@@ -241,11 +241,11 @@ WRONG = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_a_description_that_says_too_much_is_refused(wrong):
     request = {**CHECK["request"], **WRONG[wrong].get("request", {})}
-    with pytest.raises(described.BadTool):
-        described.load(json.dumps({**CHECK, **WRONG[wrong], "request": request}).encode())
+    with pytest.raises(description.BadTool):
+        description.load(json.dumps({**CHECK, **WRONG[wrong], "request": request}).encode())
 
 
 @given(st.binary(max_size=200) | st.recursive(st.none() | st.text(), st.lists, max_leaves=5).map(msgspec.json.encode))
 def test_whatever_stands_in_a_file_is_a_description_or_refused(data):
     with pytest.raises(Invalid):
-        described.load(data)
+        description.load(data)

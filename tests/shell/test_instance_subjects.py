@@ -17,11 +17,19 @@ from agentstate.engine.state import pending
 from agentstate.errors import Invalid
 from audit import keys, ledger, staff, verify
 from audit.erasure import BEGUN
-from sessions import commands, erasure, queries, rebuild, states
-from sessions.commands import plans
-from sessions.commit import Lease, run_commands
-from sessions.models import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.core import entry_lines, states
+from sessions.core.commit import run_commands
+from sessions.core.committed import Lease
+from sessions.models.sessions import AgentSession, ApprovalRequest, Snapshot, SnapshotPart
+from sessions.plans import commands as plans
+from sessions.plans import queries as plans_queries
+from sessions.privacy import erasure
 from sessions.runtime import advance
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, say, state, work
 from tests.shell.side_by_side_world import model, told
@@ -49,7 +57,7 @@ def kid(subject: str) -> UUID:
 def reviewed() -> UUID:
     """A session of its own customer that has carried a plan out for two others, up to what a person must decide."""
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    plans.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
     work()
     return session
 
@@ -79,7 +87,7 @@ def erase(session: UUID, subject: str) -> None:
 
 def waiting(session: UUID) -> dict[str, Any]:
     """The requests of a session that wait, by what they ask for."""
-    lines = [line for line in queries.requests(cast.alice()) if line.session == session]
+    lines = [line for line in approvals_queries.requests(cast.alice()) if line.session == session]
     return {line.arguments.get("name", line.name): line for line in lines}
 
 
@@ -96,11 +104,11 @@ def test_every_entry_is_under_the_key_of_the_one_whom_it_concerns():
 def test_a_decision_its_call_and_its_result_are_the_instances_too():
     session = reviewed()
     line = waiting(session)[ANNS]
-    commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k")
+    approvals_commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k")
     work()
     more = kinds_under(session, kid(ANN)) - kinds_under(session, kid(BOB))
     assert more == Counter(["decision.made", "request.ended", "tool.intended", "tool.returned"])
-    assert commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k").repeated
+    assert approvals_commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k").repeated
 
 
 def test_nothing_of_an_instance_is_under_the_key_of_the_sessions_customer(settings):
@@ -141,10 +149,10 @@ def test_one_is_erased_and_the_session_and_its_other_instances_live_on(settings)
     left = state(session)
     assert (list(left.plans.instances), left.plans.erased) == (["two"], (str(next(iter(gone(session)))),))
     assert [request.asked.arguments for request in pending(left)] == [{"name": BOBS}]
-    line = queries.request_line(cast.alice(), anns)
+    line = approvals_queries.request_line(cast.alice(), anns)
     assert (line.name, line.state, line.may_decide) == ("Erased", "withdrawn", False)
     bobs = waiting(session)[BOBS]
-    commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
+    approvals_commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
     work()
     assert state(session).plans.instances["two"].pad["done"] == {"done": BOBS}
     assert not state(session).plans.is_open
@@ -162,7 +170,7 @@ def gone(session: UUID) -> set[str]:
 
 def test_a_result_that_comes_after_the_erasure_is_dropped_and_those_beside_it_are_recorded():
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+    plans.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
     AgentSession.objects.filter(pk=session).update(fence=7)
     lease = Lease(session, 7)
     running = run_commands(lease, [advance.intend(session, NOBODY)]).state.calls.values()
@@ -175,9 +183,9 @@ def test_a_result_that_comes_after_the_erasure_is_dropped_and_those_beside_it_ar
 
 
 def test_a_batch_in_sessions_of_its_own_keeps_each_instance_under_its_key(monkeypatch):
-    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 1)
+    monkeypatch.setattr("sessions.plans.commands.MAX_INSTANCES", 1)
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=CALLS[:1], instances=MEMBERS)
+    plans.propose_plan(cast.alice(), session, calls=CALLS[:1], instances=MEMBERS)
     work()
     children = AgentSession.objects.filter(parent=session)
     found = [[subject for subject in (ANN, BOB) if kinds_under(child.pk, kid(subject))] for child in children]
@@ -198,7 +206,7 @@ def test_a_plan_for_one_whose_erasure_begins_meanwhile_is_refused_and_nothing_of
 
     monkeypatch.setattr(plans, "_with_keys", closed_meanwhile)
     with pytest.raises(plans.SubjectLeaves):
-        commands.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
+        plans.propose_plan(cast.alice(), session, calls=CALLS, instances=MEMBERS)
     assert kinds(session) == before
 
 
@@ -220,7 +228,7 @@ def test_a_key_that_was_destroyed_without_a_word_is_passed_over_too():
     assert list(state(session).plans.instances) == ["two"]
     assert waiting(session).keys() == {"Erased", BOBS}
     bobs = waiting(session)[BOBS]
-    commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
+    approvals_commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
     work()
     assert not state(session).plans.is_open
     row = AgentSession.objects.get(pk=session)
@@ -268,7 +276,7 @@ def test_the_pages_and_the_api_of_a_session_with_an_erased_instance_answer():
     data = {entry["seq"]: entry["data"] for entry in answer.json()["entries"]}
     erased = {each.seq for each in envelopes(session) if each.kid in gone(session)}
     assert {seq for seq, each in data.items() if each is None} == erased & data.keys()
-    line = queries.plan_of(cast.alice(), session)
+    line = plans_queries.plan_of(cast.alice(), session)
     assert {each.name: each.counts for each in line.instances}["Erased"] == {"erased": 2}
 
 
@@ -278,7 +286,9 @@ def test_nothing_of_an_instance_is_stored_in_clear_and_nothing_of_an_erased_one_
     for text in (*everything_stored().values(), in_valkey()):
         assert traces(text, ANN, BOB, ANNS, BOBS) == []
     erase(session, ANN)
-    readable = [json.dumps(entry.data) for entry in queries.entries(cast.alice(), session, limit=1000) if entry.data]
+    readable = [
+        json.dumps(entry.data) for entry in entry_lines.entries(cast.alice(), session, limit=1000) if entry.data
+    ]
     assert traces("\n".join(readable), ANN, ANNS) == []
     assert traces("\n".join(readable), BOBS) == [BOBS]
     assert traces(repr(state(session)), ANN, ANNS) == []
@@ -291,7 +301,7 @@ def test_the_agent_is_told_nothing_of_what_others_said():
     session = reviewed()
     for subject in (ANNS, BOBS):
         line = waiting(session)[subject]
-        commands.decide(cast.alice(), line.id, "reject", reason=f"Not {subject}", seen=line.digest)
+        approvals_commands.decide(cast.alice(), line.id, "reject", reason=f"Not {subject}", seen=line.digest)
     work()
     say(session, "How is it going?")
     assert not state(session).refused
@@ -302,10 +312,10 @@ def test_going_back_and_forking_carry_nothing_of_another_subject():
     session = reviewed()
     say(session, "One more thing.")
     point = state(session).seq - 3
-    looked = queries.rollback_preview(cast.alice(), session, point)
-    commands.roll_back(cast.alice(), session, point, reason="Tried", seen=looked.digest)
+    looked = versions_queries.rollback_preview(cast.alice(), session, point)
+    versions_commands.roll_back(cast.alice(), session, point, reason="Tried", seen=looked.digest)
     assert state(session).plans.instances.keys() == {"one", "two"}
-    fork = commands.fork(cast.alice(), session, reason="To see").session
+    fork = versions_commands.fork(cast.alice(), session, reason="To see").session
     assert state(fork).plans.instances == {}
     for each in (session, fork):
         own = str(AgentSession.objects.get(pk=each).kid)
@@ -318,7 +328,7 @@ def test_going_back_and_forking_carry_nothing_of_another_subject():
 def test_a_session_that_does_an_instances_call_is_that_subjects():
     session = told()
     call = {**CALLS[0], "_delegate": "anonymous", "_scopes": ["input"]}
-    commands.propose_plan(cast.alice(), session, calls=[call], instances=MEMBERS[:1])
+    plans.propose_plan(cast.alice(), session, calls=[call], instances=MEMBERS[:1])
     work()
     child = AgentSession.objects.get(parent=session)
     assert child.kid == kid(ANN)
@@ -329,12 +339,12 @@ def test_the_subject_of_the_session_needs_no_key_of_its_own_and_an_instance_keep
     session = told()
     members = [{"name": "one", "subject": CUSTOMER, "inputs": {"name": "x"}}, MEMBERS[1]]
     calls = [CALLS[0]]
-    commands.propose_plan(cast.alice(), session, calls=calls, instances=members)
+    plans.propose_plan(cast.alice(), session, calls=calls, instances=members)
     work()
     assert state(session).plans.instances["one"].kid == ""
     with pytest.raises(Invalid, match="another data subject"):
-        commands.propose_plan(cast.alice(), session, calls=calls, instances=[{**MEMBERS[1], "subject": ANN}])
-    commands.propose_plan(cast.alice(), session, calls=calls, instances=[{"name": "two", "inputs": {"name": "y"}}])
+        plans.propose_plan(cast.alice(), session, calls=calls, instances=[{**MEMBERS[1], "subject": ANN}])
+    plans.propose_plan(cast.alice(), session, calls=calls, instances=[{"name": "two", "inputs": {"name": "y"}}])
     work()
     assert state(session).plans.instances["two"].kid == str(kid(BOB))
 

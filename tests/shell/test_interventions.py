@@ -16,10 +16,13 @@ from agentstate.engine.decide.interventions import NothingToRetry, NotOpenToInte
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from audit.server_clock import now
-from sessions import commands, queries
 from sessions.agents import registry
-from sessions.models import AgentSession
-from sessions.runtime import advance, execute, leases, stalls
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.interventions import commands as interventions_commands
+from sessions.interventions import queries as interventions_queries
+from sessions.models.sessions import AgentSession
+from sessions.runtime import advance, execution, leases, parked
 from sessions.tools import registry as tools
 from tests import cast
 from tests.shell.api_world import Api
@@ -40,7 +43,7 @@ def unanswered(monkeypatch: pytest.MonkeyPatch) -> None:
     found, facts = tools.find, registry.facts_for("bank")  # before the change: the registry remembers what it found
     slow = msgspec.structs.replace(found("load_customer"), effect="once", timeout=0.05, run=_slow)
     find = lambda name: slow if name == slow.name else found(name)  # noqa: E731
-    monkeypatch.setattr(execute.tools, "find", find)
+    monkeypatch.setattr(execution.tools, "find", find)
     changed = {**facts, slow.name: msgspec.structs.replace(facts[slow.name], effect="once")}
     monkeypatch.setattr(registry, "facts_for", lambda agent: changed)
 
@@ -97,12 +100,12 @@ def test_an_approved_call_that_is_tried_again_too_late_is_listed_and_settled(ban
     session, request = paused()
     with monkeypatch.context() as patched:
         fails = lambda _session, _state, call: Fail(call.id, call.attempt, "no connection", True, 0.2)  # noqa: E731
-        patched.setattr(execute, "run_call", fails)
-        commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+        patched.setattr(execution, "run_call", fails)
+        approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
         work()
     sleep_until_due(session)
     with monkeypatch.context() as patched:
-        patched.setattr("sessions.commit.now", lambda: now() + timedelta(seconds=121))
+        patched.setattr("sessions.core.commit.now", lambda: now() + timedelta(seconds=121))
         work()
     assert kinds(session).count("tool.failed") == 2
     assert "call.refused" not in kinds(session)
@@ -112,7 +115,7 @@ def test_an_approved_call_that_is_tried_again_too_late_is_listed_and_settled(ban
     (line,) = api.get(f"/sessions/{session}/interventions").json()["calls"]
     assert (line["why"], line["is_blocked"], line["ways"]) == ("failed", True, ["retry", "supply", "skip"])
     call_command("rebuild", "--check")
-    commands.intervene(cast.alice(), session, line["call"], "skip", "the customer was called back")
+    interventions_commands.intervene(cast.alice(), session, line["call"], "skip", "the customer was called back")
     assert api.get("/stuck").json()["sessions"] == []
 
 
@@ -120,11 +123,11 @@ def test_who_may_not_decide_may_not_step_in_and_another_team_learns_nothing(once
     session, call = doubted()
     for user, refusal in ((cast.vera(), PermissionDenied), (cast.charlie(), Exception)):
         with pytest.raises(refusal):
-            commands.intervene(user, session, call, "skip", "no")
-    assert queries.stuck(cast.charlie()) == []
-    assert [line.id for line in queries.stuck(cast.vera())] == [session]
+            interventions_commands.intervene(user, session, call, "skip", "no")
+    assert interventions_queries.stuck(cast.charlie()) == []
+    assert [line.id for line in interventions_queries.stuck(cast.vera())] == [session]
     with pytest.raises(PermissionDenied):
-        commands.retry_session(cast.vera(), session, "no")
+        interventions_commands.retry_session(cast.vera(), session, "no")
 
 
 def test_what_is_refused_says_so_and_writes_nothing(once):
@@ -132,9 +135,9 @@ def test_what_is_refused_says_so_and_writes_nothing(once):
     size = len(kinds(session))
     for how, error in (("retry", NotOpenToIntervention), ("explode", Invalid)):
         with pytest.raises(error):
-            commands.intervene(cast.alice(), session, call, how, "because")
+            interventions_commands.intervene(cast.alice(), session, call, how, "because")
     with pytest.raises(NothingToRetry):
-        commands.retry_session(cast.alice(), session, "because")
+        interventions_commands.retry_session(cast.alice(), session, "because")
     browser = cast.browser(cast.alice())
     sent = {"call": call, "reason": "because", "result": "{not json"}
     assert browser.post(reverse("stuck_step_in", args=[session, "happened"]), sent).status_code == 422
@@ -142,7 +145,7 @@ def test_what_is_refused_says_so_and_writes_nothing(once):
 
 
 def test_a_running_tool_is_told_that_its_time_is_up(once):
-    from sessions.runtime.flights import abandoned
+    from sessions.runtime.running_calls import abandoned
     from tests.processes import eventually
 
     doubted()
@@ -152,14 +155,14 @@ def test_a_running_tool_is_told_that_its_time_is_up(once):
 def broken(monkeypatch, error: Exception) -> UUID:
     """A session that cannot be advanced, tried until it is parked."""
     session = opened()
-    commands.say(cast.cleo(), session, "Hello")
+    conversation_commands.say(cast.cleo(), session, "Hello")
     with monkeypatch.context() as patched:
 
         def fails(*_args, **_kw):
             raise error
 
         patched.setattr(advance, "_advance", fails)
-        for _ in range(stalls.MAX_STALLS):
+        for _ in range(parked.MAX_STALLS):
             AgentSession.objects.filter(pk=session, ready_at__isnull=False).update(ready_at="2026-01-01T00:00:00Z")
             work()
     return session
@@ -168,9 +171,9 @@ def broken(monkeypatch, error: Exception) -> UUID:
 def test_a_session_that_always_fails_is_parked_with_its_reason_until_a_person_retries_it(bank, monkeypatch):
     session = broken(monkeypatch, KeyError("x"))
     row = AgentSession.objects.get(pk=session)
-    assert (row.stalled, row.stalls, row.ready_at) == ("failing KeyError", stalls.MAX_STALLS, None)
+    assert (row.stalled, row.stalls, row.ready_at) == ("failing KeyError", parked.MAX_STALLS, None)
     work()
-    assert [line.id for line in queries.stuck(cast.alice())] == [session]
+    assert [line.id for line in interventions_queries.stuck(cast.alice())] == [session]
     browser = cast.browser(cast.alice())
     assert b"Could not be advanced: KeyError" in browser.get(reverse("stuck_session", args=[session])).content
     browser.post(reverse("stuck_step_in", args=[session, "session"]), {"reason": "fixed"})
@@ -182,13 +185,13 @@ def test_a_session_that_always_fails_is_parked_with_its_reason_until_a_person_re
 
 def test_between_two_tries_it_waits_longer_and_longer(bank, monkeypatch):
     session = opened()
-    commands.say(cast.cleo(), session, "Hello")
+    conversation_commands.say(cast.cleo(), session, "Hello")
     pauses = []
     for _ in range(3):
         AgentSession.objects.filter(pk=session).update(ready_at="2026-01-01T00:00:00Z")
         lease = leases.claim()
         assert lease is not None
-        stalls.failing(lease, "KeyError")
+        parked.failing(lease, "KeyError")
         row = AgentSession.objects.get(pk=session)
         pauses.append(round((row.ready_at - row.stalled_at).total_seconds()))
     assert pauses == [1, 2, 4]
@@ -198,7 +201,7 @@ def test_what_the_database_does_is_no_fault_of_the_sessions(bank, monkeypatch):
     from django.db import OperationalError
 
     session = opened()
-    commands.say(cast.cleo(), session, "Hello")
+    conversation_commands.say(cast.cleo(), session, "Hello")
     with monkeypatch.context() as patched:
 
         def away(*_args):

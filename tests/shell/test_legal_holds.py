@@ -9,10 +9,10 @@ import pytest
 from agentstate.clock import now
 from agentstate.people.permissions import PermissionDenied
 from audit import erasure, holds
-from sessions import erasure as erasing
-from sessions import states
-from sessions.commands import erasure as commands
-from sessions.queries import privacy
+from sessions.core import states
+from sessions.privacy import commands
+from sessions.privacy import erasure as erasing
+from sessions.privacy import queries as privacy
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 from tests.shell.erasure_world import approved, entries_of_staff

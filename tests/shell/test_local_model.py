@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sessions import writing
+from sessions.core import partial_answers
 from tests.local_model import served
 from tests.shell.bank_world import events, kinds, opened, say, state
 from tests.shell.looping_world import at_endpoint
@@ -28,7 +28,7 @@ def endpoint() -> Iterator[str]:
 
 def test_a_real_model_speaks_with_a_customer_until_its_tokens_are_used_up(settings, bank, endpoint, monkeypatch):
     fragments: list[dict[str, str]] = []
-    monkeypatch.setattr(writing.live, "tell", lambda group, message: fragments.append(message))
+    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: fragments.append(message))
     bounds = {"session": {"tokens": 5}}
     with at_endpoint(settings, endpoint, tools=(), talk="", instructions="Be brief.", loop=bounds):
         session = opened()
@@ -40,6 +40,6 @@ def test_a_real_model_speaks_with_a_customer_until_its_tokens_are_used_up(settin
     assert 1 <= counted["output_tokens"] <= TOKENS + 1
     assert state(session).loop.session.tokens == counted["input_tokens"] + counted["output_tokens"]
     assert (kinds(session)[-1], events(session, "run.stopped")[0]["code"]) == ("run.stopped", "tokens")
-    texts = [writing.opened(message) or "" for message in fragments]
+    texts = [partial_answers.opened(message) or "" for message in fragments]
     assert texts[-1] == ""
     assert all(said.startswith(text.strip()[: len(said)]) for text in texts)

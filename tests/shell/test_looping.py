@@ -12,9 +12,11 @@ import pytest
 
 from agentstate.engine.decide import RunUnderWay
 from agentstate.errors import Invalid
-from sessions import commands, states
 from sessions.agents import prices
-from sessions.alerts.tables import Alert
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.alerts import Alert
 from tests import cast
 from tests.live.chat_server import Raw, Say
 from tests.shell.bank_world import events, kinds, opened, say, state, work
@@ -33,7 +35,7 @@ def test_a_run_out_of_tokens_stops_and_a_person_lets_it_go_on(settings, bank):
         say(session, "What do I have?")
         assert events(session, "run.stopped")[0]["code"] == "tokens"
         assert len(server.requests) == 1
-        commands.grant(cast.alice(), session, reason="a good customer", tokens=100)
+        conversation_commands.grant(cast.alice(), session, reason="a good customer", tokens=100)
         work()
     assert events(session, "message.added")[-1]["text"] == "You have two accounts."
 
@@ -93,7 +95,7 @@ def test_an_agent_whose_calls_people_reject_rests_and_the_page_lists_what_it_wan
         session = opened()
         say(session, "Move money.")
         for _ in range(3):
-            commands.decide(cast.alice(), pending(session).id, "reject", reason="not now", code="misheard")
+            approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="not now", code="misheard")
             work()
         assert len(server.requests) == 4
         assert events(session, "run.stopped")[0]["code"] == "refusals"
@@ -153,7 +155,7 @@ def spoken_meanwhile(settings, setting: str, *after: Say):
 
     def _speak():
         try:
-            commands.say(cast.cleo(), session, "Wait!", key="k")
+            conversation_commands.say(cast.cleo(), session, "Wait!", key="k")
         except Exception as error:
             refused.append(error)
         finally:
@@ -204,7 +206,7 @@ def test_a_refused_message_is_told_to_its_sender_and_stands_on_record(settings, 
     assert [type(error) for error in refused] == [RunUnderWay]
     assert events(session, "message.refused")[0]["text"] == "Wait!"
     with pytest.raises(RunUnderWay):  # the same command again has the same answer
-        commands.say(cast.cleo(), session, "Wait!", key="k")
+        conversation_commands.say(cast.cleo(), session, "Wait!", key="k")
     assert kinds(session).count("message.refused") == 1
 
 
@@ -230,7 +232,7 @@ def test_what_people_settled_outlives_every_process(settings, bank):
         session = opened()
         say(session, "Move it.")
         (request,) = state(session).requests
-        commands.decide(cast.alice(), request, "respond", response="It was moved at the branch.")
+        approvals_commands.decide(cast.alice(), request, "respond", response="It was moved at the branch.")
         work()
         states.forget_all()
         say(session, "And?")
@@ -244,7 +246,7 @@ def test_a_grant_that_cannot_help_is_refused(settings, bank):
         session = opened()
         say(session, "What do I have?")
         with pytest.raises(Invalid, match="not enough"):
-            commands.grant(cast.alice(), session, reason="go on", steps=1)
+            conversation_commands.grant(cast.alice(), session, reason="go on", steps=1)
 
 
 def test_an_endpoint_that_breaks_off_costs_steps_and_never_more_than_the_bound(settings, bank):

@@ -20,7 +20,8 @@ from django.conf import settings as stack_settings
 from django.contrib.auth.models import AnonymousUser
 
 from agentstate.people.models import User
-from sessions import consumers, states, writing
+from sessions import consumers
+from sessions.core import partial_answers, states
 from tests import cast, places
 from tests.attacks.share import is_drawn
 from tests.searching import FIGURE, FULL
@@ -152,7 +153,7 @@ def looks_at(user: User, session: UUID) -> None:
 def hears(session: UUID) -> None:
     """The agent begins to write an answer."""
     loaded = states.load(session)
-    writing.Writing(loaded.place, "step-1", loaded.head.size).hear(DRAFT)
+    partial_answers.Writing(loaded.place, "step-1", loaded.head.size).hear(DRAFT)
 
 
 async def frames(

@@ -19,19 +19,19 @@ from agentstate.errors import Refused
 from agentstate.people.permissions import PermissionDenied
 from agentstate.stack.ports import any_free
 from audit import ledger, staff
-from sessions import commands as session_commands
-from sessions import queries
 from sessions.agents import registry as agents
 from sessions.agents.model import ProposedCall
 from sessions.agents.registry import Agent
-from sessions.commands import tools as commands
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.models.tools import OfferedTool
 from sessions.outside import refusals
+from sessions.outside.cancellation import Stop
+from sessions.tool_pages import commands
 from sessions.tools import registry as tools
-from sessions.tools.mcp import offered, offers, servers, source, talking
-from sessions.tools.mcp.kept import kept
+from sessions.tools.mcp import offers, requests, results, servers, source
+from sessions.tools.mcp.connections import kept
 from sessions.tools.registry import ToolContext, ToolFailed
-from sessions.tools.stopping import Stop
-from sessions.tools.tables import OfferedTool
 from tests import cast
 from tests.processes import eventually, is_alive
 from tests.shell import side_by_side_world
@@ -208,18 +208,18 @@ def test_a_structure_that_breaks_our_schema_is_no_result(crm):
     assert made.misfit(made.run({"number": "7"}, CONTEXT)).startswith("result")
 
 
-def lookup(crm: Crm, **changed) -> tuple[servers.Server, talking.Offer]:
+def lookup(crm: Crm, **changed) -> tuple[servers.Server, requests.Offer]:
     """The server, and the tool as it offers it."""
     server = crm.describe(**changed)
     crm.mode.write_text("plain")
-    (offer,) = [each for each in talking.offers(server) if each.name == "lookup"]
+    (offer,) = [each for each in requests.offers(server) if each.name == "lookup"]
     return server, offer
 
 
-def talked(crm: Crm, mode: str, **changed) -> talking.Said:
+def talked(crm: Crm, mode: str, **changed) -> requests.Said:
     server, offer = lookup(crm, **changed)
     crm.mode.write_text(mode)
-    return talking.call(server, offer, {"number": "7"}, "k")
+    return requests.call(server, offer, {"number": "7"}, "k")
 
 
 def test_a_process_gets_nothing_but_what_its_description_gives(crm, monkeypatch):
@@ -250,20 +250,20 @@ def test_no_process_is_left_whatever_became_of_the_call(crm):
 def test_calls_one_after_the_other_are_asked_in_one_process_unless_none_is_to_be_kept(crm):
     server, offer = lookup(crm)
     for number in ("7", "8"):
-        assert talking.call(server, offer, {"number": number}, number).data == {"name": f"Customer {number}"}
+        assert requests.call(server, offer, {"number": number}, number).data == {"name": f"Customer {number}"}
     assert len(set(crm.pids)) == 1
     server, offer = lookup(crm, keep=0)
     for number in ("7", "8"):
-        talking.call(server, offer, {"number": number}, number)
+        requests.call(server, offer, {"number": number}, number)
     assert len(set(crm.pids)) == 3
 
 
 def test_a_tool_that_changes_in_a_process_that_was_kept_is_refused(crm):
     server, offer = lookup(crm)
-    talking.call(server, offer, {"number": "7"}, "1")
+    requests.call(server, offer, {"number": "7"}, "1")
     crm.mode.write_text("changed")
-    with pytest.raises(talking.Changed):
-        talking.call(server, offer, {"number": "7"}, "2")
+    with pytest.raises(requests.Changed):
+        requests.call(server, offer, {"number": "7"}, "2")
     assert len(crm.calls) == 1
 
 
@@ -271,40 +271,40 @@ def test_calls_at_once_have_a_process_each(crm):
     server, offer = lookup(crm)
     crm.mode.write_text("together")  # answers once two have asked
     with ThreadPoolExecutor(2) as pool:
-        asking = [pool.submit(talking.call, server, offer, {"number": n}, n) for n in ("7", "8")]
+        asking = [pool.submit(requests.call, server, offer, {"number": n}, n) for n in ("7", "8")]
         assert {each.result().text for each in asking} == {"lookup of 7", "lookup of 8"}
     assert len(set(crm.pids)) == 2
 
 
 def test_a_process_that_died_while_nobody_asked_is_replaced_and_the_call_made_once(crm):
     server, offer = lookup(crm)
-    talking.call(server, offer, {"number": "7"}, "1")
+    requests.call(server, offer, {"number": "7"}, "1")
     os.kill(crm.pids[0], signal.SIGKILL)
-    assert talking.call(server, offer, {"number": "8"}, "2").data == {"name": "Customer 8"}
+    assert requests.call(server, offer, {"number": "8"}, "2").data == {"name": "Customer 8"}
     assert [each["number"] for each in crm.calls] == ["7", "8"]
 
 
 def test_what_dies_in_the_midst_of_a_call_is_not_asked_again_by_itself(crm):
     server, offer = lookup(crm)
-    talking.call(server, offer, {"number": "7"}, "1")
+    requests.call(server, offer, {"number": "7"}, "1")
     crm.mode.write_text("dies")
     with pytest.raises(refusals.NoConnection):
-        talking.call(server, offer, {"number": "8"}, "2")
+        requests.call(server, offer, {"number": "8"}, "2")
     assert [each["number"] for each in crm.calls] == ["7", "8"]
 
 
 def test_a_kept_process_ends_when_its_time_is_over(crm):
     server, offer = lookup(crm, keep=0.2)
-    talking.call(server, offer, {"number": "7"}, "1")
+    requests.call(server, offer, {"number": "7"}, "1")
     eventually(lambda: not is_alive(crm.pids[0]), what="it is ended")
 
 
 def test_another_secret_begins_another_process(crm, monkeypatch):
     monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER)
     server, offer = lookup(crm, environment={**crm.environment, "TOKEN": {"secret": "crm_token"}})
-    talking.call(server, offer, {"number": "7"}, "1")
+    requests.call(server, offer, {"number": "7"}, "1")
     monkeypatch.setenv("TOOL_SECRET_CRM_TOKEN", MARKER[::-1])
-    talking.call(server, offer, {"number": "7"}, "2")
+    requests.call(server, offer, {"number": "7"}, "2")
     assert len(set(crm.pids)) == 2
 
 
@@ -333,7 +333,7 @@ def test_a_call_that_nobody_waits_for_any_more_ends_with_its_process(crm):
     crm.mode.write_text("slow")
     stop = Stop()
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(talking.call, server, offer, {"number": "7"}, "1", stop)
+        asking = pool.submit(requests.call, server, offer, {"number": "7"}, "1", stop)
         eventually(lambda: crm.calls, what="it is asked")
         stop.set()
         assert isinstance(asking.exception(10), refusals.Cancelled)
@@ -353,18 +353,18 @@ ANSWERS = (
         ("print('no message', flush=True); input()", refusals.NotJson),
         ("import sys; sys.stdout.write('x' * 10**7); sys.stdout.flush(); input()", refusals.TooLarge),
         ("print('[' * 100_000, flush=True); input()", refusals.NotJson),
-        (ANSWERS.format("'error': {'code': -32603, 'message': 'no'}"), offered.ServerError),
-        (ANSWERS.format("'result': {}"), offered.NoProtocol),
+        (ANSWERS.format("'error': {'code': -32603, 'message': 'no'}"), results.ServerError),
+        (ANSWERS.format("'result': {}"), results.NoProtocol),
         ("pass", refusals.NoConnection),
         ("import time; time.sleep(60)", refusals.TooSlow),
     ],
 )
 def test_a_process_that_is_no_server_is_refused_by_name(crm, caplog, program, refused):
     with pytest.raises(refused):
-        talking.offers(crm.describe(command=[sys.executable, "-c", program], timeout=2.0))
+        requests.offers(crm.describe(command=[sys.executable, "-c", program], timeout=2.0))
     assert "no message" not in caplog.text
     with pytest.raises(refusals.NoConnection):
-        talking.offers(crm.describe(command=["/nonexistent/server"]))
+        requests.offers(crm.describe(command=["/nonexistent/server"]))
 
 
 @pytest.fixture(scope="module")
@@ -392,14 +392,14 @@ def test_a_server_over_http_offers_and_answers_the_same(crm, over_http, monkeypa
     assert (found.text, found.data) == ("lookup of 7", {"name": "Customer 7"})
     with pytest.raises(refusals.TooLarge):
         talked(crm, "huge", command=None, environment=None, url=over_http[0])
-    with pytest.raises(talking.Changed):
+    with pytest.raises(requests.Changed):
         talked(crm, "changed", command=None, environment=None, url=over_http[0])
 
 
 def test_a_server_at_a_private_address_is_not_called_unless_it_is_allowed(crm, over_http, settings):
     settings.OUTSIDE_NETWORKS = []
     with pytest.raises(refusals.AddressRefused):
-        talking.offers(crm.describe(command=None, environment=None, url=over_http[0]))
+        requests.offers(crm.describe(command=None, environment=None, url=over_http[0]))
 
 
 WRONG = (
@@ -434,7 +434,7 @@ def waiting_call(crm) -> tuple:
     session = opened(agent="curious")
     side_by_side_world.model.answers = [(ProposedCall("a", "crm__remove", {"number": "7"}),)]
     say(session, "Remove me.")
-    (request,) = [line.id for line in queries.requests(cast.alice()) if line.session == session]
+    (request,) = [line.id for line in approvals_queries.requests(cast.alice()) if line.session == session]
     return session, request
 
 
@@ -471,5 +471,5 @@ def test_an_approval_of_one_version_lets_no_other_run(crm):
 
 
 def approve(request) -> None:
-    session_commands.decide(cast.alice(), request, "approve")
+    approvals_commands.decide(cast.alice(), request, "approve")
     work()

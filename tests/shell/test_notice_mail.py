@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from sessions.alerts.tables import Alert
-from sessions.notifications import intake, sending, telling, wishes
-from sessions.notifications.tables import Notice, NoticeAttempt, NoticeDelivery
-from sessions.notifications.wishes import BadAddress
+from sessions.automation.notifications import delivery, dispatch, preferences
+from sessions.automation.notifications.preferences import BadAddress
+from sessions.events import notices
+from sessions.models.alerts import Alert
+from sessions.models.notifications import Notice, NoticeAttempt, NoticeDelivery
 from tests import cast
 from tests.shell.bank_world import opened
 from tests.shell.notice_world import MailServer, later, rule, send, shown_to, tell
@@ -27,7 +28,7 @@ def server(settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", made.port
     settings.SITE_URL = "https://desk.example.com/"
-    wishes.keep(cast.alice(), email=ADDRESS, off=[])
+    preferences.keep(cast.alice(), email=ADDRESS, off=[])
     yield made
     made.stop()
 
@@ -148,7 +149,7 @@ def test_the_first_way_that_works_is_taken_and_the_next_when_it_fails(bank, serv
 
 
 def test_who_switched_mail_off_gets_only_what_is_required(bank, server):
-    wishes.keep(cast.alice(), email=ADDRESS, off=["email"])
+    preferences.keep(cast.alice(), email=ADDRESS, off=["email"])
     rule("wish", steps=BY_MAIL)
     rule("must", steps=BY_MAIL, required=True)
     opened()
@@ -165,14 +166,14 @@ ALWAYS = {"start": "00:00", "end": "23:59", "zone": "UTC", "days": [1, 2, 3, 4, 
 def night(monkeypatch):
     """It is quiet until an hour from now, for whoever has said any hours."""
     from agentstate.clock import now
-    from sessions.notifications import quiet
+    from sessions.automation.notifications import quiet_hours
 
     ends = now() + timedelta(hours=1)
-    monkeypatch.setattr(quiet, "until", lambda at, hours: ends if list(hours) and at < ends else None)
+    monkeypatch.setattr(quiet_hours, "until", lambda at, hours: ends if list(hours) and at < ends else None)
 
 
 def test_in_quiet_hours_mail_waits_for_their_end_and_leaves_as_one(bank, server, night):
-    wishes.keep(cast.alice(), email=ADDRESS, off=[], quiet_hours=ALWAYS)
+    preferences.keep(cast.alice(), email=ADDRESS, off=[], quiet_hours=ALWAYS)
     rule(steps=[{"to": ["user:alice"], "by": ["email", "in_app"]}], window=0)
     for n in range(1, 4):
         opened(f"C-100{n}")
@@ -187,7 +188,7 @@ def test_in_quiet_hours_mail_waits_for_their_end_and_leaves_as_one(bank, server,
 
 def test_what_must_not_wait_goes_through_quiet_hours(bank, server, night):
     cast.retail()
-    wishes.keep_of_team(cast.tenant().pk, cast.retail().pk, cast.adam().actor, ALWAYS)
+    preferences.keep_of_team(cast.tenant().pk, cast.retail().pk, cast.adam().actor, ALWAYS)
     rule(steps=BY_MAIL, severity="critical", through_quiet=True)
     opened()
     tell()
@@ -195,13 +196,13 @@ def test_what_must_not_wait_goes_through_quiet_hours(bank, server, night):
 
 
 def test_what_was_settled_while_it_waited_is_not_sent(bank, server, night):
-    from sessions import commands
+    from sessions.approvals import commands as approvals_commands
 
-    wishes.keep(cast.alice(), email=ADDRESS, off=[], quiet_hours=ALWAYS)
+    preferences.keep(cast.alice(), email=ADDRESS, off=[], quiet_hours=ALWAYS)
     rule(kinds=("approval.requested",), steps=BY_MAIL)
     _, request = waiting_transfer()
     tell()
-    commands.decide(cast.alice(), request.id, "reject", reason="no")
+    approvals_commands.decide(cast.alice(), request.id, "reject", reason="no")
     later(3700)
     send()
     assert (server.mails, states()) == ([], [("passed", "acted")])
@@ -220,12 +221,12 @@ def test_a_digest_collects_and_leaves_as_one(bank, server):
 
 def test_a_storm_of_ten_thousand_ends_in_a_few_mails(bank, server, settings, monkeypatch):
     settings.MAILS_PER_HOUR = 3
-    monkeypatch.setattr(telling, "MOST", 400)
+    monkeypatch.setattr(dispatch, "MOST", 400)
     row = rule(steps=BY_MAIL, window=0)
     session = opened()
-    storm = [intake.Happened(f"storm:{n}", "session.opened", session, 0) for n in range(10_000)]
-    intake._take_in(row, storm)
-    telling.tell_due(400)
+    storm = [notices.Happened(f"storm:{n}", "session.opened", session, 0) for n in range(10_000)]
+    notices._take_in(row, storm)
+    dispatch.tell_due(400)
     send()
     later(3700)
     send()
@@ -250,17 +251,17 @@ def test_who_may_not_see_the_team_any_more_is_not_written_to(bank, server):
 )  # fmt: skip
 def test_no_address_ends_a_header_or_names_several(address):
     with pytest.raises(BadAddress):
-        wishes.keep(cast.alice(), email=address, off=[])
+        preferences.keep(cast.alice(), email=address, off=[])
 
 
 def test_two_workers_send_one_mail_once(bank, server):
     rule(steps=BY_MAIL)
     opened()
     tell()
-    held = sending._claimed()
+    held = delivery._claimed()
     assert held is not None
     assert send() == 0
-    sending._one(held)
+    delivery._one(held)
     assert (len(server.mails), states()) == (1, [("sent", "")])
 
 
@@ -268,10 +269,10 @@ def test_a_worker_that_slept_through_its_lease_writes_nothing(bank, server):
     rule(steps=BY_MAIL)
     opened()
     tell()
-    held = sending._claimed()
+    held = delivery._claimed()
     NoticeDelivery.objects.update(lease_until=None)
     server.answers[ADDRESS] = b"550 no"
     send()
     server.answers.clear()
-    sending._one(held)
+    delivery._one(held)
     assert states() == [("failed", "recipient_refused")]

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from sessions.alerts.tables import Alert
-from sessions.commands import notifications as commands
-from sessions.notifications import endpoints
-from sessions.notifications.endpoints import BadEndpoint
-from sessions.notifications.keeping import UnknownEndpoint
-from sessions.notifications.tables import NoticeAttempt, NoticeDelivery, NoticeEndpoint
-from sessions.outside import door
-from sessions.queries import notifications as told
+from sessions.automation.notifications import commands, endpoints
+from sessions.automation.notifications import queries as told
+from sessions.automation.notifications.endpoints import BadEndpoint
+from sessions.automation.notifications.repository import UnknownEndpoint
+from sessions.models.alerts import Alert
+from sessions.models.notifications import NoticeAttempt, NoticeDelivery, NoticeEndpoint
+from sessions.outside import client
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import opened
@@ -262,10 +261,10 @@ def test_what_is_collected_leaves_as_one_message(bank, receiver):
      ("/headers", "too_large"), ("/slow-headers", "too_large"), ("/away", "http_status"), ("/unknown", "http_status")],
 )  # fmt: skip
 def test_a_hostile_endpoint_holds_up_nothing_and_its_failure_has_a_name(bank, receiver, monkeypatch, path, why):
-    from sessions.notifications import webhook
-    from sessions.outside import door
+    from sessions.automation.notifications import webhook
+    from sessions.outside import client
 
-    monkeypatch.setattr(webhook, "BOUNDS", door.Bounds(connect=1.0, seconds=1.0, size=64_000))
+    monkeypatch.setattr(webhook, "BOUNDS", client.Bounds(connect=1.0, seconds=1.0, size=64_000))
     hostile = Hostile()
     leads_to(f"http://127.0.0.1:{hostile.port}{path}")
     rule(steps=OUT)
@@ -294,7 +293,7 @@ def test_a_name_that_changes_its_mind_reaches_nothing_inside(bank, receiver, set
     port = int(receiver.url.split(":")[2].split("/")[0])
     answers = iter(["93.184.216.34", "127.0.0.1", "127.0.0.1"])
     settings.OUTSIDE_NETWORKS = []
-    real, connect, called = socket.getaddrinfo, door.connected, []
+    real, connect, called = socket.getaddrinfo, client.connected, []
 
     def asked(host, *rest, **named):
         return real(next(answers) if host == "rebinding.example" else host, *rest, **named)
@@ -307,7 +306,7 @@ def test_a_name_that_changes_its_mind_reaches_nothing_inside(bank, receiver, set
         return connect(address, port, *rest)
 
     monkeypatch.setattr(socket, "getaddrinfo", asked)
-    monkeypatch.setattr(door, "connected", connected)
+    monkeypatch.setattr(client, "connected", connected)
     leads_to(f"http://rebinding.example:{port}/hook")
     rule(steps=OUT)
     opened()

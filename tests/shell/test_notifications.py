@@ -13,16 +13,22 @@ import pytest
 
 from agentstate.clock import now
 from audit import ledger, staff
-from sessions import commands, live, queries, tasks
-from sessions.alerts import raising
-from sessions.alerts.raising import TeamAlert
-from sessions.alerts.tables import Alert
-from sessions.commands import notifications as own
-from sessions.exports import building, choosing
-from sessions.notifications import definition, forgetting, intake, keeping, spreading, telling, wishes
-from sessions.notifications.tables import Notice, NoticeDelivery
-from sessions.queries import notifications as told
-from sessions.versioned import ChangedMeanwhile
+from sessions import tasks
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.automation.notifications import commands as own
+from sessions.automation.notifications import definition, dispatch, plan, preferences
+from sessions.automation.notifications import queries as told
+from sessions.automation.notifications import repository as keeping
+from sessions.automation.notifications import retention as forgetting
+from sessions.core import announcements
+from sessions.events import notices, team_alerts
+from sessions.events.team_alerts import TeamAlert
+from sessions.exports import builder, selection
+from sessions.library.versions import ChangedMeanwhile
+from sessions.models.alerts import Alert
+from sessions.models.notifications import Notice, NoticeDelivery
+from sessions.supervision import commands as supervision_commands
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.notice_world import SUPERVISORS, later, rule, shown_to, take_in, tell
@@ -38,7 +44,7 @@ def ends() -> list[tuple[str, str]]:
 
 def killed(call: str, point: str) -> None:
     """A process that makes this call and is killed at that point."""
-    code = f"import django; django.setup(); from sessions.notifications import sending, telling; {call}"
+    code = f"import django; django.setup(); from sessions.automation.notifications import sending, telling; {call}"
     command, env = [sys.executable, "-c", code], {**os.environ, "CRASH_AT": point}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -50,7 +56,7 @@ def waiting_transfer():
     work()
     say(session, "I want to move $1,200.00 from savings to checking.")
     say(session, "Yes, that is right.")
-    return session, next(line for line in queries.requests(cast.alice()) if line.session == session)
+    return session, next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def test_an_entry_is_told_to_the_people_that_the_rule_names_and_to_nobody_else(bank):
@@ -67,7 +73,7 @@ def test_who_did_it_themselves_is_not_told(bank):
     rule(kinds=("session.taken_over",))
     session = opened()
     work()
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     tell()
     assert (shown_to(cast.alice()), shown_to(cast.bob())) == ([], [session])
 
@@ -77,10 +83,10 @@ def test_taking_in_twice_or_dying_between_tells_once(bank):
     rule()
     opened()
     rows = ledger.run("SELECT session, team, first, seq, at FROM agent_sessions_outbox", {})
-    announced = [live.Announced(*row) for row in rows]
+    announced = [announcements.Announced(*row) for row in rows]
     for _ in range(2):
         tasks.followed(announced)
-        telling.tell_due()
+        dispatch.tell_due()
     assert len(shown_to(cast.alice())) == 1
 
 
@@ -111,7 +117,7 @@ def test_a_worker_that_dies_while_it_tells_leaves_everything_to_the_next(bank):
     assert NoticeDelivery.objects.count() == 0
     assert ends() == [("new", "")]
     Notice.objects.update(lease_until=None)
-    telling.tell_due()
+    dispatch.tell_due()
     assert len(shown_to(alice)) == 1
 
 
@@ -140,10 +146,10 @@ def test_what_nobody_looks_at_goes_on_to_the_next(bank):
     tell()
     assert [len(shown_to(user)) for user in (alice, bob, vera)] == [1, 0, 0]
     later(61)
-    telling.tell_due()
+    dispatch.tell_due()
     assert [len(shown_to(user)) for user in (alice, bob, vera)] == [1, 1, 0]
     later(240)
-    telling.tell_due()
+    dispatch.tell_due()
     assert [len(shown_to(user)) for user in (alice, bob, vera)] == [1, 1, 1]
     assert ends() == [("ended", "told")]
 
@@ -155,7 +161,7 @@ def test_what_somebody_has_seen_goes_no_further(bank):
     tell()
     assert own.mark_read(alice) == 1
     later(61)
-    telling.tell_due()
+    dispatch.tell_due()
     assert (ends(), shown_to(bob)) == ([("ended", "seen")], [])
 
 
@@ -166,11 +172,11 @@ def test_what_somebody_has_acted_on_goes_no_further_and_seeing_is_not_acting(ban
     tell()
     own.mark_read(alice)
     later(61)
-    telling.tell_due()
+    dispatch.tell_due()
     assert len(shown_to(bob)) == 1
-    commands.decide(alice, first.id, "reject", reason="no")
+    approvals_commands.decide(alice, first.id, "reject", reason="no")
     later(300)
-    telling.tell_due()
+    dispatch.tell_due()
     assert ends() == [("ended", "acted")]
 
 
@@ -233,9 +239,9 @@ def test_an_alert_of_the_team_is_told_to_whom_it_is_for(bank):
     alice, adam = cast.alice(), cast.adam()
     team = cast.retail()
     rule(kinds=("alert.raised",), steps=[{"to": ["alert"], "by": ["in_app"]}])
-    raising.raise_for_team(team.tenant_id, team.pk, TeamAlert("disk_full", "node-1", to=("role:admin",)))
-    raising.raise_for_team(team.tenant_id, team.pk, TeamAlert("disk_full", "node-1", to=("role:admin",)))
-    telling.tell_due()
+    team_alerts.raise_for_team(team.tenant_id, team.pk, TeamAlert("disk_full", "node-1", to=("role:admin",)))
+    team_alerts.raise_for_team(team.tenant_id, team.pk, TeamAlert("disk_full", "node-1", to=("role:admin",)))
+    dispatch.tell_due()
     assert (len(shown_to(alice)), len(shown_to(adam))) == (0, 1)
     assert told.notices(adam)[0].title == "Alert: disk_full"
 
@@ -244,20 +250,20 @@ def test_who_asked_for_an_export_is_told_that_it_is_ready(bank, settings):
     alice = cast.alice()
     rule(kinds=("export.ready", "export.failed"), steps=[{"to": ["asker"], "by": ["in_app"]}])
     opened()
-    choosing.ask(alice, choosing.filtered(cast.tenant().pk, agent="bank"))
-    building.build_due()
-    telling.tell_due()
+    selection.ask(alice, selection.filtered(cast.tenant().pk, agent="bank"))
+    builder.build_due()
+    dispatch.tell_due()
     assert told.notices(alice)[0].title == "An export is ready"
 
 
 def test_a_storm_ends_in_few_lines_and_nothing_of_it_is_lost(bank, monkeypatch):
-    monkeypatch.setattr(spreading, "IN_APP_AN_HOUR", 5)
+    monkeypatch.setattr(plan, "IN_APP_AN_HOUR", 5)
     alice = cast.alice()
     row = rule(window=0)
     session = opened()
-    storm = [intake.Happened(f"entry:{session}:0:{n}", "session.opened", session, 0) for n in range(400)]
-    intake._take_in(row, storm)
-    telling.tell_due()
+    storm = [notices.Happened(f"entry:{session}:0:{n}", "session.opened", session, 0) for n in range(400)]
+    notices._take_in(row, storm)
+    dispatch.tell_due()
     rows = NoticeDelivery.objects.filter(person=alice.pk)
     assert rows.count() <= 7
     assert sum(each.count for each in rows) == 400
@@ -265,7 +271,7 @@ def test_a_storm_ends_in_few_lines_and_nothing_of_it_is_lost(bank, monkeypatch):
 
 
 def test_what_there_is_no_room_for_is_refused_by_name(bank, monkeypatch):
-    monkeypatch.setattr(intake, "MAX_NEW", 1)
+    monkeypatch.setattr(notices, "MAX_NEW", 1)
     rule()
     opened()
     opened("C-1002")
@@ -275,7 +281,7 @@ def test_what_there_is_no_room_for_is_refused_by_name(bank, monkeypatch):
 
 def test_who_switched_the_bell_off_is_told_only_what_is_required(bank):
     alice = cast.alice()
-    wishes.keep(alice, email="", off=["in_app"])
+    preferences.keep(alice, email="", off=["in_app"])
     rule("wish")
     session = opened()
     tell()
@@ -307,7 +313,7 @@ def test_a_rule_that_is_off_hears_nothing_and_what_waited_is_dropped_by_name(ban
     opened()
     take_in()
     keeping.switch(row.pk, False, cast.adam().actor)
-    telling.tell_due()
+    dispatch.tell_due()
     opened("C-1002")
     tell()
     assert (ends(), shown_to(alice)) == ([("ended", "switched_off")], [])
@@ -334,7 +340,7 @@ def test_an_alert_of_what_cannot_be_delivered_raises_no_other(bank):
     opened()
     tell()
     for _ in range(3):
-        telling.tell_due()
+        dispatch.tell_due()
     assert Alert.objects.count() == 1
     assert ends() == [("ended", "told")] * 2
 

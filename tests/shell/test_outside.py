@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessions.outside import answers, door, refusals
+from sessions.outside import answers, client, refusals
 from sessions.outside.addresses import may_reach, network
-from sessions.tools.stopping import Stop
+from sessions.outside.cancellation import Stop
 from tests.processes import eventually
 from tests.shell.hostile_http import Hostile
 
 LOOPBACK = (network("127.0.0.1"),)
-REACH = door.Reach(("127.0.0.1", "localhost"), LOOPBACK)
+REACH = client.Reach(("127.0.0.1", "localhost"), LOOPBACK)
 SYN_SENT = "02"  # as /proc/net/tcp has it
-BOUNDS = door.Bounds(connect=1.0, seconds=1.0, size=64_000)
+BOUNDS = client.Bounds(connect=1.0, seconds=1.0, size=64_000)
 PRIVATE = (
     "127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
     "255.255.255.255", "240.0.0.1", "192.0.0.8", "192.88.99.1", "198.18.0.1", "::", "::1", "fe80::1", "fe80::1%eth0",
@@ -38,8 +38,8 @@ def hostile():
     server.stop()
 
 
-def asked(hostile: Hostile, path: str, reach: door.Reach = REACH) -> door.Answered:
-    return door.ask(door.Wanted("GET", f"http://127.0.0.1:{hostile.port}{path}"), reach, BOUNDS)
+def asked(hostile: Hostile, path: str, reach: client.Reach = REACH) -> client.Answered:
+    return client.ask(client.Wanted("GET", f"http://127.0.0.1:{hostile.port}{path}"), reach, BOUNDS)
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -68,16 +68,16 @@ def test_no_disguise_changes_what_an_address_is(address):
      "http://[::ffff:127.0.0.1]/", "http://0/", "http://localhost/", "http://169.254.169.254/", "http://0.0.0.0/"],
 )  # fmt: skip
 def test_no_way_to_write_the_loopback_leads_to_it(url):
-    host = door.urlsplit(url).hostname
+    host = client.urlsplit(url).hostname
     with pytest.raises((refusals.AddressRefused, refusals.NoSuchHost)):
-        door.ask(door.Wanted("GET", url), door.Reach((host,)), BOUNDS)
+        client.ask(client.Wanted("GET", url), client.Reach((host,)), BOUNDS)
 
 
 def test_a_host_that_nobody_named_is_not_looked_up(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: pytest.fail("looked up"))
     for host in ("elsewhere.example", "example.com.evil.example", "notexample.com"):
         with pytest.raises(refusals.HostRefused):
-            door.ask(door.Wanted("GET", f"https://{host}/"), door.Reach(("example.com", "*.example.com")), BOUNDS)
+            client.ask(client.Wanted("GET", f"https://{host}/"), client.Reach(("example.com", "*.example.com")), BOUNDS)
 
 
 def test_a_name_that_changes_its_mind_is_asked_once(hostile, monkeypatch):
@@ -90,17 +90,17 @@ def test_a_name_that_changes_its_mind_is_asked_once(hostile, monkeypatch):
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
-    found = door.looked_up("rebinding.example", 80, door.Reach(("rebinding.example",), LOOPBACK))
+    found = client.looked_up("rebinding.example", 80, client.Reach(("rebinding.example",), LOOPBACK))
     assert (found, asked_for) == (["127.0.0.1"], ["rebinding.example"])
     with pytest.raises(refusals.AddressRefused):
-        door.looked_up("rebinding.example", 80, door.Reach(("rebinding.example",), LOOPBACK))
+        client.looked_up("rebinding.example", 80, client.Reach(("rebinding.example",), LOOPBACK))
 
 
 def test_one_private_address_among_public_ones_refuses_the_name(monkeypatch):
     both = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, 80)) for each in ("8.8.8.8", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: both)
     with pytest.raises(refusals.AddressRefused):
-        door.looked_up("both.example", 80, door.Reach(("both.example",)))
+        client.looked_up("both.example", 80, client.Reach(("both.example",)))
 
 
 HOSTILE = {
@@ -132,7 +132,7 @@ def test_a_hostile_answer_is_refused_by_name_and_in_time(hostile, path):
 def test_the_loopback_is_reached_only_where_it_is_allowed(hostile):
     assert answers.json_of(asked(hostile, "/fine"))["reference"] == "r-1"
     with pytest.raises(refusals.AddressRefused):
-        asked(hostile, "/fine", door.Reach(("127.0.0.1",)))
+        asked(hostile, "/fine", client.Reach(("127.0.0.1",)))
 
 
 def test_a_proxy_of_the_environment_sees_nothing(hostile, monkeypatch):
@@ -143,16 +143,16 @@ def test_a_proxy_of_the_environment_sees_nothing(hostile, monkeypatch):
 
 @given(st.binary(max_size=300))
 def test_whatever_bytes_come_are_a_value_or_a_refusal(body):
-    answer = door.Answered(200, {"content-type": "application/json"}, body)
+    answer = client.Answered(200, {"content-type": "application/json"}, body)
     with suppress(refusals.NotText, refusals.NotJson, refusals.TooDeep):
         answers.json_of(answer)
 
 
 def cancelled(url: str, when) -> refusals.NotReached:
     """How an exchange without end ends when it is told to stop once `when()` is true."""
-    stop, patient = Stop(), door.Bounds(connect=60.0, seconds=60.0)
+    stop, patient = Stop(), client.Bounds(connect=60.0, seconds=60.0)
     with ThreadPoolExecutor(1) as pool:
-        asking = pool.submit(door.ask, door.Wanted("GET", url), REACH, patient, stop)
+        asking = pool.submit(client.ask, client.Wanted("GET", url), REACH, patient, stop)
         eventually(when)
         stop.set()
         return asking.exception(10)
@@ -181,5 +181,5 @@ def test_who_is_told_to_stop_beforehand_calls_nobody(hostile):
     stop, before = Stop(), len(hostile.seen)
     stop.set()
     with pytest.raises(refusals.Cancelled):
-        door.ask(door.Wanted("GET", f"http://127.0.0.1:{hostile.port}/fine"), REACH, BOUNDS, stop)
+        client.ask(client.Wanted("GET", f"http://127.0.0.1:{hostile.port}/fine"), REACH, BOUNDS, stop)
     assert len(hostile.seen) == before

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from agentstate.clock import now
-from sessions.outside import door, refusals
+from sessions.outside import client, refusals
 from sessions.outside.addresses import network
 
 
@@ -70,8 +70,8 @@ def served(tmp_path):
 
 
 def ask(port: int, host: str = "localhost") -> int:
-    reach = door.Reach((host,), (network("127.0.0.1"), network("::1")))
-    return door.ask(door.Wanted("GET", f"https://{host}:{port}/"), reach, door.Bounds()).status
+    reach = client.Reach((host,), (network("127.0.0.1"), network("::1")))
+    return client.ask(client.Wanted("GET", f"https://{host}:{port}/"), reach, client.Bounds()).status
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted(served, settings):

@@ -9,8 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve, reverse
 
-from sessions import commands, queries
 from sessions import urls as console
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
 from sessions.tools.mcp import servers
 from tests import cast
 from tests.shell.bank_world import opened, say, work
@@ -62,7 +64,7 @@ def paused(amount: str = "$1,200.00"):
     work()
     say(session, f"I want to move {amount} from savings to checking.")
     say(session, "Yes, that is right.")
-    return session, next(line for line in queries.requests(cast.alice()) if line.session == session)
+    return session, next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
 
 
 def addresses(session, request) -> list[str]:
@@ -117,7 +119,7 @@ def addresses(session, request) -> list[str]:
         reverse("stops"),
         reverse("handover"),
         reverse("desk"),
-        reverse("customer", args=[queries.session_line(cast.alice(), session).customer]),
+        reverse("customer", args=[session_lines.session_line(cast.alice(), session).customer]),
     ]
 
 
@@ -193,7 +195,7 @@ def test_who_may_see_but_not_read_gets_no_word_of_it(bank):
 
 def test_what_a_customer_says_is_text_and_never_markup(bank):
     session, request = paused()
-    commands.say(cast.cleo(), session, HOSTILE)
+    conversation_commands.say(cast.cleo(), session, HOSTILE)
     client = cast.browser(cast.alice())
     for address in addresses(session, request):
         html = client.get(address).content.decode()
@@ -245,12 +247,12 @@ def test_a_form_without_its_token_is_refused_in_the_house_style(bank):
     answer = client.post(reverse("decision", args=[request.id]), {"decision": "approve"})
     assert answer.status_code == 403
     assert "too old" in read(answer.content).text()
-    assert queries.request_line(cast.alice(), request.id).state == "pending"
+    assert approvals_queries.request_line(cast.alice(), request.id).state == "pending"
 
 
 def test_an_error_of_ours_shows_no_traceback(bank, monkeypatch):
     client = cast.browser(cast.alice(), raise_request_exception=False)
-    monkeypatch.setattr("sessions.queries.session_lines.live_sessions", lambda *_: 1 / 0)
+    monkeypatch.setattr("sessions.core.session_lines.live_sessions", lambda *_: 1 / 0)
     answer = client.get(reverse("live"))
     assert answer.status_code == 500
     text = read(answer.content).text()

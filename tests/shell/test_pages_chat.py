@@ -10,7 +10,8 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from sessions import commands, queries
+from sessions.approvals import commands as approvals_commands
+from sessions.core import entry_lines, session_lines
 from sessions.tools.registry import ToolFailed
 from tests import cast
 from tests.shell.bank_world import events, work
@@ -50,7 +51,7 @@ def test_supervisor_and_customer_read_until_when_a_call_is_tried_again(bank, mon
     monkeypatch.setattr("sessions.tools.bank._bank", away)
     chat = reverse("chat_with", args=[session])
     assert "We try again until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
-    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
     work()
     failed = events(session, "tool.failed")[0]
     page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
@@ -74,7 +75,7 @@ def test_a_call_that_makes_no_sense_is_refused_with_words(bank, wrong):
     answer = cast.browser(cast.cleo()).post(reverse("chat"), form)
     assert answer.status_code == 400
     assert "malformed" in read(answer.content).text() or "There is no such agent" in read(answer.content).text()
-    assert queries.sessions(cast.alice()) == []
+    assert session_lines.sessions(cast.alice()) == []
 
 
 def test_a_message_without_words_is_refused(bank):
@@ -118,8 +119,8 @@ def test_the_audit_page_lists_every_entry_with_its_leaf(bank):
     session, _ = paused()
     anna = cast.let_in(cast.anna(), "read")
     page = read(cast.browser(anna).get(reverse("session_audit", args=[session])).content)
-    head = queries.ledger_head(anna, session)
-    lines = queries.ledger_lines(anna, session, 0, head.size)
+    head = entry_lines.ledger_head(anna, session)
+    lines = entry_lines.ledger_lines(anna, session, 0, head.size)
     assert head.root.hex() in page.text()
     for line in lines[-50:]:
         assert line.leaf in [cell.attrs.get("title") for cell in page.id(f"entry-{line.entry.seq}").all("td")]
@@ -127,7 +128,7 @@ def test_the_audit_page_lists_every_entry_with_its_leaf(bank):
 
 def test_a_session_is_found_by_the_reference_that_people_say(bank):
     session, _ = paused()
-    line = queries.session_line(cast.alice(), session)
+    line = session_lines.session_line(cast.alice(), session)
     alice = cast.browser(cast.alice())
     for q in (line.reference, line.reference.lower(), str(session)):
         assert str(session) in alice.get(reverse("sessions"), {"q": q}).content.decode()

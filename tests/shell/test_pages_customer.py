@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from sessions.commands import profiles as keep
-from sessions.queries import profiles as seen
+from sessions.profiles import commands as keep
+from sessions.profiles import queries as seen
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import Node, read

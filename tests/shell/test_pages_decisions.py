@@ -7,8 +7,9 @@ from uuid import UUID
 import pytest
 from django.urls import reverse
 
-from sessions import commands, queries
-from sessions.models import ApprovalRequest
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import ApprovalRequest
 from sessions.runtime import sweeper
 from tests import cast
 from tests.shell.bank_world import events, work
@@ -42,7 +43,7 @@ def send(client, request: UUID, button: str, **changes: str):
 
 
 def outcome(request: UUID) -> str:
-    return queries.request_line(cast.alice(), request).state
+    return approvals_queries.request_line(cast.alice(), request).state
 
 
 def test_the_form_unchanged_is_an_approval(bank):
@@ -211,7 +212,7 @@ def test_enter_in_a_field_presses_no_button(bank):
 
 def test_the_card_shows_words_call_evidence_and_rule(bank):
     session, request = paused()
-    commands.say(cast.cleo(), session, "I said $1,100.00, not twelve hundred.")
+    conversation_commands.say(cast.cleo(), session, "I said $1,100.00, not twelve hundred.")
     page = card(cast.browser(cast.alice()), request.id)
     marked = [node.text() for node in page.id("said").all("mark")]
     assert "$1,200.00" in marked

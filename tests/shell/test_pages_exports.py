@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from audit import signer, verify
-from sessions.exports import building
-from sessions.models import Export
+from sessions.exports import builder
+from sessions.models.sessions import Export
 from tests import cast
 from tests.shell.bank_world import opened
 
@@ -36,7 +36,7 @@ def test_an_export_is_asked_for_watched_and_downloaded_without_a_script(tmp_path
     status, page, refresh = read(alice, "audit_exports")
     assert (status, refresh) == (200, "2")
     assert "Waits, 0 of 1" in page
-    assert building.build_due() == 1
+    assert builder.build_due() == 1
     _, page, refresh = read(alice, "audit_exports")
     assert refresh == ""
     assert "Ready" in page

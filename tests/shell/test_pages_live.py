@@ -9,8 +9,11 @@ from django.urls import reverse
 from msgspec.structs import replace
 
 from agentstate.people.roles import Role
-from sessions import commands, policies, queries
 from sessions.agents import registry
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.library import policies
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.pages import Node, apply, apply_to_wall, read
@@ -23,7 +26,7 @@ UNTOLD = {"data-now"}  # when the page was made
 @pytest.fixture(autouse=True)
 def _one_instant(monkeypatch):
     """Ages and times left are counted from one instant, or no two pages are equal."""
-    monkeypatch.setattr("sessions.views.frame.clock.now", lambda: datetime(2026, 11, 21, 14, 35, 52, tzinfo=UTC))
+    monkeypatch.setattr("sessions.http.frame.clock.now", lambda: datetime(2026, 11, 21, 14, 35, 52, tzinfo=UTC))
 
 
 def page_of(client, address: str) -> Node:
@@ -56,7 +59,7 @@ def _asks_and_confirms(session):
 
 
 def _hangs_up(session):
-    commands.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
 
 
 def _waits_then_hangs_up(session):
@@ -103,7 +106,7 @@ def test_decided_the_session_page_and_the_wall_follow(bank, decision):
     more = (
         {"reason": "not now"} if decision == "reject" else {"response": "Ask again."} if decision == "respond" else {}
     )
-    commands.decide(cast.bob(), request.id, decision, **more)
+    approvals_commands.decide(cast.bob(), request.id, decision, **more)
     work()
     apply_to_wall(wall, page_of(client, reverse("live_changes") + f"?s={session}"))
     apply(page, page_of(client, reverse("session_changes", args=[session])))
@@ -112,8 +115,8 @@ def test_decided_the_session_page_and_the_wall_follow(bank, decision):
 
 
 def test_a_page_shows_a_bounded_part_of_a_long_session_and_a_way_to_the_rest(bank, monkeypatch):
-    monkeypatch.setattr("sessions.queries.entry_lines.TAIL", 20)
-    monkeypatch.setattr("sessions.queries.entry_lines.STRIDE", 10)
+    monkeypatch.setattr("sessions.core.entry_lines.TAIL", 20)
+    monkeypatch.setattr("sessions.core.entry_lines.STRIDE", 10)
     session = opened("C-1001")
     work()
     for _ in range(12):
@@ -138,9 +141,9 @@ def of_another_team() -> None:
     caller = cast.person("calvin", Role.CALLER, cast.cards())
     session = opened(by=caller)
     for said in ("I want to move $1,200.00 from savings to checking.", "Yes, that is right."):
-        commands.say(caller, session, said)
+        conversation_commands.say(caller, session, said)
         work()
-    assert [line.session for line in queries.requests(cast.charlie())] == [session]
+    assert [line.session for line in approvals_queries.requests(cast.charlie())] == [session]
 
 
 def for_somebody_else(monkeypatch) -> None:
@@ -158,7 +161,7 @@ def test_the_badge_the_list_and_the_api_count_the_same(bank, monkeypatch):
     of_another_team()
     cast.bob()
     for_somebody_else(monkeypatch)
-    assert len(queries.requests(cast.alice())) == 4
+    assert len(approvals_queries.requests(cast.alice())) == 4
     alice = cast.browser(cast.alice())
     badge = page_of(alice, reverse("decisions")).id("badge").attrs["data-count"]
     queue = page_of(alice, reverse("decisions")).id("queue")

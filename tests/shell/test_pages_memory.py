@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.urls import reverse
 
-from sessions import commands
+from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.shell.bank_world import kinds, opened, say, state
 
@@ -40,7 +40,7 @@ def test_the_page_shows_what_the_model_was_given_and_that_it_is_proved(bank):
 
 def test_before_any_model_was_asked_the_page_says_so():
     session = opened("C-1001")
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     assert "No model was asked yet." in page(cast.alice(), "memory", session)
 
 

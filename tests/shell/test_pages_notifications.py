@@ -9,9 +9,9 @@ from django.urls import reverse
 
 from agentstate.people import commands as people
 from agentstate.people.roles import Role
-from sessions.notifications import endpoints, pacing, wishes
-from sessions.notifications.tables import NoticeDelivery, NoticeEndpoint, NoticeRule
-from sessions.queries import notifications as told
+from sessions.automation.notifications import endpoints, preferences, retries
+from sessions.automation.notifications import queries as told
+from sessions.models.notifications import NoticeDelivery, NoticeEndpoint, NoticeRule
 from tests import cast
 from tests.shell.bank_world import opened, say, work
 from tests.shell.notice_world import SECRET, SUPERVISORS, Receiver, due, rule, send, tell
@@ -77,7 +77,7 @@ def test_what_one_wants_is_kept_by_a_form_and_what_is_wrong_is_said_beside_it():
     browser = cast.browser(alice)
     form = {"email": "alice@example.com", "in_app": "1", "start": "22:00", "end": "07:00", "zone": "Europe/Berlin"}
     assert browser.post(reverse("notice_wishes"), {**form, "days": ["1", "2"], "sound": "1"}).status_code == 302
-    kept = wishes.of([alice.pk])[alice.pk]
+    kept = preferences.of([alice.pk])[alice.pk]
     assert (kept.email, kept.off, kept.sound, kept.quiet.days) == ("alice@example.com", ("email",), True, (1, 2))
     wrong = browser.post(reverse("notice_wishes"), {**form, "email": HOSTILE, "days": ["1"]})
     assert wrong.status_code == 400
@@ -117,9 +117,9 @@ def test_a_team_takes_the_shipped_rules_and_sets_its_quiet_hours_by_forms():
     assert "tier-three" in text(browser.get(reverse("notice_rules")))
     days = {"days": ["6", "7"]}
     browser.post(reverse("notice_team", args=["quiet"]), {"team": "retail", "start": "00:00", "end": "23:59", **days})
-    assert wishes.of_team(cast.retail().pk).days == (6, 7)
+    assert preferences.of_team(cast.retail().pk).days == (6, 7)
     browser.post(reverse("notice_team", args=["quiet"]), {"team": "retail", "start": "", "end": ""})
-    assert wishes.of_team(cast.retail().pk) is None
+    assert preferences.of_team(cast.retail().pk) is None
 
 
 def test_the_history_of_a_rule_says_what_became_of_each_and_why(bank):
@@ -140,7 +140,7 @@ def test_the_page_of_an_endpoint_shows_each_try_and_sends_again(bank, settings, 
     opened()
     tell()
     receiver.status, receiver.body = 500, b"out of paper"
-    for _ in pacing.WEBHOOK:
+    for _ in retries.WEBHOOK:
         due()
         send()
     due()
@@ -151,7 +151,7 @@ def test_the_page_of_an_endpoint_shows_each_try_and_sends_again(bank, settings, 
         return text(browser.get(reverse("notice_endpoint", args=[row.pk])))
 
     tries = len(receiver.requests)
-    assert tries == len(pacing.WEBHOOK) + 1
+    assert tries == len(retries.WEBHOOK) + 1
     assert (page().count("status 500"), page().count("Answered: out of paper")) == (tries, tries)
     receiver.status, receiver.body = 200, b"ok"
     browser.post(reverse("notice_endpoint_act", args=[row.pk, "again"]))

@@ -11,10 +11,10 @@ from django.urls import reverse
 from agentstate.clock import now
 from audit.erasure import State
 from audit.models import ErasureRequest, LegalHold
-from sessions import erasure as erasing
-from sessions.commands import erasure as commands
-from sessions.proposals import carrying
-from sessions.proposals.tables import Proposal
+from sessions.models.proposals import Proposal
+from sessions.privacy import commands
+from sessions.privacy import erasure as erasing
+from sessions.proposals import workflow
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 from tests.shell.erasure_world import approved, asked, kid_of
@@ -101,7 +101,7 @@ def test_retention_rules_are_added_and_taken_away():
     assert made["Location"] == reverse("proposal", args=[proposal.pk])
     assert sent(cast.paul(), "proposal_answer", proposal.pk, "agree").status_code == 302
     Proposal.objects.update(due_at=now() - timedelta(seconds=1))
-    assert carrying.carry_out_due() == 1
+    assert workflow.carry_out_due() == 1
     assert "calls 30 any any phone" in page(cast.petra(), reverse("retention"))
     wrong = sent(cast.petra(), "retention_change", name="calls", days="many")
     assert wrong.status_code == 422

@@ -7,8 +7,8 @@ import json
 import pytest
 from django.urls import reverse
 
-from sessions.triggers import keeping
-from sessions.triggers.tables import Trigger
+from sessions.automation.triggers import repository as keeping
+from sessions.models.triggers import Trigger
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened, say

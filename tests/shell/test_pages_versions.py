@@ -7,7 +7,9 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from sessions import commands, queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
+from sessions.versions import commands as versions_commands
 from tests import cast
 from tests.shell import pages
 from tests.shell.bank_world import events, kinds, opened, state, work
@@ -128,9 +130,9 @@ def test_what_is_not_there_is_not_found(bank):
 
 def test_a_fork_shows_drafts_as_drafts(bank):
     session = moved()
-    child = commands.fork(cast.alice(), session, reason="what if").session
-    commands.say(cast.alice(), child, "Move $50.00 from savings to checking.")
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
+    conversation_commands.say(cast.alice(), child, "Move $50.00 from savings to checking.")
     work()
     shown = cast.browser(cast.alice()).get(f"/sessions/{child}/").content.decode()
     assert "The agent would have said" in shown
-    assert queries.session_line(cast.alice(), child).fork_of == session
+    assert session_lines.session_line(cast.alice(), child).fork_of == session

@@ -14,7 +14,7 @@ from agentstate.people.models import ApiToken, Team, Tenant, User
 from agentstate.people.permissions import can, teams_with
 from agentstate.people.queries import live_token, person, the_tenant
 from agentstate.people.roles import Permission
-from sessions.authority import own
+from sessions.core.authority import own
 from tests.cast import PASSWORD, alice, browser, cards, retail, token
 
 pytestmark = pytest.mark.django_db

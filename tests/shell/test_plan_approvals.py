@@ -15,11 +15,16 @@ from agentstate.engine.decide import Begin
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.state import Request, pending
 from agentstate.people import commands as people
-from sessions import commands, queries, rebuild
 from sessions.agents import registry
-from sessions.commit import Lease, run_commands
-from sessions.commit import step as one
-from sessions.models import AgentSession
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.core.commit import run_commands
+from sessions.core.commit import step as one
+from sessions.core.committed import Lease
+from sessions.models.sessions import AgentSession
+from sessions.plans import commands as plans_commands
+from sessions.state import commands as state_commands
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import events, kinds, state, work
 from tests.shell.side_by_side_world import model, ran, told
@@ -48,8 +53,8 @@ def waiting(session: UUID) -> Request:
 def committed(session: UUID, by: Any) -> None:
     """The plan approved by `by` and in force; none of its calls has begun."""
     request = waiting(session).asked
-    line = queries.request_line(by, UUID(request.request))
-    commands.decide(by, line.id, "approve", seen=line.digest)
+    line = approvals_queries.request_line(by, UUID(request.request))
+    approvals_commands.decide(by, line.id, "approve", seen=line.digest)
     fence = AgentSession.objects.get(pk=session).fence
     run_commands(Lease(session, fence), [one(Begin(request.call))])
     AgentSession.objects.filter(pk=session).update(lease_until=None, ready_at=now())
@@ -57,13 +62,13 @@ def committed(session: UUID, by: Any) -> None:
 
 def changed(session: UUID, path: str, value: Any) -> None:
     """The state as alice has changed it."""
-    commands.change_state(cast.alice(), session, seen=len(kinds(session)), changes=[PathChange(path, value)])
+    state_commands.change_state(cast.alice(), session, seen=len(kinds(session)), changes=[PathChange(path, value)])
 
 
 def test_a_persons_change_between_approval_and_call_is_asked_about_and_named_on_the_page():
     session = told()
     changed(session, "state.first", {"name": "as approved"})
-    commands.propose_plan(cast.alice(), session, calls=[ACT])
+    plans_commands.propose_plan(cast.alice(), session, calls=[ACT])
     committed(session, cast.bob())
     changed(session, "state.first", {"name": "another"})
     work()
@@ -79,7 +84,7 @@ def test_a_persons_change_between_approval_and_call_is_asked_about_and_named_on_
 def test_what_was_approved_with_the_plan_runs_without_being_asked_about():
     session = told()
     changed(session, "state.first", {"name": "as approved"})
-    commands.propose_plan(cast.alice(), session, calls=[ACT])
+    plans_commands.propose_plan(cast.alice(), session, calls=[ACT])
     committed(session, cast.bob())
     work()
     assert ran.names == ["as approved"]
@@ -88,7 +93,7 @@ def test_what_was_approved_with_the_plan_runs_without_being_asked_about():
 
 def test_who_approved_the_plan_and_lost_the_right_stands_behind_none_of_its_calls():
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="x")])
+    plans_commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="x")])
     committed(session, cast.bob())
     people.remove_role(cast.bob(), cast.retail(), cast.Role.SUPERVISOR, None)
     work()
@@ -100,7 +105,7 @@ def test_the_card_of_a_plan_shows_what_its_instances_are_given_and_those_of_othe
     session = told()
     own, other = {"name": "mine", "inputs": {"name": "Own"}}, {"name": "one", "inputs": {"name": ANNS}, "subject": ANN}
     calls = [step("act", "state.done", name="†input.name")]
-    commands.propose_plan(cast.alice(), session, calls=calls, instances=[own, other])
+    plans_commands.propose_plan(cast.alice(), session, calls=calls, instances=[own, other])
     assert kinds_under(session, kid(ANN)) == {"plan.instance_proposed": 1}
     asked = waiting(session).asked
     assert asked.arguments["members"][0]["inputs"] == {"name": "Own"}

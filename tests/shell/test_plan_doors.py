@@ -10,8 +10,9 @@ import pytest
 
 from agentstate.engine.plan import model as plan_model
 from agentstate.engine.state import pending
-from sessions import commands, plans
-from sessions.models import SavedPlan
+from sessions.approvals import commands as approvals_commands
+from sessions.core import plan_checks
+from sessions.models.sessions import SavedPlan
 from tests import cast
 from tests.shell.bank_world import say, state, work
 from tests.shell.side_by_side_world import model, proposed, told
@@ -148,7 +149,7 @@ def test_the_page_of_a_plan_that_deviates_from_the_approved_one_says_what_deviat
     proposing("approve", "first")
     say(session, "Go.")
     proposing("allow", "first", "other")
-    commands.decide(cast.alice(), UUID(pending(state(session))[0].asked.request), "approve")
+    approvals_commands.decide(cast.alice(), UUID(pending(state(session))[0].asked.request), "approve")
     work()
     deviations = api("get", f"sessions/{session}/plan")[1]["deviations"]
     assert deviations == ["wait (label wait-2) is not in the approved plan"]
@@ -185,19 +186,19 @@ def test_a_plan_that_waits_for_a_person_is_seen_and_decided_as_one_request(monke
 
 def test_a_plan_that_others_save_under_the_same_name_at_every_try_is_refused_by_name(monkeypatch):
     """Each try reads the newest version, and another person saves the next one before it is written."""
-    newest, team = plans._newest, cast.retail()
+    newest, team = plan_checks._newest, cast.retail()
 
     def overtaken(*words):
         found = newest(*words)
         with monkeypatch.context() as other:
-            other.setattr(plans, "_newest", newest)
+            other.setattr(plan_checks, "_newest", newest)
             theirs = [step("wait", "state.x", name=f"version {found.version + 1 if found else 1}")]
-            plans.keep(team.tenant_id, team.pk, cast.bob().actor, "hello", plan_model.read(theirs), {})
+            plan_checks.keep(team.tenant_id, team.pk, cast.bob().actor, "hello", plan_model.read(theirs), {})
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(plans, "_newest", overtaken)
+        patched.setattr(plan_checks, "_newest", overtaken)
         status, refused = api("post", "plans", {"name": "hello", "calls": [FIRST]})
     assert (status, refused["code"]) == (409, "saved_meanwhile")
     assert set(SavedPlan.objects.values_list("by", flat=True)) == {cast.bob().actor}
-    assert SavedPlan.objects.count() == plans.TRIES
+    assert SavedPlan.objects.count() == plan_checks.TRIES

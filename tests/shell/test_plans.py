@@ -14,14 +14,19 @@ from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, plans, queries, rebuild, states
 from sessions.agents import registry
 from sessions.agents.model import ModelFailed
-from sessions.commands import plans as plan_commands
-from sessions.commit import Lease, run_commands
-from sessions.models import AgentSession, Snapshot, SnapshotPart
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import plan_checks, states
+from sessions.core.commit import run_commands
+from sessions.core.committed import Lease
+from sessions.models.sessions import AgentSession, Snapshot, SnapshotPart
+from sessions.plans import commands as plan_commands
+from sessions.plans import queries as plans_queries
 from sessions.runtime import advance, delegates
 from sessions.tools import registry as tools
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import events, kinds, refused_codes, say, state, work
 from tests.shell.side_by_side_world import Told, model, proposed, ran, told
@@ -40,13 +45,13 @@ SECOND = step("wait", "state.second", name="†state.first.name")
 def handed(*calls: dict[str, Any], **more: Any) -> UUID:
     """A session to which a supervisor has handed this plan, and the worker has done what it could."""
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=list(calls), **more)
+    plan_commands.propose_plan(cast.alice(), session, calls=list(calls), **more)
     work()
     return session
 
 
 def statuses(session: UUID) -> dict[str, str]:
-    return {name: each.status for name, each in queries.plan_of(cast.alice(), session).progress.standings.items()}
+    return {name: each.status for name, each in plans_queries.plan_of(cast.alice(), session).progress.standings.items()}
 
 
 def test_a_request_records_the_tools_that_it_offers_plans_and_goals_among_them():
@@ -80,7 +85,7 @@ def test_a_dependent_of_a_finished_call_starts_without_waiting_for_its_siblings(
 def test_a_plan_that_needs_what_nothing_gives_is_refused_and_nothing_runs():
     session = told()
     with pytest.raises(PlanRefused, match="no_source"):
-        commands.propose_plan(cast.alice(), session, calls=[step("wait", name="†state.nowhere")])
+        plan_commands.propose_plan(cast.alice(), session, calls=[step("wait", name="†state.nowhere")])
     assert "plan.committed" not in kinds(session)
 
 
@@ -89,7 +94,7 @@ def test_what_needs_a_person_stops_on_what_it_resolved_to_and_the_rest_goes_on()
     request = pending(state(session))[0]
     assert request.asked.arguments == {"name": "first"}
     assert statuses(session) == {"wait": "done", "act": "asked", "wait-2": "done"}
-    commands.decide(cast.alice(), UUID(request.asked.request), "reject", reason="no")
+    approvals_commands.decide(cast.alice(), UUID(request.asked.request), "reject", reason="no")
     work()
     assert statuses(session)["act"] == "rejected"
     assert not state(session).plans.is_open
@@ -98,18 +103,18 @@ def test_what_needs_a_person_stops_on_what_it_resolved_to_and_the_rest_goes_on()
 
 def test_a_person_edits_the_plan_and_every_version_is_kept_with_what_changed():
     session = handed(step("act", "state.done", name="first"), step("wait", "state.w", name="†state.done.done"))
-    calls = queries.plan_of(cast.alice(), session).calls
+    calls = plans_queries.plan_of(cast.alice(), session).calls
     other = [calls[0], {**calls[1], "milliseconds": 0}]
     with pytest.raises(AlreadyBegun):
-        commands.edit_plan(cast.alice(), session, [{**calls[0], "name": "other"}, calls[1]], version=1)
+        plan_commands.edit_plan(cast.alice(), session, [{**calls[0], "name": "other"}, calls[1]], version=1)
     with pytest.raises(PlanChanged):
-        commands.edit_plan(cast.alice(), session, other, version=4)
+        plan_commands.edit_plan(cast.alice(), session, other, version=4)
     with pytest.raises(PermissionDenied):
-        commands.edit_plan(cast.vera(), session, other, version=1)
-    commands.edit_plan(cast.alice(), session, other, version=1)
-    line = queries.plan_of(cast.alice(), session)
+        plan_commands.edit_plan(cast.vera(), session, other, version=1)
+    plan_commands.edit_plan(cast.alice(), session, other, version=1)
+    line = plans_queries.plan_of(cast.alice(), session)
     assert [each.version for each in line.versions] == [2, 1]
-    _, words = queries.plan_difference(cast.alice(), session, 1, 2)
+    _, words = plans_queries.plan_difference(cast.alice(), session, 1, 2)
     assert any("milliseconds" in word for word in words)
 
 
@@ -118,11 +123,11 @@ def test_a_thousand_instances_of_which_one_is_poisoned_all_end():
     session = told()
     began = time.perf_counter()
     calls = [step("picky", "state.a", name="†input.name"), step("wait", "state.b", name="†state.a.name")]
-    commands.propose_plan(cast.alice(), session, calls=calls, instances=members)
+    plan_commands.propose_plan(cast.alice(), session, calls=calls, instances=members)
     proposed_in = time.perf_counter() - began
     work()
     took = time.perf_counter() - began
-    line = queries.plan_of(cast.alice(), session)
+    line = plans_queries.plan_of(cast.alice(), session)
     print(f"1,000 instances, 2 calls each: proposed in {proposed_in:.1f} s, all in {took:.1f} s")
     assert line.counts == {"done": 1998, "failed": 1, "blocked": 1}
     assert (line.members, line.ended, line.percent) == (1000, 1000, 100)
@@ -133,7 +138,7 @@ def test_a_thousand_instances_of_which_one_is_poisoned_all_end():
 
 
 def test_more_instances_than_one_session_holds_become_sessions_under_one_parent(monkeypatch):
-    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 20)
+    monkeypatch.setattr("sessions.plans.commands.MAX_INSTANCES", 20)
     codes = refused_codes(monkeypatch, delegates, "person_command")
     members = [{"name": f"C-{number}", "inputs": {"name": f"n{number}"}} for number in range(50)]
     session = handed(step("wait", "state.a", name="†input.name"), instances=members, key="batch")
@@ -149,7 +154,7 @@ def test_more_instances_than_one_session_holds_become_sessions_under_one_parent(
 
 
 def test_parts_that_end_before_their_parent_has_its_plan_are_not_lost(monkeypatch):
-    monkeypatch.setattr("sessions.commands.plans.MAX_INSTANCES", 1)
+    monkeypatch.setattr("sessions.plans.commands.MAX_INSTANCES", 1)
     opening = plan_commands._open_part
 
     def done_at_once(*words: Any) -> None:
@@ -166,7 +171,7 @@ def test_parts_that_end_before_their_parent_has_its_plan_are_not_lost(monkeypatc
 
 
 def test_a_delegate_sees_only_what_its_scopes_hand_over_and_its_output_is_the_result():
-    commands.save_plan(
+    plan_commands.save_plan(
         cast.alice(),
         "greet",
         [step("wait", "state.said", name="†input.name")],
@@ -225,16 +230,16 @@ def test_what_the_scopes_of_a_tool_let_it_see_counts_as_read(monkeypatch):
 def test_a_saved_plan_is_used_again_with_other_inputs_and_the_same_again_is_no_new_version():
     inputs = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
     for calls in ([step("wait", "state.x", name="†input.name")], [step("wait", "state.x", name="†input.name")]):
-        saved = commands.save_plan(cast.alice(), "again", calls, inputs=inputs)
+        saved = plan_commands.save_plan(cast.alice(), "again", calls, inputs=inputs)
     assert saved.reference == "again@1"
-    assert queries.saved_plans(cast.alice())[0].name == "again"
+    assert plans_queries.saved_plans(cast.alice())[0].name == "again"
     for name in ("one", "two"):
         session = told()
-        commands.propose_plan(cast.alice(), session, saved="again", inputs={"name": name})
+        plan_commands.propose_plan(cast.alice(), session, saved="again", inputs={"name": name})
         work()
         assert state(session).pad["x"] == {"name": name}
-    with pytest.raises(plans.UnknownPlan):
-        queries.saved_plan(cast.charlie(), "again")
+    with pytest.raises(plan_checks.UnknownPlan):
+        plans_queries.saved_plan(cast.charlie(), "again")
 
 
 def test_a_goal_is_taken_apart_by_hand_and_by_the_model():
@@ -244,37 +249,37 @@ def test_a_goal_is_taken_apart_by_hand_and_by_the_model():
         "title": "Move house",
         "tasks": [{"id": "pack", "title": "Pack"}, {"id": "go", "title": "Go", "needs": ["pack"]}],
     }
-    commands.set_goals(cast.alice(), session, tree, version=0)
-    line = queries.goals_of(cast.alice(), session)
+    plan_commands.set_goals(cast.alice(), session, tree, version=0)
+    line = plans_queries.goals_of(cast.alice(), session)
     assert [(each.task.id, each.standing.status) for each in line.tasks] == [
         ("move", "ready"),
         ("pack", "ready"),
         ("go", "waiting"),
     ]
     tree["tasks"][0]["status"] = "done"
-    commands.set_goals(cast.alice(), session, tree, version=1)
-    assert queries.goals_of(cast.alice(), session).tasks[0].standing.percent == 50
+    plan_commands.set_goals(cast.alice(), session, tree, version=1)
+    assert plans_queries.goals_of(cast.alice(), session).tasks[0].standing.percent == 50
     model.answers = [(model_call("goals", {"id": "rest", "title": "Rest"}),)]
     say(session, "And now?")
-    assert queries.goals_of(cast.alice(), session).tree.title == "Rest"
+    assert plans_queries.goals_of(cast.alice(), session).tree.title == "Rest"
 
 
 def test_a_task_that_names_a_saved_plan_stands_where_that_plan_came_to():
-    commands.save_plan(cast.alice(), "pack", [step("wait", "state.packed", name="x")])
+    plan_commands.save_plan(cast.alice(), "pack", [step("wait", "state.packed", name="x")])
     session = told()
     tree = {"id": "move", "title": "Move", "tasks": [{"id": "pack", "title": "Pack", "plan": "pack"}]}
-    commands.set_goals(cast.alice(), session, tree, version=0)
+    plan_commands.set_goals(cast.alice(), session, tree, version=0)
 
     def stands() -> tuple[str, int]:
-        standing = queries.goals_of(cast.alice(), session).tasks[1].standing
+        standing = plans_queries.goals_of(cast.alice(), session).tasks[1].standing
         return standing.status, standing.percent
 
     assert stands() == ("ready", 0)
-    commands.propose_plan(cast.alice(), session, saved="pack")
+    plan_commands.propose_plan(cast.alice(), session, saved="pack")
     assert stands() == ("running", 0)
     work()
     assert stands() == ("done", 100)
-    commands.propose_plan(cast.alice(), session, calls=[FIRST])
+    plan_commands.propose_plan(cast.alice(), session, calls=[FIRST])
     assert stands() == ("done", 100)
     assert rebuild.check(session) == []
 
@@ -303,7 +308,7 @@ def test_instances_are_kept_as_parts_of_the_snapshot_and_read_back(settings):
     assert rebuild.check(session) == []
     before, since = dict(parts.values_list("number", "sealed")), Snapshot.objects.get(pk=session).seq
     stale = [number for number, each in enumerate(whole.plans.instances.values()) if each.seq < since]
-    commands.propose_plan(cast.alice(), session, calls=[step("wait", name="b")] * 9)
+    plan_commands.propose_plan(cast.alice(), session, calls=[step("wait", name="b")] * 9)
     work()
     unchanged = [
         number
@@ -320,7 +325,7 @@ def test_instances_are_kept_as_parts_of_the_snapshot_and_read_back(settings):
 
 def test_a_plan_survives_a_worker_that_died_in_it_and_its_calls_run_again_under_the_same_keys():
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=[FIRST, step("wait", "state.x", name="x"), SECOND])
+    plan_commands.propose_plan(cast.alice(), session, calls=[FIRST, step("wait", "state.x", name="x"), SECOND])
     AgentSession.objects.filter(pk=session).update(fence=7)
     run_commands(Lease(session, 7), [advance.intend(session, NOBODY)])
     assert statuses(session) == {"wait": "running", "wait-2": "running", "wait-3": "waiting"}
@@ -364,9 +369,11 @@ def test_a_delegate_that_cannot_go_on_or_is_ended_by_a_person_fails_its_call(mon
         patched.setattr(Told, "answer", lambda *_, **__: (_ for _ in ()).throw(ModelFailed("no key", transient=False)))
         session = handed(call)
     assert "its task failed: no key" in state(session).pad["problem"]["error"]
-    commands.save_plan(cast.alice(), "asks", [step("act", "state.done", name="first")])
+    plan_commands.save_plan(cast.alice(), "asks", [step("act", "state.done", name="first")])
     session = handed({**call, "_delegate": "asks"})  # it waits for a person
-    commands.end(cast.alice(), UUID(events(session, "call.delegated")[0]["session"]), "not needed any more")
+    conversation_commands.end(
+        cast.alice(), UUID(events(session, "call.delegated")[0]["session"]), "not needed any more"
+    )
     assert delegates.deliver_due() == 1
     work()
     assert "not needed any more" in state(session).pad["problem"]["error"]

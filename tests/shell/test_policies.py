@@ -19,10 +19,10 @@ from agentstate.engine import policy as pol
 from agentstate.engine.instants import stamp
 from audit import access as access_log
 from audit import ledger, staff
-from sessions import granted, policies
 from sessions.agents import registry
-from sessions.policies import recording
-from sessions.queries import dry_runs
+from sessions.core import standing_approvals
+from sessions.library import policies
+from sessions.policies import dry_runs, recording
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, offering, opened, say, state, work
@@ -111,7 +111,7 @@ def test_the_page_of_a_policy_says_what_each_rule_asks() -> None:
 
 
 def test_what_changed_between_two_versions_is_told_by_rule() -> None:
-    from sessions.queries.policies import changes
+    from sessions.policies.queries import changes
 
     older = policies.named("bank")
     first, second, *rest = older.rules
@@ -287,13 +287,13 @@ def test_a_grants_end_is_judged_by_the_databases_clock_in_the_statement_that_app
     for each, lasts in ((grant, True), (over, False)):
         then = msgspec.structs.replace(held, grants={each.id: each})
         for guard in (None, ledger.Fragment("SELECT 1 WHERE %(g_yes)s", {"g_yes": True})):
-            fragment = granted.in_time(guard, then, let_through)
+            fragment = standing_approvals.in_time(guard, then, let_through)
             assert fragment is not None
             assert bool(list(ledger.run(fragment.sql, fragment.params))) == lasts
-    gone = granted.in_time(None, msgspec.structs.replace(held, grants={}), let_through)
+    gone = standing_approvals.in_time(None, msgspec.structs.replace(held, grants={}), let_through)
     assert gone is not None
     assert not list(ledger.run(gone.sql, gone.params))
-    assert granted.in_time(None, held, [ev.CallAllowed("c", 2, "transfer.small", "bank@9")]) is None
+    assert standing_approvals.in_time(None, held, [ev.CallAllowed("c", 2, "transfer.small", "bank@9")]) is None
 
 
 # On record

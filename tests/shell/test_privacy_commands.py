@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from agentstate.clock import now
 from agentstate.engine.instants import stamp
 from audit.models import ErasureRequest, LegalHold
-from sessions.commands.proposals import answer_proposal
-from sessions.models import AgentSession
-from sessions.proposals import carrying
-from sessions.proposals.tables import Proposal
+from sessions.models.proposals import Proposal
+from sessions.models.sessions import AgentSession
+from sessions.proposals import workflow
+from sessions.proposals.commands import answer_proposal
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, opened
 from tests.shell.erasure_world import entries_of_staff
@@ -95,7 +95,7 @@ def test_a_schedule_is_set_from_a_file_and_the_dry_run_says_what_would_go(people
     (proposal,) = Proposal.objects.all()
     answer_proposal(cast.paul(), proposal.pk, agrees=True)
     Proposal.objects.update(due_at=now() - timedelta(seconds=1))
-    assert carrying.carry_out_due() == 1
+    assert workflow.carry_out_due() == 1
     assert json.loads(said("retention", "show"))["classes"] == schedule["classes"]
     assert json.loads(said("retention", "show"))["rules"][0]["retention"] == "short"
     told = said("retention", "dry-run")

@@ -20,7 +20,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call
 from sessions.agents.registry import Agent
-from sessions.runtime import execute
+from sessions.runtime import execution
 from sessions.runtime.views import view_of
 from sessions.tools import registry as tools
 from tests.shell.private_world import AGENT, BANK, MARK, PRIVATE, SESSION, TOOLS, Flow
@@ -165,8 +165,8 @@ def test_a_tool_that_receives_a_private_value_gives_no_copy_of_it_back(caplog):
     found = tools.find("flow_verify")
     flow = Flow(MARK)
     with caplog.at_level(logging.DEBUG):
-        returned = execute.run_call(str(SESSION), flow.state, CALL)
-        failed = execute.run_call(str(SESSION), flow.state, msgspec.structs.replace(CALL, arguments={"text": "fail"}))
+        returned = execution.run_call(str(SESSION), flow.state, CALL)
+        failed = execution.run_call(str(SESSION), flow.state, msgspec.structs.replace(CALL, arguments={"text": "fail"}))
     view = view_of(flow.state, CALL, found)
     assert view["state"]["verification"] == {"answer": MARK}
     assert view["state"]["people"][0]["pin"] == MARK

@@ -14,12 +14,15 @@ from agentstate.engine.profile import refusals as no
 from agentstate.engine.profile.events import KINDS
 from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger
-from sessions import commands, live, queries, states, tasks
-from sessions.commands import profiles as keep
-from sessions.models import AgentSession, CustomerProfile, Taught
-from sessions.profiles import access, learning, logs, words
+from sessions import tasks
+from sessions.approvals import commands as approvals_commands
+from sessions.core import announcements, entry_lines, states
+from sessions.models.sessions import AgentSession, CustomerProfile, Taught
+from sessions.profiles import access, learning, logs
+from sessions.profiles import commands as keep
+from sessions.profiles import descriptions as words
+from sessions.profiles import queries as seen
 from sessions.profiles import rebuild as profile_rebuild
-from sessions.queries import profiles as seen
 from tests import cast
 from tests.claims import ROOT
 from tests.shell.bank_world import events, opened, say, state, work
@@ -47,7 +50,7 @@ def transferred(amount: str = "$300.00") -> UUID:
 
 def swept() -> None:
     """What the sweeper does once commits are old enough to be drained."""
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
 
 
 def agreed_customer() -> tuple[UUID, UUID]:
@@ -71,7 +74,7 @@ def test_a_transfer_teaches_the_profile_and_names_its_entry(bank):
     (learned,) = line(customer, "usual_source").learned
     (source,) = learned.sources
     assert source.session == str(session)
-    entries = queries.entries(cast.alice(), session, limit=500)
+    entries = entry_lines.entries(cast.alice(), session, limit=500)
     assert entries[source.seq].kind == "tool.returned"
     history = {each.name: each.records for each in seen.profile(cast.alice(), customer).histories}
     assert history["transfers"][0]["values"]["amount"] == {"minor": 30_000, "currency": "USD"}
@@ -132,7 +135,7 @@ def test_a_customers_own_limit_stops_a_transfer_that_policy_lets_through(bank):
     assert (asked["rule"], asked["tier"], asked["adapted"]) == ("profile.limit.own", 2, ["limit.own"])
     assert asked["why"] == "Above the limit that the customer set."
     assert bank.transfers("C-1001") == []
-    commands.decide(cast.alice(), UUID(asked["request"]), "approve")
+    approvals_commands.decide(cast.alice(), UUID(asked["request"]), "approve")
     work()
     (intended,) = [each for each in events(session, "tool.intended") if each["tool"] == "transfer"]
     assert intended["adapted"] == ["limit.own"]
@@ -146,7 +149,7 @@ def test_a_limit_set_meanwhile_asks_no_more_of_a_call_than_it_has_passed(bank):
     say(session, "Yes, that is right.")
     (asked,) = events(session, "approval.requested")
     keep.prefer(cast.cleo(), customer_of(session), "own_limit", TWO_HUNDRED)
-    commands.decide(cast.alice(), UUID(asked["request"]), "approve")
+    approvals_commands.decide(cast.alice(), UUID(asked["request"]), "approve")
     work()
     assert state(session).user.mappings == ("limit.own",)
     assert len(bank.transfers("C-1001")) == 1

@@ -20,8 +20,8 @@ from audit import globallog, keys, ledger, signer, verify
 from audit.models import LogTile
 from audit.proofs import document, making, sessiontree
 from audit.tlog import note, receipt, tree
-from sessions import commands
-from sessions.models import AccessLine
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import AccessLine
 from tests import cast
 from tests.shell.api_world import UNKNOWN, Api, new_session, problem
 from tests.shell.bank_world import opened
@@ -37,7 +37,7 @@ def check(data: bytes, **demand: Any) -> verify.Verdict:
 def talked(entries: int = 3) -> UUID:
     session = opened()
     for number in range(entries):
-        commands.say(cast.cleo(), session, f"word {number}")
+        conversation_commands.say(cast.cleo(), session, f"word {number}")
     return session
 
 

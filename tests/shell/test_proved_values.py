@@ -13,12 +13,16 @@ from agentstate.engine.decide import offers
 from agentstate.engine.merge.three_way import PathChange
 from audit import keys, ledger, signer, verify
 from audit.erasure import State
-from sessions import commands, queries, rebuild, states
-from sessions import erasure as erasing
 from sessions.agents.registry import Agent, register
-from sessions.commands import erasure as erasures
+from sessions.core import states
+from sessions.plans import commands as plans_commands
+from sessions.privacy import commands as erasures
+from sessions.privacy import erasure as erasing
+from sessions.state import commands as state_commands
+from sessions.state import queries as state_queries
 from sessions.tools import registry as tools
 from sessions.tools.registry import ToolContext
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import CUSTOMER, events, kinds, opened, state, work
@@ -40,8 +44,8 @@ def erase() -> None:
 
 
 def changed(session: UUID, path: str, value: Any) -> None:
-    seen = queries.state_line(cast.alice(), session).seq
-    commands.change_state(cast.alice(), session, seen=seen, changes=[PathChange(path, value)])
+    seen = state_queries.state_line(cast.alice(), session).seq
+    state_commands.change_state(cast.alice(), session, seen=seen, changes=[PathChange(path, value)])
 
 
 def held(value: Any = 120000) -> UUID:
@@ -135,7 +139,7 @@ def planned(agent: str, *calls: dict[str, Any]) -> UUID:
     model.answers = []
     session = opened(agent=agent)
     for call in calls:
-        commands.propose_plan(cast.alice(), session, calls=[call])
+        plans_commands.propose_plan(cast.alice(), session, calls=[call])
         work()
     return session
 

@@ -16,13 +16,15 @@ from agentstate.clock import now
 from agentstate.engine.state import calls, to_snapshot
 from audit import keys, ledger, retention, verify
 from audit.retention import Class, Rule, Schedule
-from sessions import commands as talking
-from sessions import commit, pruning, queries, rebuild, recorded, states
-from sessions import erasure as erasing
-from sessions.commands import erasure as commands
-from sessions.models import ApprovalRequest, RecordedState, Snapshot
-from sessions.queries import privacy
-from sessions.stores import STORES
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import commit, entry_lines, recorded, states
+from sessions.models.sessions import ApprovalRequest, RecordedState, Snapshot
+from sessions.privacy import commands, pruning
+from sessions.privacy import erasure as erasing
+from sessions.privacy import queries as privacy
+from sessions.privacy.stores import STORES
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.attack_world import Superuser
@@ -62,9 +64,9 @@ def calendar(monkeypatch) -> Calendar:
 def session(calendar) -> UUID:
     """Spoken in forty days ago, and just now."""
     made = opened()
-    talking.say(cast.cleo(), made, OLD)
+    conversation_commands.say(cast.cleo(), made, OLD)
     calendar.passes(40)
-    talking.say(cast.cleo(), made, NEW)
+    conversation_commands.say(cast.cleo(), made, NEW)
     return made
 
 
@@ -92,7 +94,7 @@ def test_what_is_older_than_the_term_goes_and_the_session_goes_on_as_it_was(sess
     assert to_snapshot(states.load(session).state) == folded(session)
     assert states.load(session).state.items == before.items
     assert rebuild.check(session) == []
-    talking.say(cast.cleo(), session, "And on.")
+    conversation_commands.say(cast.cleo(), session, "And on.")
     assert [item.text for item in states.load(session).state.items if item.text][-2:] == [NEW, "And on."]
     assert rebuild.check(session) == []
 
@@ -123,7 +125,7 @@ def test_it_is_done_once_a_day_at_most_and_a_session_at_rest_is_not_pruned_of_it
 def test_readers_of_old_entries_are_told_in_words(session):
     prune()
     alice, browser = Api(cast.alice()), cast.browser(cast.alice())
-    lines = queries.entries(cast.alice(), session)
+    lines = entry_lines.entries(cast.alice(), session)
     assert [line.data is None for line in lines[: AGED + 1]] == [True] * AGED + [False]
     page = browser.get(f"/sessions/{session}/")
     assert page.status_code == 200
@@ -144,11 +146,11 @@ def test_a_request_that_waits_outlives_the_pruning_and_one_that_ended_before_it_
     calendar.passes(40)  # workers go by the real clock
     session, ended = asks_for_a_transfer(), asks_for_a_transfer()
     waiting, over = pending(session).id, pending(ended).id
-    talking.decide(cast.alice(), over, "reject", reason="not today")
+    approvals_commands.decide(cast.alice(), over, "reject", reason="not today")
     work()
     say(ended, "I want to move $1,300.00 from savings to checking.")
     say(ended, "Yes, that is right.")
-    talking.decide(cast.alice(), pending(ended).id, "reject", reason="not today")
+    approvals_commands.decide(cast.alice(), pending(ended).id, "reject", reason="not today")
     work()
     card = bytes(ApprovalRequest.objects.get(pk=waiting).card)
     calendar.passes(40)
@@ -159,7 +161,7 @@ def test_a_request_that_waits_outlives_the_pruning_and_one_that_ended_before_it_
     assert cast.browser(cast.alice()).get(f"/decisions/{over}/").status_code == 410
     assert folded(session)
     calendar.passes(-40)
-    talking.decide(cast.alice(), waiting, "approve", reason="")
+    approvals_commands.decide(cast.alice(), waiting, "approve", reason="")
     for each in (session, ended):
         rebuild.rebuild(each)
         assert rebuild.check(each) == []
@@ -208,7 +210,7 @@ def test_a_recorded_state_that_was_altered_or_taken_away_stands_for_nothing(lie,
 
 def test_the_state_of_another_session_cannot_stand_in(session, calendar, test_database):
     other = opened("C-1002")
-    talking.say(cast.cleo(), other, OLD)
+    conversation_commands.say(cast.cleo(), other, OLD)
     calendar.passes(40)
     prune()
     assert RecordedState.objects.count() == 2
@@ -254,7 +256,7 @@ def test_what_is_under_a_legal_hold_stays(session):
 
 def test_when_it_ends_at_last_the_rest_goes_too(session, calendar, tmp_path):
     prune()
-    talking.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     calendar.passes(31)
     assert prune() == 1
     assert not RecordedState.objects.exists()

@@ -10,8 +10,9 @@ import pytest
 from django.core.management import call_command
 
 from agentstate.engine.decide import DecisionNotAllowed
-from sessions import commands, queries
 from sessions.agents import registry
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, state, work
@@ -36,8 +37,8 @@ def request_id(bank) -> UUID:
     return request.id
 
 
-def line(request: UUID) -> queries.RequestLine:
-    return queries.request_line(cast.alice(), request)
+def line(request: UUID) -> approvals_queries.RequestLine:
+    return approvals_queries.request_line(cast.alice(), request)
 
 
 def moved(bank) -> list[int]:
@@ -52,10 +53,10 @@ def edited(request: UUID, **more: Any) -> dict[str, Any]:
 
 def test_the_first_approval_moves_nothing_and_the_second_moves_it_once(bank, request_id):
     before = moved(bank)
-    commands.decide(cast.alice(), request_id, "approve")
+    approvals_commands.decide(cast.alice(), request_id, "approve")
     work()
     assert (line(request_id).state, line(request_id).approvals, moved(bank)) == ("pending", 1, before)
-    commands.decide(cast.bob(), request_id, "approve")
+    approvals_commands.decide(cast.bob(), request_id, "approve")
     work()
     assert (line(request_id).state, line(request_id).approvals) == ("approved", 2)
     assert moved(bank) == [*before, 120000]
@@ -63,11 +64,11 @@ def test_the_first_approval_moves_nothing_and_the_second_moves_it_once(bank, req
 
 
 def test_the_same_person_twice_is_not_two_people(bank, request_id):
-    commands.decide(cast.alice(), request_id, "approve")
+    approvals_commands.decide(cast.alice(), request_id, "approve")
     session = line(request_id).session
     before = kinds(session)
     with pytest.raises(DecisionNotAllowed, match="another person"):
-        commands.decide(cast.alice(), request_id, "approve")
+        approvals_commands.decide(cast.alice(), request_id, "approve")
     assert kinds(session) == before
     answer = Api(cast.alice()).post(f"/requests/{request_id}/decisions", {"decision": "approve"})
     problem(answer, 403, "decision_not_allowed")
@@ -76,8 +77,8 @@ def test_the_same_person_twice_is_not_two_people(bank, request_id):
 
 def test_one_of_two_can_stop_it_alone(bank, request_id):
     before = moved(bank)
-    commands.decide(cast.alice(), request_id, "approve")
-    commands.decide(cast.bob(), request_id, "reject", reason="The caller sounds coached.")
+    approvals_commands.decide(cast.alice(), request_id, "approve")
+    approvals_commands.decide(cast.bob(), request_id, "reject", reason="The caller sounds coached.")
     work()
     assert (line(request_id).state, moved(bank)) == ("rejected", before)
 
@@ -98,11 +99,11 @@ def test_over_the_api_a_second_person_must_name_the_edit_they_saw(bank, request_
 
 def test_an_edit_takes_back_the_approvals_of_what_it_changed(bank, request_id):
     before = moved(bank)
-    commands.decide(cast.bob(), request_id, "approve")
+    approvals_commands.decide(cast.bob(), request_id, "approve")
     assert Api(cast.alice()).post(f"/requests/{request_id}/decisions", edited(request_id)).status_code == 201
     work()
     assert (line(request_id).approvals, line(request_id).state, moved(bank)) == (1, "pending", before)
-    commands.decide(cast.bob(), request_id, "approve", seen=line(request_id).digest)
+    approvals_commands.decide(cast.bob(), request_id, "approve", seen=line(request_id).digest)
     work()
     assert moved(bank) == [*before, 80000]
 
@@ -111,7 +112,7 @@ def test_what_was_seen_and_what_was_approved_is_in_the_log_of_each_decision(bank
     session, shown = line(request_id).session, line(request_id).digest
     Api(cast.alice()).post(f"/requests/{request_id}/decisions", edited(request_id))
     new = line(request_id).digest
-    commands.decide(cast.bob(), request_id, "approve", seen=new)
+    approvals_commands.decide(cast.bob(), request_id, "approve", seen=new)
     work()
     made = events(session, "decision.made")
     assert [(one["seen"], one["digest"]) for one in made] == [(shown, new), (new, new)]
@@ -148,7 +149,7 @@ def test_an_argument_that_a_colleague_added_is_asked_about_anew(bank, request_id
     body = edited(request_id, new_payee=False)
     assert Api(cast.alice()).post(f"/requests/{request_id}/decisions", body).status_code == 201
     assert line(request_id).state == "superseded"
-    (asked,) = [each for each in queries.requests(cast.bob()) if each.session == line(request_id).session]
+    (asked,) = [each for each in approvals_queries.requests(cast.bob()) if each.session == line(request_id).session]
     assert asked.arguments["new_payee"] is False
     assert Api(cast.bob()).get(f"/requests/{asked.id}").json()["proposed_by"] == [cast.alice().actor]
     assert card(cast.browser(cast.bob()), asked.id).id("fields").text()

@@ -11,8 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 
 from agentstate.engine.state import SessionState
-from sessions import commands, queries, rebuild, states
-from sessions.models import AgentSession, Snapshot
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.sessions import AgentSession, Snapshot
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import opened, say
 
@@ -29,7 +33,7 @@ def tampered(statement: str) -> None:
 
 def a_session():
     session = opened()
-    commands.say(cast.cleo(), session, "Hello?", key="k")
+    conversation_commands.say(cast.cleo(), session, "Hello?", key="k")
     return session
 
 
@@ -82,13 +86,13 @@ def test_a_lost_request_row_comes_back(bank):
         call_command("rebuild", "--check")
     call_command("rebuild")
     assert differences(session) == []
-    assert commands.decide(cast.alice(), next(iter(states.load(session).state.requests)), "approve").seq
+    assert approvals_commands.decide(cast.alice(), next(iter(states.load(session).state.requests)), "approve").seq
 
 
 def test_a_false_snapshot_is_found_and_costs_no_truth(bank):
     session = a_session()
     for number in range(120):
-        commands.say(cast.cleo(), session, f"word {number}")
+        conversation_commands.say(cast.cleo(), session, f"word {number}")
     tampered("UPDATE agent_sessions_snapshot SET sealed = overlay(sealed placing '\\x00' from 40)")
     assert differences(session) == ["snapshot"]
 
@@ -116,8 +120,8 @@ def test_dropped_rows_are_written_anew_from_the_ledger(bank):
     call_command("rebuild")
     assert differences(session) == []
     assert AgentSession.objects.filter(pk=session).values(*columns).get() == before
-    (request,) = queries.requests(cast.alice())
-    assert commands.decide(cast.alice(), request.id, "approve").seq
+    (request,) = approvals_queries.requests(cast.alice())
+    assert approvals_commands.decide(cast.alice(), request.id, "approve").seq
 
 
 def test_rebuilding_waits_for_a_command_and_a_command_for_it():

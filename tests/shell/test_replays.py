@@ -10,10 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from audit import ledger
-from sessions import policies, queries
-from sessions.queries import replays
-from sessions.queries.replays import TooLongToReplay
-from sessions.states import UnknownSession
+from sessions.core import entry_lines
+from sessions.core.states import UnknownSession
+from sessions.library import policies
+from sessions.versions import replays
+from sessions.versions.replays import TooLongToReplay
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem
 from tests.shell.test_versions import moved
@@ -40,14 +41,14 @@ def nothing_done_in(session):
 def test_a_stricter_policy_would_have_asked_two_people(bank):
     session, alice = moved(), cast.alice()
     with nothing_done_in(session):
-        line = queries.replayed(alice, session, policy=STRICT)
+        line = replays.replayed(alice, session, policy=STRICT)
     (sentence,) = [each for each in line.sentences if each.startswith("Transfer at entry")]
     assert "2 people asked (tier 3, rule all), was let through (tier 1, rule transfer.small)" in sentence
     assert len(bank.transfers("C-1001")) == 1
 
 
 def test_under_todays_policy_nothing_differs(bank):
-    line = queries.replayed(cast.alice(), moved())
+    line = replays.replayed(cast.alice(), moved())
     assert line.policy == policies.named("bank").reference
     assert (line.differing, line.found.left_out, line.sentences) == ([], {}, [])
 
@@ -56,7 +57,7 @@ def test_over_the_api_with_other_inputs(bank):
     session, api = moved(), Api(cast.alice())
     allowed = next(
         line.seq
-        for line in queries.entries(cast.alice(), session, limit=500)
+        for line in entry_lines.entries(cast.alice(), session, limit=500)
         if line.kind == "tool.returned" and (line.data or {})["result"].get("allowed")
     )
     body = {"inputs": [{"seq": allowed, "result": {"allowed": False}}], "assume": "reject"}
@@ -72,10 +73,10 @@ def test_over_the_api_with_other_inputs(bank):
 def test_who_may_not_see_a_session_replays_nothing(bank, monkeypatch):
     session = moved()
     with pytest.raises(UnknownSession):
-        queries.replayed(cast.charlie(), session)
+        replays.replayed(cast.charlie(), session)
     monkeypatch.setattr(replays, "MOST_ENTRIES", 3)
     with pytest.raises(TooLongToReplay):
-        queries.replayed(cast.alice(), session)
+        replays.replayed(cast.alice(), session)
 
 
 def test_at_the_machine_with_a_policy_and_with_the_model_asked_again(bank, tmp_path, capsys):

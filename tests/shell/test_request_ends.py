@@ -15,10 +15,14 @@ from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed
 from agentstate.engine.policy.rules import Step
 from agentstate.people import delegations
 from audit import ledger
-from sessions import commands, commit, queries, rebuild
-from sessions.commands import decisions
-from sessions.models import ApprovalRequest
+from sessions.approvals import claims
+from sessions.approvals import commands as decisions
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import commit
+from sessions.models.sessions import ApprovalRequest
 from sessions.runtime import sweeper
+from sessions.web import rebuild
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import events, kinds, refused_codes, work
@@ -103,7 +107,7 @@ def test_an_approval_on_lent_authority_that_ends_before_the_call_runs_becomes_a_
     work()
     assert ended(request) == ("approved", cast.alice().actor)
     assert moved(bank) == before
-    (again,) = queries.requests(cast.bob())
+    (again,) = approvals_queries.requests(cast.bob())
     assert "may not decide it any more" in again.why
     decide(cast.bob(), again.id)
     work()
@@ -127,10 +131,10 @@ def test_one_of_two_whose_lent_authority_ends_before_the_second_approves_leaves_
 
 def test_what_is_withdrawn_while_somebody_is_on_it_is_withdrawn_and_nobodys(asking, bank):  # noqa: F811
     before, request = moved(bank), asking()
-    commands.claim(cast.alice(), request)
-    commands.end(cast.cleo(), session_of(request), "hung up")
+    claims.claim(cast.alice(), request)
+    conversation_commands.end(cast.cleo(), session_of(request), "hung up")
     assert ended(request) == ("withdrawn", "")
-    for act in (commands.release, commands.claim):
+    for act in (claims.release, claims.claim):
         with pytest.raises(AlreadyDecided):
             act(cast.alice(), request)
     with pytest.raises(AlreadyDecided):
@@ -163,11 +167,11 @@ def test_an_objection_comes_too_late_by_the_databases_clock(asking, monkeypatch)
     late, later = (asking(gate="hold", hold=60) for _ in range(2))
     due(late, "held_until")
     with pytest.raises(decisions.HoldIsOver):
-        commands.undo(cast.alice(), late)
+        decisions.undo(cast.alice(), late)
     due(later, "held_until")
     with monkeypatch.context() as patched:
         _without(patched, " AND held_until > clock_timestamp()")
-        commands.undo(cast.alice(), later)
+        decisions.undo(cast.alice(), later)
     assert (line(late).held_until is not None, line(later).held_until) == (True, None)
 
 

@@ -16,13 +16,14 @@ from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
 from audit import keys, ledger, retention, verify
 from audit.retention import Class, Rule, Schedule
-from sessions import commands as talking
-from sessions import erasure as erasing
-from sessions import pruning, queries, rebuild, states, subject_report
-from sessions.commands import erasure as commands
-from sessions.models import AgentSession, Snapshot
-from sessions.queries import privacy
-from sessions.stores import STORES
+from sessions.conversation import commands as conversation_commands
+from sessions.core import entry_lines, states
+from sessions.models.sessions import AgentSession, Snapshot
+from sessions.privacy import commands, pruning, subject_report
+from sessions.privacy import erasure as erasing
+from sessions.privacy import queries as privacy
+from sessions.privacy.stores import STORES
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import CUSTOMER, kinds, opened
 from tests.shell.erasure_world import approved, entries_of_staff, kid_of
@@ -37,8 +38,8 @@ POINTS = ("after_pruning_entry", "after_pruning")
 def closed(channel: str = "phone") -> UUID:
     """A session that has just ended; a phone call's term is over with it."""
     session = opened(channel=channel)
-    talking.say(cast.cleo(), session, "I moved to 12 Quokka Lane.")
-    talking.end(cast.cleo(), session, "hung up")
+    conversation_commands.say(cast.cleo(), session, "I moved to 12 Quokka Lane.")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     return session
 
 
@@ -103,7 +104,7 @@ def test_a_pruned_session_folds_to_nothing_wherever_it_is_asked_for():
     assert browser.get(f"/sessions/{session}/").status_code == 410
     assert b"retention" in browser.get(f"/sessions/{session}/").content
     assert browser.get("/sessions/").status_code == 200
-    assert [line.data for line in queries.entries(cast.alice(), session)][:2] == [None, None]
+    assert [line.data for line in entry_lines.entries(cast.alice(), session)][:2] == [None, None]
 
 
 def test_a_pruned_bundle_verifies_and_counts_them_apart(tmp_path):

@@ -17,18 +17,17 @@ from agentstate.people.roles import Role
 from audit import retention
 from audit.erasure import State as Erasing
 from audit.retention import Class, Rule, Schedule
-from sessions import erasure as erasing
-from sessions import pruning
-from sessions.alerts import escalating
-from sessions.alerts.tables import Alert
-from sessions.commands import alerts as alert_commands
-from sessions.commands import erasure as commands
-from sessions.commands import proposals
-from sessions.models import AgentSession
-from sessions.proposals import carrying
-from sessions.proposals.retention import schedules
-from sessions.proposals.tables import Proposal, ProposalAnswer
-from sessions.queries import alerts
+from sessions.automation.alerts import commands as alert_commands
+from sessions.automation.alerts import escalation
+from sessions.automation.alerts import queries as alerts
+from sessions.models.alerts import Alert
+from sessions.models.proposals import Proposal, ProposalAnswer
+from sessions.models.sessions import AgentSession
+from sessions.privacy import commands, pruning
+from sessions.privacy import erasure as erasing
+from sessions.privacy.proposal import schedules
+from sessions.proposals import commands as proposals
+from sessions.proposals import workflow
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds
@@ -88,13 +87,13 @@ def test_no_term_is_shortened_below_the_minimum(days):
 def test_a_shorter_term_needs_a_second_person_and_a_day():
     proposal = commands.set_retention(cast.petra(), of_retail(60))
     assert proposal is not None
-    with pytest.raises(carrying.SecondPerson):
+    with pytest.raises(workflow.SecondPerson):
         proposals.answer_proposal(cast.petra(), proposal.pk, agrees=True)
     assert proposals.answer_proposal(cast.paul(), proposal.pk, agrees=True).state == "agreed"
-    assert carrying.carry_out_due() == 0
+    assert workflow.carry_out_due() == 0
     assert in_force() == of_retail()
     delay_is_over()
-    assert carrying.carry_out_due() == 1
+    assert workflow.carry_out_due() == 1
     assert in_force() == of_retail(60)
     (entry,) = [each for each in entries_of_staff("retention.set") if each["teams"]]
     assert entry["teams"] == [str(cast.retail().pk)]
@@ -105,7 +104,7 @@ def test_within_the_day_anybody_entitled_may_still_reject():
     proposals.answer_proposal(cast.paul(), proposal.pk, agrees=True)
     proposals.answer_proposal(cast.adam(), proposal.pk, agrees=False, reason="a case is open")
     delay_is_over()
-    assert carrying.carry_out_due() == 0
+    assert workflow.carry_out_due() == 0
     assert in_force() == of_retail()
 
 
@@ -137,7 +136,7 @@ def test_a_proposal_that_no_longer_fits_changes_nothing():
     commands.set_retention(cast.petra(), of_retail(TEN_YEARS + 5))
     proposals.answer_proposal(cast.paul(), proposal.pk, agrees=True)
     delay_is_over()
-    carrying.carry_out_due()
+    workflow.carry_out_due()
     found = Proposal.objects.get(pk=proposal.pk)
     assert (found.state, found.ended_why) == ("outdated", "schedule_changed")
     assert in_force() == of_retail(TEN_YEARS + 5)
@@ -223,7 +222,7 @@ def test_a_team_that_is_late_is_decided_for_by_the_privacy_officer():
     olga = cast.person("olga", Role.PRIVACY_OFFICER, cast.retail())
     proposal = commands.set_retention(cast.petra(), Schedule((Class("all", 90),), (Rule("all"),)))
     proposals.answer_proposal(cast.paul(), proposal.pk, agrees=True)
-    with pytest.raises(carrying.NotOverdue):
+    with pytest.raises(workflow.NotOverdue):
         proposals.decide_overdue(olga, proposal.pk, agrees=True)
     with pytest.raises(PermissionDenied):
         proposals.decide_overdue(cast.paul(), proposal.pk, agrees=True)
@@ -243,7 +242,7 @@ def test_the_alert_of_a_late_team_leads_the_privacy_officer_to_the_buttons():
     assert [alert.team_id for alert in alerts.mine(olga)] == [loans.pk]  # nobody there answers for it
     Alert.objects.filter(about=f"proposal:{proposal.pk}").update(escalates_at=now() - timedelta(seconds=1))
     Proposal.objects.update(answer_by=now() - timedelta(seconds=1))
-    escalating.escalate_due()
+    escalation.escalate_due()
     assert {alert.team_id for alert in alerts.mine(olga)} == {loans.pk, cast.retail().pk, cast.cards().pk}
     assert page in browser.get(reverse("alerts")).content.decode()
     assert "Decide for the teams that have not answered" in browser.get(page).content.decode()
@@ -277,7 +276,7 @@ def test_a_proposer_never_decides_for_a_late_team():
     people.grant_role(cast.petra(), cast.retail(), Role.PRIVACY_OFFICER, None)
     proposal = commands.set_retention(cast.petra(), Schedule((Class("all", 90),), (Rule("all"),)))
     Proposal.objects.update(answer_by=now() - timedelta(seconds=1))
-    with pytest.raises(carrying.SecondPerson):
+    with pytest.raises(workflow.SecondPerson):
         proposals.decide_overdue(cast.petra(), proposal.pk, agrees=True)
 
 
@@ -285,7 +284,7 @@ def test_every_step_of_a_proposal_is_an_entry_of_the_staff_log():
     proposal = commands.set_retention(cast.petra(), of_retail(60))
     proposals.answer_proposal(cast.paul(), proposal.pk, agrees=True)
     delay_is_over()
-    carrying.carry_out_due()
+    workflow.carry_out_due()
     for kind in ("made", "answered", "agreed", "carried_out"):
         (entry,) = entries_of_staff(f"proposal.{kind}")
         assert (entry["proposal"], entry["teams"]) == (str(proposal.pk), [str(cast.retail().pk)])

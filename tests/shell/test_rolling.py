@@ -10,9 +10,13 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 
-from sessions import commands, queries, rebuild
 from sessions.agents import registry
-from sessions.models import AgentSession
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.interventions import queries as interventions_queries
+from sessions.models.sessions import AgentSession
+from sessions.web import rebuild
 from tests import cast
 from tests.processes import ROOT
 from tests.shell import rolling_worker
@@ -39,14 +43,14 @@ def session() -> UUID:
     if "rolling" not in registry.names():
         rolling_worker.known({"roll_out": 2})
     made = opened(agent="rolling")
-    commands.say(cast.cleo(), made, "Go.")
+    conversation_commands.say(cast.cleo(), made, "Go.")
     new()
     return made
 
 
 def approve(session: UUID) -> None:
-    (line,) = [each for each in queries.requests(cast.alice()) if each.session == session]
-    commands.decide(cast.alice(), line.id, "approve")
+    (line,) = [each for each in approvals_queries.requests(cast.alice()) if each.session == session]
+    approvals_commands.decide(cast.alice(), line.id, "approve")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +69,7 @@ def test_what_an_old_worker_does_not_know_is_parked_by_name_and_done_by_a_new_on
     row = AgentSession.objects.get(pk=session)
     assert (row.stalled, row.lease_until, row.holder) == (why, None, None)
     assert kinds(session) == before, "nothing failed, nothing was written"
-    assert [line.id for line in queries.stuck(cast.alice())] == [session]
+    assert [line.id for line in interventions_queries.stuck(cast.alice())] == [session]
     new()
     assert kinds(session).count("tool.returned") == 1
     assert AgentSession.objects.get(pk=session).stalled == ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sessions import commands
-from sessions.models import SavedPlan
-from sessions.plans import NamesCustomer
+from sessions.core.plan_checks import NamesCustomer
+from sessions.models.sessions import SavedPlan
+from sessions.plans import commands as plans_commands
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import CUSTOMER, opened
@@ -31,7 +31,7 @@ def test_a_plan_that_names_a_customer_of_the_team_is_not_saved(calls, more):
     opened(CUSTOMER)
     wanted = {"inputs": NAMED, **more}
     with pytest.raises(NamesCustomer):
-        commands.save_plan(cast.alice(), "look", calls, **wanted)
+        plans_commands.save_plan(cast.alice(), "look", calls, **wanted)
     assert not SavedPlan.objects.exists()
     problem(Api(cast.alice()).post("/plans", {"name": "look", "calls": calls, **wanted}), 409, "names_customer")
 
@@ -39,8 +39,8 @@ def test_a_plan_that_names_a_customer_of_the_team_is_not_saved(calls, more):
 def test_a_plan_with_an_input_in_its_place_is_saved_and_other_teams_customers_are_not_told_of():
     opened(CUSTOMER)
     theirs = opened("C-1002", by=cast.person("carl", cast.Role.CALLER, cast.cards()))
-    assert commands.save_plan(cast.alice(), "look", [LOOK], inputs=NAMED).version == 1
-    assert commands.save_plan(cast.alice(), "other", [{**LOOK, "customer": "C-1002"}], inputs=NAMED).version == 1
+    assert plans_commands.save_plan(cast.alice(), "look", [LOOK], inputs=NAMED).version == 1
+    assert plans_commands.save_plan(cast.alice(), "other", [{**LOOK, "customer": "C-1002"}], inputs=NAMED).version == 1
     assert theirs
     for word in ("system", f"team:{cast.retail().pk}", cast.alice().actor):  # subjects of keys that are no customers'
-        assert commands.save_plan(cast.alice(), "words", [LOOK], inputs=NAMED, about=word).name == "words"
+        assert plans_commands.save_plan(cast.alice(), "words", [LOOK], inputs=NAMED, about=word).name == "words"

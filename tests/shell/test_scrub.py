@@ -16,12 +16,13 @@ from django.test import Client
 from audit import keys, ledger, sequencer, signer, verify
 from audit.models import Alteration, Scrub
 from audit.scrub import altered, entries, heads, schedule
-from sessions import commands, states
-from sessions import erasure as erasing
-from sessions.alerts.tables import Alert
 from sessions.auditing import alterations
-from sessions.commands import alerts as alert_commands
-from sessions.models import AgentSession
+from sessions.automation.alerts import commands as alert_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.alerts import Alert
+from sessions.models.sessions import AgentSession
+from sessions.privacy import erasure as erasing
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.attack_world import FLIP, Superuser
@@ -46,7 +47,7 @@ def session() -> UUID:
     """A session whose head is signed and which the scrubber found right."""
     found = opened()
     for number in range(4):
-        commands.say(cast.cleo(), found, f"sentence {number}")
+        conversation_commands.say(cast.cleo(), found, f"sentence {number}")
     look()
     assert standing() == []
     return found
@@ -191,7 +192,7 @@ def test_before_the_scrubber_came_by_a_reader_refuses_all_the_same(superuser, se
     for attack in (payload_byte, middle, payload_gone, envelope, swapped):
         other = opened()
         for number in range(4):
-            commands.say(cast.cleo(), other, f"sentence {number}")
+            conversation_commands.say(cast.cleo(), other, f"sentence {number}")
         attack(superuser, other)
         forgotten()
         api = Api(cast.alice())

@@ -15,10 +15,11 @@ from django.db.migrations.executor import MigrationExecutor
 from agentstate.clock import now
 from agentstate.people.models import User
 from audit import erasure, keys
-from sessions import access, projections, queries, rebuild
-from sessions.commands import erasure as privacy
-from sessions.models import AgentSession
-from sessions.stores import STORES
+from sessions.core import access, projections, session_lines
+from sessions.models.sessions import AgentSession
+from sessions.privacy import commands as privacy
+from sessions.privacy.stores import STORES
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened
@@ -28,7 +29,7 @@ ALIAS = "Numbat-4711"
 
 
 def found_by(user: User, reference: str = ALIAS) -> list[UUID]:
-    return [line.id for line in queries.sessions(user, reference=reference)]
+    return [line.id for line in session_lines.sessions(user, reference=reference)]
 
 
 @pytest.mark.parametrize("reader", ["adam", "petra"])

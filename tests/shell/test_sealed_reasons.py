@@ -23,11 +23,12 @@ from audit import erasure, keys, ledger, staff
 from audit.erasure import State
 from audit.keys import teams
 from audit.models import ErasureRequest
-from sessions import commands
-from sessions.commands import erasure as asking
-from sessions.models import Stop
-from sessions.queries import auditing, privacy
-from sessions.queries import stops as stop_lines
+from sessions.auditing import queries as auditing
+from sessions.models.sessions import Stop
+from sessions.privacy import commands as asking
+from sessions.privacy import queries as privacy
+from sessions.stops import commands as stops_commands
+from sessions.stops import queries as stop_lines
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened
@@ -43,8 +44,8 @@ def all_four() -> Stop:
     until = now() + timedelta(hours=1)
     delegations.give(cast.bob(), cast.alice(), cast.retail(), until=until, reason=LENT, permissions=["decide"])
     grants.give(cast.anna(), cast.retail(), until=until, reason=GIVEN, by=cast.adam(), kinds=["read"])
-    (stop,) = commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
-    return commands.lift(cast.alice(), stop.pk, LIFTED)
+    (stop,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
+    return stops_commands.lift(cast.alice(), stop.pk, LIFTED)
 
 
 def shown() -> list[str]:
@@ -79,7 +80,7 @@ def test_no_reason_of_staff_stands_in_clear_and_the_team_reads_each():
     ],
 )
 def test_each_form_says_beside_the_field_who_reads_the_reason_and_asks_for_no_customers_name(who, address, field):
-    commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
+    stops_commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
     cast.anna()
     page = cast.browser(getattr(cast, who)()).get(address).content.decode()
     labels = re.findall(r"<label[^>]*>(?:(?!</label>).)*</label>", page, re.DOTALL)
@@ -105,7 +106,7 @@ def test_every_reason_is_gone_with_the_teams_key(test_database):
 
 def test_the_customers_side_reads_no_reason_of_a_stop_in_force_or_lifted():
     all_four()
-    (held,) = commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
+    (held,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
     for user, expected in ((cast.vera(), STOPPED), (cast.cleo(), "")):
         lines = Api(user).get("/stops").json()["stops"]
         assert [line["reason"] for line in lines] == [expected] * 2
@@ -123,12 +124,12 @@ def test_a_list_of_stops_costs_as_many_queries_for_many_as_for_one():
             assert [row.reason for row in stop_lines.stops_of(cast.alice())]
         return len(caught)
 
-    commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
+    stops_commands.stop(cast.alice(), "tool", "transfer", reason=STOPPED)
     one = asked()
     for number in range(8):
         team = people.create_team(tenant=cast.tenant(), slug=f"t{number}", name=f"Team {number}", by=None)
         people.grant_role(cast.alice(), team, Role.SUPERVISOR, None)
-    commands.stop(cast.alice(), "everything", reason=STOPPED)
+    stops_commands.stop(cast.alice(), "everything", reason=STOPPED)
     assert Stop.objects.count() == 10
     assert asked() == one
 

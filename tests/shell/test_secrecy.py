@@ -24,10 +24,15 @@ from django.db import connection
 from agentstate.clear import CLEAR
 from agentstate.engine import events as ev
 from audit import ledger
-from sessions import commands, queries, states, tasks
-from sessions.commands import erasure, memory, versions
-from sessions.runtime import execute
+from sessions import tasks
+from sessions.approvals import queries as approvals_queries
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.memory import commands as memory
+from sessions.privacy import commands as erasure
+from sessions.runtime import execution
 from sessions.tools import registry as tools
+from sessions.versions import commands as versions
 from tests import cast, places
 from tests.places import traces
 from tests.shell.bank_world import opened, say
@@ -95,7 +100,7 @@ def a_conversation(browser) -> UUID:
     session = opened("C-1001", topic=TOPIC, alias=ALIAS)
     say(session, f"My dog is called {SAID}. Move $900.00 from savings to checking.")
     say(session, "Yes.")
-    line = next(line for line in queries.requests(cast.alice()) if line.session == session)
+    line = next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
     page = f"/decisions/{line.id}/"
     form = form_of(card(browser, line.id))
     done = browser.post(page, {**form, "decision": "approve", "reason": REASON, "key": "k1"})
@@ -103,7 +108,7 @@ def a_conversation(browser) -> UUID:
     tasks.advance_ready()
     memory.pin(cast.alice(), session, 1, why=PINNED)
     versions.name_checkpoint(cast.alice(), session, NAMED)
-    commands.end(cast.cleo(), session, ENDED, key="e1")
+    conversation_commands.end(cast.cleo(), session, ENDED, key="e1")
     held = erasure.set_hold(cast.petra(), session=session, reason=HELD)
     erasure.lift_hold(cast.petra(), held.pk)
     return session
@@ -177,13 +182,13 @@ def test_an_error_page_says_no_word_of_the_session_it_is_about(bank, monkeypatch
 def test_a_stored_receipt_does_not_let_its_reader_try_out_what_was_said():
     """The digest that tells a repeated command from another one is no plain hash: short sentences can be guessed."""
     session = opened()
-    commands.say(cast.cleo(), session, "yes", key="k")
+    conversation_commands.say(cast.cleo(), session, "yes", key="k")
     guess = ev.digest("Say", {"role": "customer", "text": "yes", "by": "customer"})
     (stored,) = ledger.run("SELECT digest FROM audit_receipt WHERE log = %(log)s", {"log": session})[0]
     assert bytes(stored).hex() != guess
-    assert commands.say(cast.cleo(), session, "yes", key="k").repeated
+    assert conversation_commands.say(cast.cleo(), session, "yes", key="k").repeated
     with pytest.raises(ledger.SameKeyOtherCommand):
-        commands.say(cast.cleo(), session, "no", key="k")
+        conversation_commands.say(cast.cleo(), session, "no", key="k")
 
 
 def test_an_error_of_a_tool_or_model_takes_no_word_into_the_log(bank, caplog, monkeypatch):
@@ -194,10 +199,10 @@ def test_an_error_of_a_tool_or_model_takes_no_word_into_the_log(bank, caplog, mo
 
     found = tools.find
     broken = msgspec.structs.replace(found("load_customer"), run=chokes)
-    monkeypatch.setattr(execute.tools, "find", lambda name: broken if name == broken.name else found(name))
+    monkeypatch.setattr(execution.tools, "find", lambda name: broken if name == broken.name else found(name))
     say(opened(), "What is my balance?")
     model = SimpleNamespace(name="choking", answer=chokes)
-    monkeypatch.setattr(execute.choice, "model_for", lambda _agent: model)
+    monkeypatch.setattr(execution.choice, "model_for", lambda _agent: model)
     say(opened(), "What is my balance?")
     assert "tool load_customer broke: ValueError" in caplog.text
     assert "model choking broke: ValueError" in caplog.text

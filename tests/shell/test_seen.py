@@ -13,8 +13,12 @@ from django.urls import reverse
 from agentstate.engine import events as ev
 from agentstate.errors import Invalid
 from audit import keys
-from sessions import commands, export, queries, showing, states
-from sessions.models import AgentSession
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.approvals import reviewer_view
+from sessions.core import entry_lines, states
+from sessions.exports import session as export
+from sessions.models.sessions import AgentSession
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import events, say
@@ -38,7 +42,7 @@ def recorded(session: UUID) -> dict:
 
 def test_what_the_page_showed_is_in_the_entry_of_the_decision(asked):
     session, request = asked
-    line = queries.request_line(cast.alice(), request)
+    line = approvals_queries.request_line(cast.alice(), request)
     send(cast.browser(cast.alice()), request, "approve")
     shown = recorded(session)
     data = shown["data"]
@@ -46,7 +50,9 @@ def test_what_the_page_showed_is_in_the_entry_of_the_decision(asked):
     assert [each["path"] for each in data["evidence"]] == ["state.authorization", "state.customer.accounts"]
     assert (data["rule"], data["digest"], data["masked"]) == (line.rule, line.digest, [])
     assert shown["digest"] == ev.digest(data)
-    words = {entry.seq: entry.data["text"] for entry in queries.entries(cast.alice(), session) if "text" in entry.data}
+    words = {
+        entry.seq: entry.data["text"] for entry in entry_lines.entries(cast.alice(), session) if "text" in entry.data
+    }
     assert any("$1,200.00" in words[seq] for seq in data["said"])
 
 
@@ -56,7 +62,7 @@ def test_it_is_what_stood_there_and_not_what_was_said_since(asked):
     form = form_of(card(browser, request))
     say(session, "By the way, I am in a hurry.")
     browser.post(reverse("decision", args=[request]), {**form, "decision": "approve"})
-    late = [e.seq for e in queries.entries(cast.alice(), session) if "hurry" in (e.data or {}).get("text", "")]
+    late = [e.seq for e in entry_lines.entries(cast.alice(), session) if "hurry" in (e.data or {}).get("text", "")]
     assert late
     assert not set(late) & set(recorded(session)["data"]["said"])
 
@@ -70,18 +76,18 @@ def test_a_view_is_of_its_reader_and_request_alone_and_cannot_be_made_up(asked):
         )
         assert answer.status_code in (409, 422)
     with pytest.raises(Invalid, match="what it showed"):
-        commands.decide(cast.alice(), request, "approve", view=theirs["view"])
-    assert queries.request_line(cast.alice(), request).state == "pending"
+        approvals_commands.decide(cast.alice(), request, "approve", view=theirs["view"])
+    assert approvals_queries.request_line(cast.alice(), request).state == "pending"
 
 
 def test_a_program_that_names_what_it_read_has_it_recorded_and_one_that_does_not_has_nothing(asked):
     session, request = asked
     path = f"/requests/{request}/decisions"
-    digest = queries.request_line(cast.alice(), request).digest
+    digest = approvals_queries.request_line(cast.alice(), request).digest
     assert Api(cast.alice()).post(path, {"decision": "approve", "seen": digest}).status_code == 201
     assert (recorded(session)["data"]["surface"], recorded(session)["data"]["said"]) == ("api", [])
     other, line = paused("$900.00")
-    commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, "approve")
     assert recorded(other) is None
 
 
@@ -116,16 +122,16 @@ def test_it_is_erased_with_its_subject(asked):
 
 
 def made_decision(data: dict) -> ev.DecisionMade:
-    return ev.DecisionMade("request", "approve", "user:ann", "", "seen", shown=showing.shown(data))
+    return ev.DecisionMade("request", "approve", "user:ann", "", "seen", shown=reviewer_view.shown(data))
 
 
 def test_long_values_are_cited_and_the_whole_is_bounded(asked):
     _, request = asked
-    _, held, _ = queries.request_of(cast.alice(), request)
+    _, held, _ = approvals_queries.request_of(cast.alice(), request)
     long = {"note": "x" * 5_000, "amount": {"minor": 1, "currency": "USD"}}
     many = {f"field{n}": "y" * 900 for n in range(200)}
     for arguments in (long, many):
-        made = showing.view(msgspec.structs.replace(held, approved_arguments=arguments), "d", surface="page")
-        assert len(ev.encode(made_decision(made))) < 2 * showing.LONGEST
+        made = reviewer_view.view(msgspec.structs.replace(held, approved_arguments=arguments), "d", surface="page")
+        assert len(ev.encode(made_decision(made))) < 2 * reviewer_view.LONGEST
         cited = made["arguments"]["note"] if "note" in made["arguments"] else made["arguments"]
         assert set(cited) == {"sha256", "bytes"}

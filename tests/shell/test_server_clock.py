@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from audit import ledger, server_clock
-from sessions.models import ApprovalRequest
+from sessions.models.sessions import ApprovalRequest
 from tests.shell.bank_world import opened, say, work
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -10,8 +10,10 @@ from agentstate.clock import now
 from agentstate.engine.decide import DecisionNotAllowed
 from agentstate.people import delegations
 from agentstate.people.roles import Permission
-from sessions import commands, queries
-from sessions.models import AgentSession
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.models.sessions import AgentSession
+from sessions.plans import commands as plans_commands
 from tests import cast
 from tests.shell.bank_world import work
 from tests.shell.side_by_side_world import told
@@ -20,12 +22,12 @@ from tests.shell.test_plans import step
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def proposed_by_alice() -> queries.RequestLine:
+def proposed_by_alice() -> approvals_queries.RequestLine:
     """A call that Alice has proposed, as Bob sees its request."""
     session = told()
-    commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="x")])
+    plans_commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="x")])
     work()
-    (found,) = [each for each in queries.requests(cast.bob()) if each.session == session]
+    (found,) = [each for each in approvals_queries.requests(cast.bob()) if each.session == session]
     return found
 
 
@@ -41,17 +43,17 @@ def test_who_shares_a_right_with_the_proposer_does_not_approve_and_may_reject(tu
     alice, bob = cast.alice(), cast.bob()
     lend(*((bob, alice) if turn == "to the proposer" else (alice, bob)), request.session)
     with pytest.raises(DecisionNotAllowed, match=r"share a right|you decide for"):
-        commands.decide(bob, request.id, "approve", seen=request.digest)
-    (seen,) = [each for each in queries.requests(bob) if each.id == request.id]
+        approvals_commands.decide(bob, request.id, "approve", seen=request.digest)
+    (seen,) = [each for each in approvals_queries.requests(bob) if each.id == request.id]
     assert "Another person must approve it." in seen.why_not
-    assert not [each for each in queries.requests(bob, mine=True) if each.id == request.id]
-    commands.decide(bob, request.id, "reject", reason="not like this", seen=request.digest)
+    assert not [each for each in approvals_queries.requests(bob, mine=True) if each.id == request.id]
+    approvals_commands.decide(bob, request.id, "reject", reason="not like this", seen=request.digest)
 
 
 def test_without_a_delegation_the_colleague_approves():
     request = proposed_by_alice()
-    assert [each.id for each in queries.requests(cast.bob(), mine=True)] == [request.id]
-    commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    assert [each.id for each in approvals_queries.requests(cast.bob(), mine=True)] == [request.id]
+    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
 
 
 def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
@@ -60,10 +62,10 @@ def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
     alice, bob = cast.alice(), cast.bob()
     carl = cast.person("carl", cast.Role.VIEWER, cast.retail())
     lend(bob, carl, request.session)
-    assert [each.id for each in queries.requests(carl, mine=True)] == [request.id]
+    assert [each.id for each in approvals_queries.requests(carl, mine=True)] == [request.id]
     lend(alice, bob, request.session)
     with pytest.raises(DecisionNotAllowed, match="shares a right with a colleague who proposed it"):
-        commands.decide(carl, request.id, "approve", seen=request.digest)
-    (seen,) = [each for each in queries.requests(carl) if each.id == request.id]
+        approvals_commands.decide(carl, request.id, "approve", seen=request.digest)
+    (seen,) = [each for each in approvals_queries.requests(carl) if each.id == request.id]
     assert "The person you decide for shares a right with a colleague" in seen.why_not
-    assert not [each for each in queries.requests(carl, mine=True) if each.id == request.id]
+    assert not [each for each in approvals_queries.requests(carl, mine=True) if each.id == request.id]

@@ -7,11 +7,14 @@ import pytest
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import calls_in, pending
-from sessions import commands, rebuild
-from sessions.commit import Lease, run_commands
-from sessions.models import AgentSession
-from sessions.runtime import advance, execute
-from sessions.runtime.flights import Flights
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core.commit import run_commands
+from sessions.core.committed import Lease
+from sessions.models.sessions import AgentSession
+from sessions.runtime import advance, execution
+from sessions.runtime.running_calls import Flights
+from sessions.web import rebuild
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import events, kinds, say, state, work
@@ -56,7 +59,7 @@ def test_no_more_calls_run_at_once_than_the_setting_says(settings):
 def test_lost_results_of_several_calls_are_settled_side_by_side_under_the_same_keys():
     """The worker died with both intents open: its successor runs both again, at once."""
     session = told((proposed("meet", "a"), proposed("meet", "b")))
-    commands.say(cast.cleo(), session, "Go.")
+    conversation_commands.say(cast.cleo(), session, "Go.")
     AgentSession.objects.filter(pk=session).update(fence=7)
     lease = Lease(session, 7)
     asked = run_commands(lease, [advance.intend(lease.session, NOBODY)])
@@ -76,7 +79,7 @@ def test_what_a_person_lets_through_meanwhile_does_not_wait_for_a_slow_call():
     session = told((proposed("stay", "slow"), proposed("act", "gated")))
     worker = in_thread(lambda: say(session, "Go."))
     eventually(lambda: pending(state(session)) and ran.names, what="one call waits for a person, one runs")
-    commands.decide(cast.alice(), pending(state(session))[0].asked.request, "approve")
+    approvals_commands.decide(cast.alice(), pending(state(session))[0].asked.request, "approve")
     eventually(lambda: events(session, "tool.returned"), what="the approved call returned while the slow one runs")
     ran.gate.set()
     worker.join()
@@ -91,7 +94,7 @@ def test_a_call_that_landed_too_late_for_anyone_is_dropped_alone():
     first, second = state(session).calls.values()
     AgentSession.objects.filter(pk=session).update(fence=7)
     lease = Lease(session, 7)
-    outdated = advance.settled(lease, execute.too_slow(first))
+    outdated = advance.settled(lease, execution.too_slow(first))
     spoken = advance.settled(lease, advance.Rest("customer"))
     assert run_commands(lease, [outdated, spoken]).events == ()
     assert state(session).calls[second.id].status is CallStatus.DONE

@@ -7,9 +7,13 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from sessions import commands, forms, queries, stops, writing
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import forms
+from sessions.approvals import queries as approvals_queries
+from sessions.core import partial_answers, stops
 from sessions.runtime import leases
-from sessions.runtime.flights import Flights
+from sessions.runtime.running_calls import Flights
+from sessions.stops import commands as stops_commands
 from sessions.tools import registry as tools
 from tests import cast
 from tests.live.chat_server import Say
@@ -38,7 +42,7 @@ def test_held_words_are_on_the_card_and_in_the_api_and_said_only_when_approved(s
     with agent(settings, [Say(HELD), Say("You are welcome.")], **POLICY) as server:
         session = opened()
         say(session, "Where is my money?")
-        (line,) = queries.requests(cast.alice())
+        (line,) = approvals_queries.requests(cast.alice())
         assert (line.tool, line.arguments, line.rule) == ("say", {"text": HELD}, "say.promise")
         listed = Api(cast.alice()).get("/requests").json()["requests"]
         assert [(each["id"], each["tool"], each["arguments"]) for each in listed] == [
@@ -76,7 +80,7 @@ def test_an_edit_on_the_page_is_said_in_the_place_of_the_words(settings, bank):
     with agent(settings, [Say(HELD)], **POLICY):
         session = opened()
         say(session, "Where is my money?")
-        (line,) = queries.requests(cast.alice())
+        (line,) = approvals_queries.requests(cast.alice())
         client = cast.browser(cast.alice())
         form = {**form_of(card(client, line.id)), "arg.text": "I guarantee nothing.", "reason": "Too much."}
         assert client.post(reverse("decision", args=[line.id]), {**form, "decision": "approve"}).status_code == 302
@@ -105,8 +109,8 @@ def test_rejected_words_are_never_heard_and_a_second_worker_says_nothing_twice(s
     with agent(settings, [Say(HELD), Say("I cannot promise it."), Say(HELD)], **POLICY):
         session = opened()
         say(session, "Where is my money?")
-        (line,) = queries.requests(cast.alice())
-        commands.decide(cast.alice(), line.id, "reject", reason="No.")
+        (line,) = approvals_queries.requests(cast.alice())
+        approvals_commands.decide(cast.alice(), line.id, "reject", reason="No.")
         work()
         leases.due_now(session)
         work()
@@ -119,12 +123,12 @@ def test_a_stop_holds_approved_words_until_it_is_lifted(settings, bank):
     with agent(settings, [Say(HELD)], **POLICY):
         session = opened()
         say(session, "Where is my money?")
-        (line,) = queries.requests(cast.alice())
-        commands.decide(cast.alice(), line.id, "approve")
-        (row,) = commands.stop(cast.alice(), "everything", reason="a drill")
+        (line,) = approvals_queries.requests(cast.alice())
+        approvals_commands.decide(cast.alice(), line.id, "approve")
+        (row,) = stops_commands.stop(cast.alice(), "everything", reason="a drill")
         work()
         assert spoken(session) == []
-        commands.lift(cast.bob(), row.pk, "the drill is over")
+        stops_commands.lift(cast.bob(), row.pk, "the drill is over")
         work()
         assert spoken(session) == [HELD]
         call_command("rebuild", "--check")
@@ -132,13 +136,13 @@ def test_a_stop_holds_approved_words_until_it_is_lifted(settings, bank):
 
 def test_nothing_of_judged_words_is_passed_on_while_they_are_written(monkeypatch):
     sent: list[object] = []
-    monkeypatch.setattr(writing.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
     session = opened()
     speech = asked(session)
     speech.hear("Hello")
     assert sent
     sent.clear()
-    silent = writing.Writing(speech._place, "step-1", speech._size, judged=True)
+    silent = partial_answers.Writing(speech._place, "step-1", speech._size, judged=True)
     silent.hear("Hello")
     silent.over()
     assert sent == []
@@ -146,11 +150,11 @@ def test_nothing_of_judged_words_is_passed_on_while_they_are_written(monkeypatch
 
 def test_a_streaming_agent_with_rules_about_words_writes_silently(settings, bank, monkeypatch):
     sent: list[object] = []
-    monkeypatch.setattr(writing.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
     settings.AGENT_STREAMS = True
     with agent(settings, [Say(HELD)], **POLICY):
         say(opened(), "Where is my money?")
-    assert not [each for each in sent if each["type"] == writing.KIND]
+    assert not [each for each in sent if each["type"] == partial_answers.KIND]
 
 
 @pytest.mark.parametrize("text", ["one\r\ntwo", "one\rtwo", "one\ntwo"])

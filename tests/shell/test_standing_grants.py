@@ -15,12 +15,19 @@ from agentstate.engine.decide import DecisionNotAllowed
 from agentstate.engine.decide.versions import Consequences
 from agentstate.people.models import User
 from agentstate.people.roles import Role
-from sessions import commands, commit, granted, queries, rebuild, states, stores
 from sessions.agents import registry
-from sessions.authority import standing
-from sessions.commands import grants
-from sessions.models import AgentSession, StandingGrant
-from sessions.queries import grants as lists
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import commit, standing_approvals, states
+from sessions.core.authority import standing
+from sessions.models.sessions import AgentSession, StandingGrant
+from sessions.privacy import stores
+from sessions.standing_approvals import commands as grants
+from sessions.standing_approvals import queries as lists
+from sessions.supervision import commands as supervision_commands
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.processes import eventually
 from tests.shell.api_world import Api, problem
@@ -42,7 +49,7 @@ def asked(customer: str = "C-1001", amount: str = "$1,100.00", by: User | None =
     """A session in which that transfer was asked for, and nothing decided."""
     session = opened(customer, by=by)
     for said in (f"I want to move {amount} from savings to checking.", "Yes, that is right."):
-        commands.say(by or cast.cleo(), session, said)
+        conversation_commands.say(by or cast.cleo(), session, said)
         work()
     return session
 
@@ -55,7 +62,7 @@ def given(**wishes) -> tuple[UUID, str]:
     """A session in which a grant was given, and the grant."""
     session = asked()
     (request,) = pending()
-    commands.decide(cast.alice(), UUID(request), "approve")
+    approvals_commands.decide(cast.alice(), UUID(request), "approve")
     work()
     answer = Api(cast.alice()).post(f"/sessions/{session}/grants", {"request": request, **wishes})
     assert answer.status_code == 201, answer.json()
@@ -116,7 +123,7 @@ def test_sessions_that_use_it_at_the_same_time_use_it_as_often_as_was_granted(ba
     for session in sessions:
         say(session, "I want to move $1,100.00 from savings to checking.")
     for session in sessions:
-        commands.say(cast.cleo(), session, "Yes, that is right.")
+        conversation_commands.say(cast.cleo(), session, "Yes, that is right.")
     at_once([work for _ in range(4)])
     work()
     assert (StandingGrant.objects.get(pk=grant).used, len(bank.transfers("C-1001")), len(pending())) == (2, 3, 2)
@@ -127,7 +134,7 @@ def test_of_two_that_want_the_last_use_at_once_the_later_one_asks_a_person(bank,
     _, grant = given(uses=1)
     session = opened()
     say(session, "I want to move $1,100.00 from savings to checking.")
-    commands.say(cast.cleo(), session, "Yes, that is right.")
+    conversation_commands.say(cast.cleo(), session, "Yes, that is right.")
     with another_connection() as other:
         other.execute("UPDATE agent_sessions_standinggrant SET used = used + 1 WHERE id = %s", [grant])
         worker = in_thread(work)
@@ -155,7 +162,7 @@ def test_taken_back_anywhere_it_lets_nothing_through_any_more(bank, scope):
 def test_taken_back_between_being_let_through_and_beginning_it_asks_a_person(bank, scope, monkeypatch):
     """The worker has looked when it was still good; the statement that commits the intent looks again."""
     given()
-    looked = granted.standing_for
+    looked = standing_approvals.standing_for
 
     def then_taken_back(*about):
         found = looked(*about)
@@ -163,7 +170,7 @@ def test_taken_back_between_being_let_through_and_beginning_it_asks_a_person(ban
             StandingGrant.objects.update(revoked_by="user:x", revoked_at="2026-01-01T00:00:00Z")
         return found
 
-    monkeypatch.setattr(granted, "standing_for", then_taken_back)
+    monkeypatch.setattr(standing_approvals, "standing_for", then_taken_back)
     session = asked()
     work()
     assert (len(bank.transfers("C-1001")), len(pending())) == (1, 1)
@@ -203,8 +210,8 @@ def test_a_policy_that_offers_less_by_now_lets_nothing_through(bank, scope, monk
 
 
 def rolled_back(session: UUID, to: int, by: User) -> Consequences:
-    shown = queries.rollback_preview(by, session, to)
-    commands.roll_back(by, session, to, seen=shown.digest, reason="it misheard")
+    shown = versions_queries.rollback_preview(by, session, to)
+    versions_commands.roll_back(by, session, to, seen=shown.digest, reason="it misheard")
     return shown
 
 
@@ -233,7 +240,7 @@ def test_a_rollback_ends_by_name_what_was_given_in_the_part_that_it_takes_back(b
 def test_a_rollback_leaves_what_was_given_before_and_nobody_gives_it_a_second_time(bank, scope):
     session, grant = given()
     request = events(session, "grant.given")[0]["request"]
-    commands.say(cast.cleo(), session, "Thank you.")
+    conversation_commands.say(cast.cleo(), session, "Thank you.")
     work()
     assert rolled_back(session, kinds(session).index("grant.given") + 1, cast.bob()).since.approvals == ()
     assert StandingGrant.objects.get(pk=grant).revoked_by == ""
@@ -246,8 +253,10 @@ def test_a_rollback_leaves_what_was_given_before_and_nobody_gives_it_a_second_ti
 
 def test_a_promoted_fork_ends_by_name_what_was_given_in_its_parent_since_the_fork_was_made(bank, scope):
     session, grant = given()
-    fork = commands.fork(cast.alice(), session, seq=kinds(session).index("grant.given"), reason="what if").session
-    commands.promote(cast.bob(), fork, reason="it does better")
+    fork = versions_commands.fork(
+        cast.alice(), session, seq=kinds(session).index("grant.given"), reason="what if"
+    ).session
+    versions_commands.promote(cast.bob(), fork, reason="it does better")
     (entry,) = events(fork, "grant.revoked")
     assert (entry["grant"], entry["by"]) == (grant, cast.bob().actor)
     assert entry["reason"] == "taken back by the promotion of a fork"
@@ -265,8 +274,8 @@ def test_a_promoted_fork_ends_by_name_what_was_given_in_its_parent_since_the_for
 @pytest.mark.parametrize("scope", ["customer"], indirect=True)
 def test_a_promoted_fork_leaves_what_was_given_before_it_was_made(bank, scope):
     session, grant = given()
-    fork = commands.fork(cast.alice(), session, reason="from here").session
-    commands.promote(cast.bob(), fork, reason="it does better")
+    fork = versions_commands.fork(cast.alice(), session, reason="from here").session
+    versions_commands.promote(cast.bob(), fork, reason="it does better")
     assert events(fork, "grant.revoked") == []
     assert StandingGrant.objects.get(pk=grant).revoked_by == ""
 
@@ -275,14 +284,14 @@ def test_a_promoted_fork_leaves_what_was_given_before_it_was_made(bank, scope):
 def test_a_rollback_names_nothing_that_was_taken_back_or_used_up_before(bank, scope):
     session, grant = given(uses=1)
     to = kinds(session).index("grant.given")
-    assert queries.rollback_preview(cast.bob(), session, to).since.approvals == (grant,)
+    assert versions_queries.rollback_preview(cast.bob(), session, to).since.approvals == (grant,)
     asked()
-    assert queries.rollback_preview(cast.bob(), session, to).since.approvals == ()
+    assert versions_queries.rollback_preview(cast.bob(), session, to).since.approvals == ()
     other, wider = given()
     to = kinds(other).index("grant.given")
-    assert queries.rollback_preview(cast.bob(), other, to).since.approvals == (wider,)
+    assert versions_queries.rollback_preview(cast.bob(), other, to).since.approvals == (wider,)
     grants.revoke_grant(cast.alice(), session, wider)
-    assert queries.rollback_preview(cast.bob(), other, to).since.approvals == ()
+    assert versions_queries.rollback_preview(cast.bob(), other, to).since.approvals == ()
 
 
 def looked_up(monkeypatch) -> list[set[str]]:
@@ -308,7 +317,9 @@ def test_only_a_commit_that_lets_a_call_through_looks_up_who_gave_what_is_in_for
     found.clear()
     other = states.load(asked())
     assert (found, len(pending())) == ([], 1)
-    assert granted.standing_for(other.place, other.state, offering("agent")) == {}  # nothing is unsealed for them
+    assert (
+        standing_approvals.standing_for(other.place, other.state, offering("agent")) == {}
+    )  # nothing is unsealed for them
 
 
 @pytest.mark.parametrize("scope", ["agent"], indirect=True)
@@ -317,7 +328,7 @@ def test_it_covers_no_call_in_which_a_colleague_who_shares_a_right_with_its_give
     given()
     session = opened()
     work()
-    commands.barge_in(cast.bob(), session, "One moment.")
+    supervision_commands.barge_in(cast.bob(), session, "One moment.")
     if lent != "to nobody":
         giver, receiver = (cast.bob(), cast.alice()) if lent == "to the giver" else (cast.alice(), cast.bob())
         lend(giver, receiver, session)
@@ -330,9 +341,9 @@ def test_it_covers_no_call_in_which_a_colleague_who_shares_a_right_with_its_give
 def test_who_shares_a_right_with_somebody_who_had_a_part_does_not_give_it(bank, scope):
     session = asked()
     (request,) = pending()
-    commands.decide(cast.alice(), UUID(request), "approve")
+    approvals_commands.decide(cast.alice(), UUID(request), "approve")
     work()
-    commands.barge_in(cast.bob(), session, "One moment.")
+    supervision_commands.barge_in(cast.bob(), session, "One moment.")
     lend(cast.bob(), cast.alice(), session)
     with pytest.raises(DecisionNotAllowed, match="a colleague with whom you share a right"):
         grants.grant_same(cast.alice(), session, UUID(request))

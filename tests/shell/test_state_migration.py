@@ -18,11 +18,15 @@ from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.migrating import CannotMigrate
 from agentstate.engine.state import conversation
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, rebuild, states
 from sessions.agents import context, registry
-from sessions.commands import schemas as schema_commands
-from sessions.queries import schemas as schema_queries
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.core import states
+from sessions.state import commands as state_commands
+from sessions.state_schemas import commands as schema_commands
+from sessions.state_schemas import queries as schema_queries
 from sessions.tools import bank as bank_tools
+from sessions.web import rebuild
 from tests import cast
 from tests.shell import pages
 from tests.shell.api_world import Api, nothing_written, problem
@@ -70,9 +74,9 @@ def test_a_session_is_opened_under_the_banks_schema_and_its_values_fit(bank):
 
 def test_a_session_that_waits_for_a_decision_survives_the_deployment(bank, monkeypatch):
     session = waiting()
-    request = next(line.id for line in queries.requests(cast.alice()) if line.session == session)
+    request = next(line.id for line in approvals_queries.requests(cast.alice()) if line.session == session)
     deploy(monkeypatch, deployed())
-    commands.decide(cast.alice(), request, "approve")
+    approvals_commands.decide(cast.alice(), request, "approve")
     work()
     assert "state.migrated" in kinds(session)
     assert state(session).schema.reference == "bank@3"
@@ -154,7 +158,7 @@ def _put(session: UUID, path: str, value: Any) -> None:
     """A supervisor writes into the state."""
     from agentstate.engine.merge.three_way import PathChange
 
-    commands.change_state(cast.alice(), session, seen=state(session).seq, changes=[PathChange(path, value)])
+    state_commands.change_state(cast.alice(), session, seen=state(session).seq, changes=[PathChange(path, value)])
 
 
 def test_a_result_that_breaks_the_schema_fails_the_call_and_the_agent_says_so(bank, monkeypatch):

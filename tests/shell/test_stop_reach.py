@@ -9,10 +9,12 @@ from agentstate.people import commands as people
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Role
-from sessions import commands, stops
-from sessions.alerts.tables import Alert
-from sessions.commands.stops import AlreadyStopped, UnknownStop
-from sessions.queries.stops import stops_of
+from sessions.approvals import commands as approvals_commands
+from sessions.core import stops
+from sessions.models.alerts import Alert
+from sessions.stops import commands as stops_commands
+from sessions.stops.commands import AlreadyStopped, UnknownStop
+from sessions.stops.queries import stops_of
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import work
@@ -53,15 +55,15 @@ def stop_forms(page: Node) -> list[Node]:
 def test_a_stop_by_another_team_does_not_reach_this_team(bank, scope, value):
     session = asks_for_a_transfer()
     before = len(bank.transfers("C-1001"))
-    commands.decide(cast.alice(), pending(session).id, "approve")
-    commands.stop(cast.charlie(), scope, value, reason="drill")
+    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    stops_commands.stop(cast.charlie(), scope, value, reason="drill")
     work()
     assert len(bank.transfers("C-1001")) == before + 1
     assert [line.team for line in stops.in_force(cast.tenant().pk)] == [cast.cards().pk]
 
 
 def test_the_other_team_gets_an_alert_and_stops_with_its_own_button(bank):
-    commands.stop(cast.charlie(), "tool", "transfer", reason="wrong amounts")
+    stops_commands.stop(cast.charlie(), "tool", "transfer", reason="wrong amounts")
     assert (open_alerts(cast.cards()), open_alerts(cast.retail())) == ([], [("stopped-elsewhere", "tool:transfer")])
     browser = cast.browser(cast.alice())
     page = read(browser.get(reverse("alerts")).content)
@@ -77,14 +79,14 @@ def test_the_other_team_gets_an_alert_and_stops_with_its_own_button(bank):
 
 
 def test_the_alert_ends_when_the_team_that_stopped_lifts_its_stop():
-    (row,) = commands.stop(cast.charlie(), "everything", reason="drill")
+    (row,) = stops_commands.stop(cast.charlie(), "everything", reason="drill")
     assert open_alerts(cast.retail()) == [("stopped-elsewhere", "everything:")]
-    commands.lift(cast.charlie(), row.pk, "over")
+    stops_commands.lift(cast.charlie(), row.pk, "over")
     assert open_alerts(cast.retail()) == []
 
 
 def test_a_viewer_sees_the_alert_without_a_button():
-    commands.stop(cast.charlie(), "everything", reason="drill")
+    stops_commands.stop(cast.charlie(), "everything", reason="drill")
     page = read(cast.browser(cast.vera()).get(reverse("alerts")).content)
     assert "drill" in page.id("alerts").text()
     assert stop_forms(page) == []
@@ -93,15 +95,15 @@ def test_a_viewer_sees_the_alert_without_a_button():
 def test_a_stop_in_every_team_needs_its_own_permission():
     for user in (cast.alice(), cast.charlie(), cast.adam()):
         with pytest.raises(PermissionDenied, match="stop_everywhere"):
-            commands.stop(user, "everything", reason="drill", everywhere=True)
+            stops_commands.stop(user, "everything", reason="drill", everywhere=True)
     assert stops.in_force(cast.tenant().pk) == ()
 
 
 def test_a_stop_in_every_team_works_at_once_and_each_team_lifts_its_own(bank):
     session = asks_for_a_transfer()
-    commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
     before = len(bank.transfers("C-1001"))
-    commands.stop(ines(), "everything", reason="wrong amounts", everywhere=True)
+    stops_commands.stop(ines(), "everything", reason="wrong amounts", everywhere=True)
     work()
     assert len(bank.transfers("C-1001")) == before
     assert open_alerts(cast.retail()) == [("stopped-everywhere", "everything:")]
@@ -111,8 +113,8 @@ def test_a_stop_in_every_team_works_at_once_and_each_team_lifts_its_own(bank):
     mine = {row.team_id: row for row in stops_of(cast.alice())}
     assert set(mine) == {cast.retail().pk}
     with pytest.raises(UnknownStop):
-        commands.lift(ines(), mine[cast.retail().pk].pk, "over")
-    commands.lift(cast.bob(), mine[cast.retail().pk].pk, "ours are right")
+        stops_commands.lift(ines(), mine[cast.retail().pk].pk, "over")
+    stops_commands.lift(cast.bob(), mine[cast.retail().pk].pk, "ours are right")
     work()
     assert len(bank.transfers("C-1001")) == before + 1
     assert {str(line.team) for line in stops.in_force(cast.tenant().pk)} == every_team() - {str(cast.retail().pk)}
@@ -121,19 +123,19 @@ def test_a_stop_in_every_team_works_at_once_and_each_team_lifts_its_own(bank):
 
 def test_who_may_stop_in_two_teams_stops_in_both_or_in_the_one_they_name():
     people.grant_role(cast.alice(), cast.cards(), Role.SUPERVISOR, None)
-    (one,) = commands.stop(cast.alice(), "tool", "transfer", reason="drill", teams=["cards"])
+    (one,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason="drill", teams=["cards"])
     assert one.team == cast.cards()
-    (other,) = commands.stop(cast.alice(), "tool", "transfer", reason="drill")
+    (other,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason="drill")
     assert other.team == cast.retail()
     with pytest.raises(AlreadyStopped):
-        commands.stop(cast.alice(), "tool", "transfer", reason="drill")
-    assert len(commands.stop(cast.alice(), "everything", reason="drill")) == 2
+        stops_commands.stop(cast.alice(), "tool", "transfer", reason="drill")
+    assert len(stops_commands.stop(cast.alice(), "everything", reason="drill")) == 2
     with pytest.raises(PermissionDenied):
-        commands.stop(cast.charlie(), "tool", "transfer", reason="drill", teams=["retail"])
+        stops_commands.stop(cast.charlie(), "tool", "transfer", reason="drill", teams=["retail"])
 
 
 def test_the_stops_of_other_teams_are_on_no_page_and_in_no_list():
-    commands.stop(cast.charlie(), "team", "cards", reason="of no concern to retail")
+    stops_commands.stop(cast.charlie(), "team", "cards", reason="of no concern to retail")
     assert stops_of(cast.alice()) == []
     assert open_alerts(cast.retail()) == []
     page = cast.browser(cast.alice()).get(reverse("live")).content.decode()
@@ -141,7 +143,7 @@ def test_the_stops_of_other_teams_are_on_no_page_and_in_no_list():
 
 
 def test_each_stop_is_one_entry_of_the_staff_log_that_names_its_teams():
-    commands.stop(ines(), "everything", reason="drill", everywhere=True)
+    stops_commands.stop(ines(), "everything", reason="drill", everywhere=True)
     (entry,) = entries_of_staff("stop.set")
     assert set(entry["teams"]) == every_team()
 

@@ -12,12 +12,15 @@ from django.db import connection
 
 from agentstate.errors import Invalid
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, stops
 from sessions.agents import registry
-from sessions.commands.stops import AlreadyStopped, NotStopped, UnknownStop
-from sessions.models import AgentSession, Stop
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import stops
+from sessions.models.sessions import AgentSession, Stop
 from sessions.runtime import leases
 from sessions.runtime.advance import advance
+from sessions.stops import commands as stops_commands
+from sessions.stops.commands import AlreadyStopped, NotStopped, UnknownStop
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import kinds, opened, say, state, work
@@ -39,7 +42,7 @@ def _nothing_remembered():
 def approved(bank) -> Any:
     """A transfer that a person has let through and that no worker has seen yet."""
     session = asks_for_a_transfer()
-    commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
     return session
 
 
@@ -48,12 +51,12 @@ def test_a_stop_between_the_approval_and_the_intent_keeps_the_money_where_it_is(
     session = approved(bank)
     before = bank.transfers("C-1001")
     assert stops.remembered(cast.tenant().pk) == ()  # what the worker believes when it begins
-    (row,) = commands.stop(cast.alice(), scope, value, reason="wrong amounts")
+    (row,) = stops_commands.stop(cast.alice(), scope, value, reason="wrong amounts")
     _as_another_process_believes()
     work()
     assert (bank.transfers("C-1001"), kinds(session).count("tool.returned")) == (before, _returned_before(session))
     assert AgentSession.objects.get(pk=session).ready_at is not None
-    commands.lift(cast.bob(), row.pk, "it was the test account")
+    stops_commands.lift(cast.bob(), row.pk, "it was the test account")
     work()
     assert len(bank.transfers("C-1001")) == len(before) + 1
     call_command("rebuild", "--check")
@@ -72,7 +75,7 @@ def _returned_before(session) -> int:
 
 def test_a_model_that_is_being_asked_when_everything_is_stopped_is_not_heard(bank, monkeypatch):
     session = opened()
-    commands.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     asked, may_answer = threading.Event(), threading.Event()
     script = registry.find("bank").script
     assert script is not None
@@ -87,13 +90,13 @@ def test_a_model_that_is_being_asked_when_everything_is_stopped_is_not_heard(ban
     worker = threading.Thread(target=_one_advance)
     worker.start()
     assert asked.wait(10)
-    (row,) = commands.stop(cast.alice(), "agent", "bank", reason="it talks nonsense")
+    (row,) = stops_commands.stop(cast.alice(), "agent", "bank", reason="it talks nonsense")
     said = kinds(session).count("message.added")
     may_answer.set()
     worker.join(20)
     assert (kinds(session).count("message.added"), kinds(session).count("model.dropped")) == (said, 1)
     monkeypatch.undo()
-    commands.lift(cast.alice(), row.pk, "mended")
+    stops_commands.lift(cast.alice(), row.pk, "mended")
     work()
     assert kinds(session).count("message.added") > said
 
@@ -108,7 +111,7 @@ def _one_advance() -> None:
 
 
 def test_one_tool_is_stopped_and_the_agent_goes_on_without_it(bank):
-    commands.stop(cast.alice(), "tool", "transfer", reason="the desk is closed")
+    stops_commands.stop(cast.alice(), "tool", "transfer", reason="the desk is closed")
     session = opened()
     say(session, "What is my balance?")
     work()
@@ -117,14 +120,14 @@ def test_one_tool_is_stopped_and_the_agent_goes_on_without_it(bank):
 
 
 def test_a_stop_is_set_once_lifted_once_and_both_are_in_the_staff_log(bank):
-    (row,) = commands.stop(cast.alice(), "everything", reason="drill")
+    (row,) = stops_commands.stop(cast.alice(), "everything", reason="drill")
     with pytest.raises(AlreadyStopped):
-        commands.stop(cast.bob(), "everything", reason="drill")
+        stops_commands.stop(cast.bob(), "everything", reason="drill")
     assert [line.reason for line in stops.in_force(cast.tenant().pk)] == ["drill"]
-    commands.lift(cast.bob(), row.pk, "over")
+    stops_commands.lift(cast.bob(), row.pk, "over")
     with pytest.raises(NotStopped):
-        commands.lift(cast.bob(), row.pk, "over")
-    (again,) = commands.stop(cast.alice(), "everything", reason="drill again")
+        stops_commands.lift(cast.bob(), row.pk, "over")
+    (again,) = stops_commands.stop(cast.alice(), "everything", reason="drill again")
     assert (Stop.objects.count(), again.lifted_at) == (2, None)
 
 
@@ -142,19 +145,19 @@ def test_a_stop_is_set_once_lifted_once_and_both_are_in_the_staff_log(bank):
 )
 def test_what_cannot_be_stopped_is_refused(scope, value, reason):
     with pytest.raises(Invalid):
-        commands.stop(cast.alice(), scope, value, reason=reason)
+        stops_commands.stop(cast.alice(), scope, value, reason=reason)
     assert not Stop.objects.exists()
 
 
 def test_only_who_may_stops_and_lifts_and_only_in_their_own_teams(bank):
     for user in (cast.vera(), cast.cleo()):
         with pytest.raises(PermissionDenied):
-            commands.stop(user, "everything", reason="x")
+            stops_commands.stop(user, "everything", reason="x")
     with pytest.raises(PermissionDenied):
-        commands.stop(cast.charlie(), "team", "retail", reason="x")
-    (row,) = commands.stop(cast.alice(), "team", "retail", reason="x")
+        stops_commands.stop(cast.charlie(), "team", "retail", reason="x")
+    (row,) = stops_commands.stop(cast.alice(), "team", "retail", reason="x")
     with pytest.raises(UnknownStop):
-        commands.lift(cast.charlie(), row.pk, "x")
+        stops_commands.lift(cast.charlie(), row.pk, "x")
 
 
 def test_a_stop_waits_for_the_commits_that_have_looked_and_the_next_ones_wait_for_it(bank):
@@ -165,7 +168,7 @@ def test_a_stop_waits_for_the_commits_that_have_looked_and_the_next_ones_wait_fo
     begun = kinds(session).count("tool.intended")
     with another_connection() as commit:
         commit.execute("SELECT count(*) FROM agent_sessions_stop")
-        stopping = in_thread(lambda: commands.stop(cast.alice(), "everything", reason="wrong amounts"))
+        stopping = in_thread(lambda: stops_commands.stop(cast.alice(), "everything", reason="wrong amounts"))
         eventually(lambda: waits_for_a_lock("agent_sessions_stop"), 2, "the stop waits for the open commit")
         worker = in_thread(work)
         assert stopping.is_alive()
@@ -193,7 +196,7 @@ def test_no_commit_that_begins_an_effect_is_later_than_the_stop(bank):
     workers = [threading.Thread(target=working) for _ in range(2)]
     for worker in workers:
         worker.start()
-    commands.stop(cast.alice(), "everything", reason="now")
+    stops_commands.stop(cast.alice(), "everything", reason="now")
     begun = [kinds(session).count("tool.intended") for session in sessions]
     threading.Event().wait(1.5)
     done.set()
@@ -206,9 +209,9 @@ def test_what_is_approved_is_due_at_once_when_a_stop_is_lifted(bank):
     """The worker remembers the stop for a second: it asks the database once more before the session rests."""
     approved(bank)
     before = len(bank.transfers("C-1001"))
-    (row,) = commands.stop(cast.alice(), "tool", "transfer", reason="drill")
+    (row,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason="drill")
     stops.remembered(cast.tenant().pk)
-    commands.lift(cast.alice(), row.pk, "over")
+    stops_commands.lift(cast.alice(), row.pk, "over")
     _as_another_process_believes(row)
     work()
     assert len(bank.transfers("C-1001")) == before + 1
@@ -216,7 +219,7 @@ def test_what_is_approved_is_due_at_once_when_a_stop_is_lifted(bank):
 
 def test_a_session_answers_while_an_approved_call_waits_for_a_stopped_tool(bank):
     session, before = approved(bank), bank.transfers("C-1001")
-    (row,) = commands.stop(cast.alice(), "tool", "transfer", reason="the desk is closed")
+    (row,) = stops_commands.stop(cast.alice(), "tool", "transfer", reason="the desk is closed")
     work()
     told = kinds(session).count("model.answered")
     say(session, "What is my balance?")
@@ -224,6 +227,6 @@ def test_a_session_answers_while_an_approved_call_waits_for_a_stopped_tool(bank)
     assert kinds(session).count("model.answered") > told
     assert not state(session).owes
     assert bank.transfers("C-1001") == before
-    commands.lift(cast.alice(), row.pk, "open again")
+    stops_commands.lift(cast.alice(), row.pk, "open again")
     work()
     assert len(bank.transfers("C-1001")) == len(before) + 1

@@ -22,20 +22,20 @@ from audit import erasure as audit_erasure
 from audit import holds, ledger
 from audit.erasure import State
 from audit.models import ErasureRequest, LegalHold
-from sessions import commands as sessions_commands
-from sessions import erasure as erasing
-from sessions import states, subject_report
-from sessions.commands import erasure as commands
-from sessions.commands import profiles as keep
-from sessions.commands import proposals
-from sessions.models import AccessLine, AgentSession
-from sessions.profiles import logs, using
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.proposals import Proposal
+from sessions.models.sessions import AccessLine, AgentSession
+from sessions.privacy import commands, subject_proposals, subject_report
+from sessions.privacy import erasure as erasing
+from sessions.privacy import queries as privacy
+from sessions.privacy.stores import STORES
+from sessions.profiles import adaptation, logs
+from sessions.profiles import commands as keep
+from sessions.profiles import queries as profiles
 from sessions.profiles.partial import seen_from
-from sessions.proposals import carrying, subjects
-from sessions.proposals.tables import Proposal
-from sessions.queries import privacy, profiles
-from sessions.queries import proposals as queries
-from sessions.stores import STORES
+from sessions.proposals import commands as proposals
+from sessions.proposals import queries, workflow
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, kinds, opened
@@ -63,13 +63,13 @@ def retails(db):
     """The session in which the customer has spoken to retail; then cards opens an empty one for the same reference."""
     cast.petra(), cast.paul(), cora(), conrad()
     session = opened()
-    sessions_commands.say(cast.cleo(), session, SECRET)
+    conversation_commands.say(cast.cleo(), session, SECRET)
     return session
 
 
 @pytest.fixture
 def cards(retails):
-    return sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
+    return conversation_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
 
 
 def told(user: User) -> str:
@@ -98,7 +98,7 @@ def test_what_other_teams_agree_to_is_in_the_report_for_thirty_days(retails, car
     assert "Quokka" not in told(conrad())
     with pytest.raises(commands.NothingOutstanding):
         commands.propose_report(cora(), "again", customer=CUSTOMER)
-    monkeypatch.setattr(subjects, "now", lambda: now() + timedelta(days=31))
+    monkeypatch.setattr(subject_proposals, "now", lambda: now() + timedelta(days=31))
     assert "Quokka" not in told(cora())
 
 
@@ -132,7 +132,7 @@ def test_a_proposal_that_was_carried_out_is_answered_and_withdrawn_no_more(retai
         lambda: proposals.answer_proposal(cast.petra(), proposal.pk, agrees=False, reason="it was a mistake"),
         lambda: proposals.withdraw_proposal(cora(), proposal.pk),
     ):
-        with pytest.raises(carrying.ProposalOver, match="carried out"):
+        with pytest.raises(workflow.ProposalOver, match="carried out"):
             again()
     assert Proposal.objects.get(pk=proposal.pk).state == "carried_out"
 
@@ -184,7 +184,7 @@ def test_who_asked_for_an_erasure_cannot_agree_to_it_for_another_team(retails, c
     asked = commands.ask_erasure(cora(), customer=CUSTOMER, basis="objection", reason="a letter")
     commands.rule_erasure(conrad(), asked.pk, State.APPROVED)
     (proposal,) = Proposal.objects.all()
-    with pytest.raises(carrying.SecondPerson):
+    with pytest.raises(workflow.SecondPerson):
         proposals.answer_proposal(cora(), proposal.pk, agrees=True)
 
 
@@ -194,7 +194,7 @@ def test_a_team_that_begins_to_serve_the_subject_is_asked_too(retails, cards):
     (proposal,) = Proposal.objects.all()
     third = cast.commands.create_team(tenant=cast.tenant(), slug="loans", name="Loans", by=None)
     caller = cast.person("luca", Role.CALLER, third)
-    sessions_commands.start(caller, customer=CUSTOMER, agent="bank", channel="phone")
+    conversation_commands.start(caller, customer=CUSTOMER, agent="bank", channel="phone")
     assert proposals.answer_proposal(cora(), proposal.pk, agrees=True).state == "open"
     assert third.pk in Proposal.objects.get(pk=proposal.pk).teams
 
@@ -253,7 +253,7 @@ def test_a_profile_shows_what_ones_own_sessions_have_taught_and_no_more(bank):
     keep.prefer(cast.alice(), customer, "own_limit", {"minor": 90_000, "currency": "USD"})
     session = transferred()
     swept()
-    sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
+    conversation_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
     found = profiles.profile(cast.charlie(), customer)
     assert found.outstanding
     assert [each for each in found.preferences if each.learned or each.setting or each.refused] == []
@@ -289,7 +289,7 @@ def shared(bank):
     """The customer of a session with retail, who has agreed to personalisation; then cards opens an empty one."""
     _, customer = agreed_customer()
     cast.alice(), cast.charlie()
-    sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
+    conversation_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone")
     return customer
 
 
@@ -428,11 +428,11 @@ def test_an_agent_is_given_what_its_own_team_learned_and_what_the_customer_said(
     keep.prefer(cast.cleo(), customer, "own_limit", TWO_HUNDRED)
     ours = transferred("$100.00")
     swept()
-    theirs = sessions_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
+    theirs = conversation_commands.start(carla(), customer=CUSTOMER, agent="bank", channel="phone").session
     assert given(ours)["history"]["transfers"]
     assert given(theirs) == {"preferences": {"own_limit": {"value": TWO_HUNDRED, "from": "said"}}}
 
 
 def given(session):
     """What the agent of a session is given of its customer."""
-    return using.adapting(session, states.load(session).state, stamp(now())).adaptation.view
+    return adaptation.adapting(session, states.load(session).state, stamp(now())).adaptation.view

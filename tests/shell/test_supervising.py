@@ -16,16 +16,21 @@ from django.urls import reverse
 from agentstate.engine.decide import TakenByAnother
 from agentstate.engine.handing_back import OPENING
 from agentstate.people.permissions import PermissionDenied
-from sessions import commands, queries, subject_report
 from sessions.agents import context, registry
 from sessions.agents.scripted import ScriptedModel
 from sessions.agents.scripted.lines import LINES
-from sessions.commands import work as working
-from sessions.models import AgentSession, ApprovalRequest
-from sessions.queries import supervision as proposals
-from sessions.queries import work as lines
+from sessions.approvals import assignment
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
+from sessions.models.sessions import AgentSession, ApprovalRequest
+from sessions.privacy import subject_report
 from sessions.runtime import leases
 from sessions.runtime.advance import advance
+from sessions.supervision import assignments as working
+from sessions.supervision import commands as supervision_commands
+from sessions.supervision import handback as proposals
+from sessions.supervision import queries as lines
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import events, kinds, opened, say, state, work
@@ -76,18 +81,18 @@ class Answering:
 def asking(monkeypatch) -> tuple[UUID, Answering]:
     session = opened()
     work()
-    commands.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     return session, Answering(monkeypatch)
 
 
 def test_a_worker_that_is_answering_when_a_person_takes_over_says_nothing(bank, monkeypatch):
     session, worker = asking(monkeypatch)
     before = said_by(session, "agent")
-    commands.take_over(cast.alice(), session, "she sounds upset")
+    supervision_commands.take_over(cast.alice(), session, "she sounds upset")
     worker.ends()
     assert said_by(session, "agent") == before
     assert [data["because"] for data in events(session, "model.dropped")] == ["taken_over"]
-    commands.speak(cast.alice(), session, "This is Alice.")
+    supervision_commands.speak(cast.alice(), session, "This is Alice.")
     work()
     assert said_by(session, "staff") == ["This is Alice."]
     call_command("rebuild", "--check")
@@ -97,7 +102,7 @@ def test_what_the_worker_had_committed_before_was_said_and_comes_before_in_the_l
     session, worker = asking(monkeypatch)
     before = len(said_by(session, "agent"))
     worker.ends()
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     order = kinds(session)
     assert len(said_by(session, "agent")) > before
     assert "session.taken_over" not in order[: len(order) - 1 - order[::-1].index("message.added")]
@@ -107,9 +112,9 @@ def test_what_the_worker_had_committed_before_was_said_and_comes_before_in_the_l
 def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet_again(bank, monkeypatch):
     session = opened()
     work()
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     say(session, "Are you still there?")
-    commands.speak(cast.alice(), session, "Yes. I have noted your new address.")
+    supervision_commands.speak(cast.alice(), session, "Yes. I have noted your new address.")
     proposal = proposals.proposed_summary(cast.alice(), session)
     assert proposal.splitlines() == [
         "Customer: Are you still there?",
@@ -123,7 +128,7 @@ def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet
         return answer(self, request, **more)
 
     monkeypatch.setattr(ScriptedModel, "answer", heard)
-    commands.hand_back(cast.alice(), session)
+    supervision_commands.hand_back(cast.alice(), session)
     work()
     assert OPENING in str(asked[0]), "any model is told not to greet again"
     assert proposal.splitlines()[1] in str(asked[0])
@@ -137,7 +142,7 @@ def test_the_agent_goes_on_after_the_hand_back_with_a_summary_and_does_not_greet
 
 def test_a_taken_session_costs_a_row_that_no_worker_claims_and_names_who_has_it(bank):
     session = asks_for_a_transfer()
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     say(session, "Hello?")
     row = AgentSession.objects.get(pk=session)
     assert (row.taken_by, row.waiting_for, row.ready_at, row.open_requests) == (
@@ -146,7 +151,7 @@ def test_a_taken_session_costs_a_row_that_no_worker_claims_and_names_who_has_it(
         None,
         1,
     )
-    commands.decide(cast.bob(), pending(session).id, "approve")  # alice has the session
+    approvals_commands.decide(cast.bob(), pending(session).id, "approve")  # alice has the session
     before = bank.transfers("C-1001")
     work()
     assert len(bank.transfers("C-1001")) == len(before) + 1  # what a person lets through runs
@@ -156,23 +161,23 @@ def test_only_who_may_takes_over_and_taking_from_a_colleague_is_recorded(bank):
     session = opened()
     for user in (cast.vera(), cast.cleo(), cast.adam()):
         with pytest.raises(PermissionDenied):
-            commands.take_over(user, session)
+            supervision_commands.take_over(user, session)
         with pytest.raises(PermissionDenied):
-            commands.whisper(user, session, "x")
-    commands.take_over(cast.alice(), session, key="k")
-    assert commands.take_over(cast.alice(), session, key="k").repeated
+            supervision_commands.whisper(user, session, "x")
+    supervision_commands.take_over(cast.alice(), session, key="k")
+    assert supervision_commands.take_over(cast.alice(), session, key="k").repeated
     with pytest.raises(TakenByAnother):
-        commands.take_over(cast.bob(), session)
-    commands.take_over(cast.bob(), session, "my customer", holder=cast.alice().actor)
+        supervision_commands.take_over(cast.bob(), session)
+    supervision_commands.take_over(cast.bob(), session, "my customer", holder=cast.alice().actor)
     assert events(session, "session.taken_over")[-1]["from_whom"] == cast.alice().actor
     with pytest.raises(TakenByAnother):
-        commands.speak(cast.alice(), session, "Hello")
+        supervision_commands.speak(cast.alice(), session, "Hello")
 
 
 def test_a_whisper_reaches_the_model_and_never_the_customer(bank):
     session = opened()
     work()
-    commands.whisper(cast.alice(), session, GUIDANCE)
+    supervision_commands.whisper(cast.alice(), session, GUIDANCE)
     say(session, "What is my balance?")
     request = context.build(registry.find("bank"), "m", state(session))
     assert [message.role for message in request.messages if GUIDANCE in message.text] == ["note"]
@@ -199,12 +204,12 @@ def test_a_customer_who_asks_for_a_person_is_in_a_queue_until_one_takes_over(ban
     page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
     assert "The customer asks for a person" in page.id("is-wanted").text()
     assert lines.wanted_sessions(cast.charlie()) == []
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     assert lines.wanted_sessions(cast.alice()) == []
-    commands.hand_back(cast.alice(), session)
+    supervision_commands.hand_back(cast.alice(), session)
     Api(cast.cleo()).post(f"/sessions/{session}/person", {"why": "pressed the button"})
     assert [line.id for line in lines.wanted_sessions(cast.bob())] == [session]
-    commands.no_person_needed(cast.bob(), session, "called back")
+    supervision_commands.no_person_needed(cast.bob(), session, "called back")
     assert lines.wanted_sessions(cast.bob()) == []
     assert [data["source"] for data in events(session, "session.human_requested")] == ["phrase", "api"]
 
@@ -244,7 +249,7 @@ def test_the_next_thing_is_told_with_why_and_two_who_ask_get_two(bank):
     assert any("asks for a person" in why for each in (alice, bob) for why in each.why)
     assert working.next_work(cast.person("sue", cast.Role.SUPERVISOR, cast.retail())) is None
     with pytest.raises(PermissionDenied):
-        commands.assign(cast.vera(), first, "alice")
+        assignment.assign(cast.vera(), first, "alice")
 
 
 def test_what_wants_a_skill_goes_to_who_has_it_and_to_all_where_nobody_has(bank):
@@ -255,7 +260,7 @@ def test_what_wants_a_skill_goes_to_who_has_it_and_to_all_where_nobody_has(bank)
     found = working.next_work(cast.alice())
     assert found is not None
     assert "it wants large payments, which nobody in the team has" in found.why
-    commands.assign(cast.alice(), found.session, "", request=found.request, holder=cast.alice().actor)
+    assignment.assign(cast.alice(), found.session, "", request=found.request, holder=cast.alice().actor)
     working.set_skills(cast.adam(), "bob", ["large payments"])
     assert working.next_work(cast.alice()) is None
     bobs = working.next_work(cast.bob())
@@ -270,9 +275,9 @@ def test_everything_in_hand_goes_over_at_the_end_of_a_shift_with_one_entry_each(
     cast.bob()
     work()
     request = pending(session).id
-    commands.take_over(cast.alice(), other)
-    commands.assign(cast.alice(), session, "alice")
-    commands.assign(cast.alice(), session, "alice", request=request)
+    supervision_commands.take_over(cast.alice(), other)
+    assignment.assign(cast.alice(), session, "alice")
+    assignment.assign(cast.alice(), session, "alice", request=request)
     before = len(kinds(session)) + len(kinds(other))
     handed = working.hand_over(cast.alice(), "bob", "end of shift")
     assert [(each.what, each.refused) for each in handed] == [("taken", ""), ("assigned", ""), ("assigned", "")]
@@ -301,13 +306,13 @@ def test_the_pages_of_stops_and_of_handover_work_with_forms_alone(bank):
     row = json.loads(Api(cast.vera()).get("/stops").content)["stops"][0]
     lifted = browser.post(reverse("stop_lift", args=[row["id"]]), {"why": "over"}, follow=True).content.decode()
     assert "Nothing is stopped now" in lifted
-    commands.take_over(cast.alice(), session)
+    supervision_commands.take_over(cast.alice(), session)
     held = browser.get(reverse("handover")).content.decode()
     assert "1 thing in hand" in held
     told = browser.post(reverse("handover"), {"of": "alice", "to": "bob", "reason": "End of shift"}, follow=True)
     assert "1 handed over" in told.content.decode()
     assert cast.browser(cast.vera()).get(reverse("handover")).status_code == 403
-    assert queries.session_line(cast.alice(), session).taken_by == cast.bob().actor
+    assert session_lines.session_line(cast.alice(), session).taken_by == cast.bob().actor
 
 
 def test_a_person_barges_in_from_the_page_while_the_agent_is_answering_and_the_agent_goes_on(bank, monkeypatch):
@@ -327,7 +332,7 @@ def test_a_person_barges_in_from_the_page_while_the_agent_is_answering_and_the_a
     request = context.build(registry.find("bank"), "m", state(session))
     assert [message.text for message in request.messages if message.role == "staff"] == [sent["text"]]
     with pytest.raises(PermissionDenied):
-        commands.barge_in(cast.vera(), session, "x")
+        supervision_commands.barge_in(cast.vera(), session, "x")
     call_command("rebuild", "--check")
 
 

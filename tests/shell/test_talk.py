@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from agentstate.people.models import User
 from audit import ledger
-from sessions import masks
 from sessions.agents import context, registry
-from sessions.visibility.places import HIDDEN
+from sessions.core import masks
+from sessions.core.slots import HIDDEN
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import kinds, opened, say, state, work

@@ -20,10 +20,16 @@ from agentstate.people import commands as people
 from agentstate.people import delegations
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import ROLES, Permission, Role
-from sessions import authority, commands, queries, rebuild, words
 from sessions.agents import registry
-from sessions.models import ApprovalRequest
+from sessions.approvals import claims
+from sessions.approvals import commands as approvals_commands
+from sessions.approvals import queries as approvals_queries
+from sessions.core import authority
+from sessions.descriptions import approvals
+from sessions.models.sessions import ApprovalRequest
 from sessions.runtime import sweeper
+from sessions.supervision import commands as supervision_commands
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, state, work
@@ -52,12 +58,12 @@ def asking(bank, monkeypatch):
     return on
 
 
-def line(request: UUID, user=None) -> queries.RequestLine:
-    return queries.request_line(user or cast.alice(), request)
+def line(request: UUID, user=None) -> approvals_queries.RequestLine:
+    return approvals_queries.request_line(user or cast.alice(), request)
 
 
 def decide(user, request: UUID, kind: str = "approve", **more: Any):
-    return commands.decide(user, request, kind, seen=line(request).digest, **more)
+    return approvals_commands.decide(user, request, kind, seen=line(request).digest, **more)
 
 
 def moved(bank) -> list[int]:
@@ -83,14 +89,14 @@ def test_only_who_is_among_the_reviewers_decides_and_sees_it_in_the_queue(asking
         decide(cast.alice(), request)
     assert not line(request, cast.alice()).may_decide
     assert line(request, cast.bob()).may_decide
-    assert not queries.decidable(cast.alice()).filter(pk=request).exists()
+    assert not approvals_queries.decidable(cast.alice()).filter(pk=request).exists()
     decide(cast.bob(), request)
     assert line(request).state == "approved"
 
 
 def test_four_eyes_leave_out_whose_session_it_is(asking):
     request = asking(four_eyes=True)
-    commands.take_over(cast.alice(), session_of(request))
+    supervision_commands.take_over(cast.alice(), session_of(request))
     with pytest.raises(DecisionNotAllowed, match="you took the session over"):
         decide(cast.alice(), request)
     decide(cast.bob(), request)
@@ -230,10 +236,10 @@ def test_what_is_held_shows_its_countdown_and_an_objection_makes_it_wait_for_a_d
     page = card(alice, request)
     assert "Done by itself at" in page.id("held").text()
     assert page.has("q-held")
-    assert not queries.decidable(cast.alice()).filter(pk=request).exists()
+    assert not approvals_queries.decidable(cast.alice()).filter(pk=request).exists()
     alice.post(reverse("decision_act", args=[request, "undo"]))
     assert line(request).held_until is None
-    assert queries.decidable(cast.alice()).filter(pk=request).exists()
+    assert approvals_queries.decidable(cast.alice()).filter(pk=request).exists()
     due(request, "expires_at")
     sweeper.end_holds()
     sweeper.expire_due()
@@ -253,7 +259,7 @@ def test_an_approval_is_held_and_can_be_undone_until_it_runs(asking, bank):
     decide(cast.alice(), request)
     work()
     assert (line(request).state, moved(bank)) == ("pending", before)
-    commands.undo(cast.alice(), request, reason="wrong account")
+    approvals_commands.undo(cast.alice(), request, reason="wrong account")
     assert (line(request).approvals, line(request).held_until) == (0, None)
     decide(cast.bob(), request)
     due(request, "held_until")
@@ -261,7 +267,7 @@ def test_an_approval_is_held_and_can_be_undone_until_it_runs(asking, bank):
     work()
     assert (line(request).state, moved(bank)) == ("approved", [*before, 120000])
     with pytest.raises(AlreadyDecided):
-        commands.undo(cast.alice(), request)
+        approvals_commands.undo(cast.alice(), request)
 
 
 def test_of_an_objection_and_the_end_of_the_hold_exactly_one_counts(asking):
@@ -275,8 +281,8 @@ def test_of_an_objection_and_the_end_of_the_hold_exactly_one_counts(asking):
 
     def objects() -> bool:
         try:
-            commands.undo(cast.alice(), request)
-        except (commands.HoldIsOver, AlreadyDecided):
+            approvals_commands.undo(cast.alice(), request)
+        except (approvals_commands.HoldIsOver, AlreadyDecided):
             return False
         return True
 
@@ -303,7 +309,7 @@ def lent(until: int = 60) -> Any:
 
 def test_a_decision_under_a_delegation_names_both(asking):
     request, _ = asking(reviewers=("user:bob",)), lent()
-    assert queries.decidable(cast.alice()).filter(pk=request).exists()
+    assert approvals_queries.decidable(cast.alice()).filter(pk=request).exists()
     decide(cast.alice(), request)
     (made,) = events(session_of(request), "decision.made")
     assert (made["by"], made["under"]) == (cast.alice().actor, cast.bob().actor)
@@ -384,10 +390,10 @@ def test_a_claim_is_made_taken_and_given_back_on_the_page_without_a_script(askin
 
 def test_a_script_keeps_a_claim_and_is_told_when_it_is_lost(asking):
     request, alice = asking(), cast.browser(cast.alice())
-    commands.claim(cast.alice(), request)
+    claims.claim(cast.alice(), request)
     keep, json = reverse("decision_act", args=[request, "keep"]), {"Accept": "application/json"}
     assert alice.post(keep, headers=json).status_code == 200
-    commands.claim(cast.bob(), request, take=True)
+    claims.claim(cast.bob(), request, take=True)
     answer = alice.post(keep, headers=json)
     assert (answer.status_code, answer.json()["code"]) == (409, "not_yours")
 
@@ -410,9 +416,9 @@ def test_an_edited_payee_is_decided_by_another_on_the_terms_of_its_own_rule(bank
 def test_a_program_decides_nothing_whatever_it_is_given(asking):
     request = asking()
     bob, team = cast.bob(), cast.retail()
-    assert queries.decidable(bob).count() == 1
+    assert approvals_queries.decidable(bob).count() == 1
     people.grant_role(bob, team, Role.PROGRAM, None)
-    assert queries.decidable(bob).count() == 0
+    assert approvals_queries.decidable(bob).count() == 0
     with pytest.raises(DecisionNotAllowed):
         decide(bob, request)
     until = now() + timedelta(hours=1)
@@ -435,8 +441,8 @@ def test_page_and_api_say_who_proposed_it(asking, client):
     assert f"Proposed by {cast.alice().display_name}, not by the agent." in page
     body = Api(cast.bob()).get(f"/requests/{new}").json()
     assert body["proposed_by"] == [cast.alice().actor]
-    assert words.proposed(["agent:bank"], {}) == "Proposed by the agent."
-    assert words.proposed([], {}) == ""
+    assert approvals.proposed(["agent:bank"], {}) == "Proposed by the agent."
+    assert approvals.proposed([], {}) == ""
     client.force_login(cast.alice())
     page = client.get(reverse("decision", args=[new])).content.decode()
     assert "You may reject this, not approve it." in page

@@ -8,11 +8,12 @@ from uuid import UUID
 import pytest
 
 from audit import ledger
-from sessions import commands, states
-from sessions.commands import timers
-from sessions.models import AgentSession
+from sessions.conversation import commands as conversation_commands
+from sessions.core import states
+from sessions.models.sessions import AgentSession
 from sessions.runtime import sweeper
-from sessions.tools import timers as tool
+from sessions.timers import commands as timers
+from sessions.timers import tools as tool
 from sessions.tools.registry import ToolContext, find
 from tests import cast
 from tests.shell.api_world import Api, problem
@@ -101,7 +102,7 @@ def test_the_agents_tool_sets_one_timer_however_often_its_call_is_tried():
 def test_an_ended_session_has_no_timers_left_and_takes_none():
     session = opened()
     timers.set_timer(cast.alice(), session, "remind", text="Ask", after=60)
-    commands.end(cast.cleo(), session, "done")
+    conversation_commands.end(cast.cleo(), session, "done")
     assert states.load(session).state.timers == {}
     assert ledger.run("SELECT ready_at FROM agent_sessions_agentsession", {})[0][0] is None
     answer = Api(cast.alice()).post(f"/sessions/{session}/timers", {"what": "remind", "after": 1, "text": "x"})

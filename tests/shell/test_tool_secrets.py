@@ -16,8 +16,8 @@ from sessions.agents import registry as agents
 from sessions.agents.model import ProposedCall
 from sessions.agents.registry import Agent
 from sessions.tools import registry as tools
-from sessions.tools.http import described, running
-from sessions.tools.masking import MARK, masked
+from sessions.tools.http import calls, description
+from sessions.tools.masks import MARK, masked
 from tests import cast
 from tests.shell import hostile_http, side_by_side_world
 from tests.shell.bank_world import events, opened, say, state
@@ -42,7 +42,7 @@ def card(settings, monkeypatch):
     settings.OUTSIDE_SECRETS, settings.OUTSIDE_NETWORKS = "environment", ["127.0.0.1"]
     monkeypatch.setenv("TOOL_SECRET_CARD_TOKEN", SECRET)
     server = Hostile()
-    made = running.tool_of(described.load(json.dumps(CARD).replace("{port}", str(server.port)).encode()))
+    made = calls.tool_of(description.load(json.dumps(CARD).replace("{port}", str(server.port)).encode()))
     monkeypatch.setitem(tools._registry, "read_card", made)
     if "cards" not in agents.names():
         agents.register(Agent("cards", "Read cards.", ("read_card",), "bank", {"read_card": "state.card"},

@@ -7,8 +7,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from sessions.models.tools import OfferedTool
 from sessions.tools import registry as tools
-from sessions.tools.tables import OfferedTool
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read

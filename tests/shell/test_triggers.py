@@ -8,11 +8,13 @@ import pytest
 
 from agentstate.clock import now
 from audit import ledger, staff
-from sessions import live, states, tasks
-from sessions.models import AgentSession
-from sessions.triggers import firing, intake, keeping
-from sessions.triggers.tables import Trigger, TriggerFiring
-from sessions.versioned import ChangedMeanwhile
+from sessions import tasks
+from sessions.automation.triggers import firings, intake
+from sessions.automation.triggers import repository as keeping
+from sessions.core import announcements, states
+from sessions.library.versions import ChangedMeanwhile
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import Trigger, TriggerFiring
 from tests import cast
 from tests.shell.bank_world import events, kinds, opened, say, work
 
@@ -27,8 +29,8 @@ def kept(name: str, **definition: Any) -> Trigger:
 
 def pass_on() -> int:
     """What the sweeper does once commits are old enough, and then the triggers' task."""
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
-    return firing.fire_due()
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
+    return firings.fire_due()
 
 
 def ends(trigger: Trigger) -> list[tuple[str, str]]:
@@ -89,11 +91,11 @@ def test_an_entry_taken_in_twice_is_acted_on_once(bank):
     session = opened()
     say(session, "I have a complaint.")
     rows = list(ledger.run("SELECT session, team, first, seq, at FROM agent_sessions_outbox", {}))
-    announced = [live.Announced(*row) for row in rows]
+    announced = [announcements.Announced(*row) for row in rows]
     tasks.followed(announced)
-    firing.fire_due()
+    firings.fire_due()
     tasks.followed(announced)
-    firing.fire_due()
+    firings.fire_due()
     assert kinds(session).count("trigger.fired") == 1
     assert [end for end in ends(trigger) if end[0] == "fired"] == [("fired", "")]
 
@@ -165,11 +167,11 @@ def test_a_trigger_opens_a_session_once_however_often_it_is_tried(bank):
         do={"open": {"agent": "bank", "customer": "session.customer", "say": "'Ask whether all went well.'"}},
     )
     opened()
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
-    claimed = firing._claimed()
-    firing._judged(claimed)  # and the process dies before it is written down
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
+    claimed = firings._claimed()
+    firings._judged(claimed)  # and the process dies before it is written down
     TriggerFiring.objects.update(lease_until=None)
-    firing.fire_due()
+    firings.fire_due()
     assert ends(trigger) == [("fired", "")]
     assert AgentSession.objects.filter(channel="chat").count() == 1
     session = AgentSession.objects.get(channel="chat").pk
@@ -189,9 +191,9 @@ def test_another_teams_sessions_are_none_of_a_triggers_business(bank):
 def test_a_switched_off_trigger_hears_nothing_and_what_waited_is_refused(bank):
     trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": {}})
     say(opened(), "I have a complaint.")
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
     keeping.switch(trigger.pk, False, cast.adam().actor)
-    firing.fire_due()
+    firings.fire_due()
     assert {end[1] for end in ends(trigger)} == {"switched_off"}
     before = len(ends(trigger))
     say(opened(), "I have a complaint.")
@@ -226,26 +228,26 @@ def test_what_there_is_no_room_for_is_refused_by_name(bank, monkeypatch):
     trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"run": {}})
     session = opened()
     say(session, "I have a complaint.")
-    live.drain_outbox(older_than=0.0, first=tasks.followed)
+    announcements.drain_outbox(older_than=0.0, first=tasks.followed)
     assert ends(trigger).count(("due", "")) == 1
     assert ("refused", "trigger_queue_full") in ends(trigger)
 
 
 def test_the_history_is_bounded_and_forgetting_it_repeats_nothing(bank, monkeypatch):
-    monkeypatch.setattr(firing, "KEPT", 1)
+    monkeypatch.setattr(firings, "KEPT", 1)
     trigger = kept("complaints", on=ON_ENTRY, when=SAID, do={"tell": {"say": "'Look'"}})
     session = opened()
     say(session, "I have a complaint.")
     announced = [
-        live.Announced(*row)
+        announcements.Announced(*row)
         for row in ledger.run("SELECT session, team, first, seq, at FROM agent_sessions_outbox", {})
     ]
     pass_on()
     ledger.run("UPDATE agent_sessions_triggerfiring SET ended_at = ended_at - interval '2 days'", {})
-    assert firing.forget_old() > 0
+    assert firings.forget_old() > 0
     assert len(ends(trigger)) == 1
     tasks.followed(announced)
-    firing.fire_due()
+    firings.fire_due()
     assert kinds(session).count("trigger.fired") == 1
 
 

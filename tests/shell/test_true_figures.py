@@ -12,9 +12,11 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from agentstate.ids import new_id
-from sessions import commands, queries
-from sessions.models import AgentSession, ApprovalRequest
-from sessions.queries.counts import first_asked
+from sessions.approvals import counts as approvals_counts
+from sessions.approvals.counts import first_asked
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines
+from sessions.models.sessions import AgentSession, ApprovalRequest
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened, say, work
@@ -49,7 +51,7 @@ def test_rail_page_figure_and_api_agree_for_every_role(bank):
     sees = {cast.alice: 1, cast.vera: 1, cast.anna: 0, cast.adam: 1}  # an auditor sees sessions that a grant opens
     for role, count in zip(ROLES, (1, 0, 0, 0), strict=True):
         assert numbers(role()) == dict.fromkeys(("rail", "page", "figure", "api"), count), role.__name__
-        counts = queries.wall_counts(role())
+        counts = approvals_counts.wall_counts(role())
         assert counts.waiting == sees[role], role.__name__  # who decides none is told that one waits
         assert counts.oldest == (rows.get(pk=plain.id).asked_at if sees[role] else None)
 
@@ -60,7 +62,7 @@ def test_the_longest_wait_counts_who_asks_for_a_person(bank):
     say(session, "Let me speak to a human being, please.")
     wanted = AgentSession.objects.get(pk=session).wanted_at
     paused()
-    counts = queries.wall_counts(cast.alice())
+    counts = approvals_counts.wall_counts(cast.alice())
     assert (counts.oldest, counts.for_person) == (wanted, True)
     assert "for a person" in read(cast.browser(cast.vera()).get(reverse("live")).content).id("figures").text()
 
@@ -69,8 +71,8 @@ def test_what_ended_undecided_today_is_on_the_figures(bank):
     session, _ = paused()
     _, other = paused("$1,300.00")
     ApprovalRequest.objects.filter(pk=other.id).update(state="expired", ended_at=now())
-    commands.end(cast.cleo(), session, "hung up")
-    counts = queries.wall_counts(cast.vera())
+    conversation_commands.end(cast.cleo(), session, "hung up")
+    counts = approvals_counts.wall_counts(cast.vera())
     assert (counts.expired, counts.withdrawn) == (1, 1)
     text = read(cast.browser(cast.vera()).get(reverse("live")).content).id("figures").text()
     assert "Expired today 1 1 withdrawn" in text
@@ -118,7 +120,7 @@ def test_the_board_holds_the_most_urgent_of_all_sessions_and_not_of_the_first_50
     failed, wanting = opened("C-1001"), opened("C-1001")
     AgentSession.objects.filter(pk=failed).update(status="failed")
     AgentSession.objects.filter(pk=wanting).update(wanted_at=now())
-    shown = [line.id for line in queries.live_sessions(cast.adam())]
+    shown = [line.id for line in session_lines.live_sessions(cast.adam())]
     assert len(shown) == 500
     assert shown[:3] == [session, failed, wanting]
     page = read(cast.browser(cast.adam()).get(reverse("live")).content)
@@ -130,13 +132,13 @@ def test_among_many_that_need_a_person_the_nearest_deadline_is_first_and_an_inde
     row = AgentSession.objects.get(pk=session)
     crowd(510, row, open_requests=1, tier=row.tier)  # older ones without a deadline of their own
     crowd(2000, row)
-    assert queries.live_sessions(cast.adam())[0].id == session
+    assert session_lines.live_sessions(cast.adam())[0].id == session
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE agent_sessions_agentsession")
     with CaptureQueriesContext(
         connection,
     ) as asked_for:
-        queries.live_sessions(cast.adam())
+        session_lines.live_sessions(cast.adam())
     urgent = next(each["sql"] for each in asked_for if "open_requests" in each["sql"] and "due" in each["sql"])
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {urgent}")

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from audit import erasure, ledger, sequencer, uncovered
-from sessions import erasure as erasing
+from sessions.privacy import erasure as erasing
 from tests import cast
 from tests.shell.attack_world import Superuser
 from tests.shell.bank_world import opened

@@ -10,9 +10,14 @@ import pytest
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.people.permissions import PermissionDenied
 from audit import ledger
-from sessions import commands, queries, rebuild, states
-from sessions.models import AgentSession, ApprovalRequest
-from sessions.states import UnknownSession
+from sessions.approvals import commands as approvals_commands
+from sessions.conversation import commands as conversation_commands
+from sessions.core import session_lines, states
+from sessions.core.states import UnknownSession
+from sessions.models.sessions import AgentSession, ApprovalRequest
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, nothing_written, problem
 from tests.shell.bank_world import events, kinds, opened, say, state, work
@@ -40,8 +45,8 @@ def waiting() -> UUID:
 
 def back(session: UUID, to: int) -> None:
     """A supervisor looks at what going back would do, and does it."""
-    shown = queries.rollback_preview(cast.alice(), session, to)
-    commands.roll_back(cast.alice(), session, to, seen=shown.digest, reason="it misheard")
+    shown = versions_queries.rollback_preview(cast.alice(), session, to)
+    versions_commands.roll_back(cast.alice(), session, to, seen=shown.digest, reason="it misheard")
 
 
 def first(session: UUID, kind: str) -> int:
@@ -50,7 +55,7 @@ def first(session: UUID, kind: str) -> int:
 
 def test_money_that_moved_is_listed_with_what_can_be_done_about_it(bank):
     session = moved()
-    shown = queries.rollback_preview(cast.alice(), session, 3)
+    shown = versions_queries.rollback_preview(cast.alice(), session, 3)
     transfer = next(effect for effect in shown.since.lasting if effect.tool == "transfer")
     assert transfer.outcome == "done"
     assert "$400.00" in transfer.what
@@ -81,7 +86,7 @@ def test_rows_are_rebuilt_after_rollbacks_and_forks(bank):
     session = waiting()
     back(session, 4)
     work()
-    child = commands.fork(cast.alice(), session, reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
     work()
     for each in (session, child):
         rebuild.rebuild(each)
@@ -92,19 +97,19 @@ def test_rows_are_rebuilt_after_rollbacks_and_forks(bank):
 
 def test_what_was_looked_at_must_still_be_so(bank):
     session = waiting()
-    shown = queries.rollback_preview(cast.alice(), session, 3)
+    shown = versions_queries.rollback_preview(cast.alice(), session, 3)
     request = ApprovalRequest.objects.get(session=session, state="pending")
-    commands.decide(cast.alice(), request.pk, "approve")
+    approvals_commands.decide(cast.alice(), request.pk, "approve")
     with pytest.raises(Outdated), nothing_written():
-        commands.roll_back(cast.alice(), session, 3, seen=shown.digest, reason="too late")
+        versions_commands.roll_back(cast.alice(), session, 3, seen=shown.digest, reason="too late")
 
 
 def test_the_same_rollback_sent_again_is_done_once(bank):
     session = moved()
-    shown = queries.rollback_preview(cast.alice(), session, 3)
+    shown = versions_queries.rollback_preview(cast.alice(), session, 3)
     wanted: dict[str, Any] = {"seen": shown.digest, "reason": "it misheard", "key": "k1"}
-    once = commands.roll_back(cast.alice(), session, 3, **wanted)
-    again = commands.roll_back(cast.alice(), session, 3, **wanted)
+    once = versions_commands.roll_back(cast.alice(), session, 3, **wanted)
+    again = versions_commands.roll_back(cast.alice(), session, 3, **wanted)
     assert again.repeated
     assert again.seq == once.seq
     assert kinds(session).count("session.rolled_back") == 1
@@ -112,7 +117,9 @@ def test_the_same_rollback_sent_again_is_done_once(bank):
 
 def test_a_fork_neither_speaks_nor_acts_nor_stands_on_the_wall(bank):
     session = waiting()
-    child = commands.fork(cast.alice(), session, seq=first(session, "approval.requested") - 2, reason="what if").session
+    child = versions_commands.fork(
+        cast.alice(), session, seq=first(session, "approval.requested") - 2, reason="what if"
+    ).session
     work()
     drafted = kinds(child)
     assert drafted[:2] == ["session.opened", "session.forked"]
@@ -120,25 +127,25 @@ def test_a_fork_neither_speaks_nor_acts_nor_stands_on_the_wall(bank):
     assert "tool.intended" not in [kind for kind in drafted if kind == "approval.requested"]
     assert not ApprovalRequest.objects.filter(session=child).exists()
     assert bank.transfers("C-1001") == []
-    assert child not in [line.id for line in queries.live_sessions(cast.alice())]
-    assert queries.versions_of(cast.alice(), session).forks == (child,)
+    assert child not in [line.id for line in session_lines.live_sessions(cast.alice())]
+    assert versions_queries.versions_of(cast.alice(), session).forks == (child,)
 
 
 def test_in_a_fork_a_supervisor_supposes_and_the_customer_is_not_there(bank):
-    child = commands.fork(cast.alice(), waiting(), reason="what if").session
+    child = versions_commands.fork(cast.alice(), waiting(), reason="what if").session
     with pytest.raises(PermissionDenied):
-        commands.say(cast.cleo(), child, "Hello?")
-    commands.say(cast.alice(), child, "Forget it.")
+        conversation_commands.say(cast.cleo(), child, "Hello?")
+    conversation_commands.say(cast.alice(), child, "Forget it.")
     work()
     assert "message.drafted" in kinds(child)
 
 
 def test_a_promoted_fork_takes_over_in_one_transaction(bank):
     session = waiting()
-    child = commands.fork(cast.alice(), session, reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
     work()
-    commands.say(cast.cleo(), session, "Are you still there?")
-    commands.promote(cast.alice(), child, reason="it does better")
+    conversation_commands.say(cast.cleo(), session, "Are you still there?")
+    versions_commands.promote(cast.alice(), child, reason="it does better")
     ended, promoted = [
         next(ledger.parse_envelope(row.envelope) for row in ledger.read_rows(each) if kind in row.envelope.decode())
         for each, kind in ((session, "session.superseded"), (child, "fork.promoted"))
@@ -154,19 +161,19 @@ def test_a_promoted_fork_takes_over_in_one_transaction(bank):
 
 def test_a_promoted_fork_counts_what_its_parent_moved_meanwhile(bank):
     session = moved()
-    child = commands.fork(cast.alice(), session, seq=first(session, "tool.intended"), reason="what if").session
+    child = versions_commands.fork(cast.alice(), session, seq=first(session, "tool.intended"), reason="what if").session
     assert state(child).tally.moved != state(session).tally.moved
-    commands.promote(cast.alice(), child, reason="it does better")
+    versions_commands.promote(cast.alice(), child, reason="it does better")
     assert state(child).tally == state(session).tally
     assert rebuild.check(child) == []
 
 
 def test_two_forks_cannot_both_take_over(bank):
     session = waiting()
-    one, other = (commands.fork(cast.alice(), session, reason="what if").session for _ in range(2))
-    commands.promote(cast.alice(), one, reason="first")
+    one, other = (versions_commands.fork(cast.alice(), session, reason="what if").session for _ in range(2))
+    versions_commands.promote(cast.alice(), one, reason="first")
     with pytest.raises(Exception, match="the session goes on as"), nothing_written():
-        commands.promote(cast.alice(), other, reason="second")
+        versions_commands.promote(cast.alice(), other, reason="second")
 
 
 def test_only_who_may_change_state_goes_back_or_forks(bank):
@@ -174,13 +181,13 @@ def test_only_who_may_change_state_goes_back_or_forks(bank):
     work()
     for user in (cast.vera(), cast.cleo(), cast.let_in(cast.anna(), "read"), cast.adam()):
         with pytest.raises(PermissionDenied), nothing_written():
-            commands.fork(user, session, reason="x")
+            versions_commands.fork(user, session, reason="x")
         with pytest.raises(PermissionDenied), nothing_written():
-            commands.roll_back(user, session, 1, seen="x", reason="x")
+            versions_commands.roll_back(user, session, 1, seen="x", reason="x")
         with pytest.raises(PermissionDenied), nothing_written():
-            commands.name_checkpoint(user, session, "x")
+            versions_commands.name_checkpoint(user, session, "x")
     with pytest.raises(UnknownSession):
-        commands.fork(cast.charlie(), session, reason="x")
+        versions_commands.fork(cast.charlie(), session, reason="x")
 
 
 def test_over_the_api_one_looks_first_and_then_goes_back(bank):

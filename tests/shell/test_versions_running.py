@@ -12,10 +12,15 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.merge.three_way import PathChange
 from audit import ledger
-from sessions import commands, queries, rebuild, states, versions
-from sessions.models import Taught
+from sessions.conversation import commands as conversation_commands
+from sessions.core import history, states
+from sessions.models.sessions import Taught
 from sessions.profiles import learning
+from sessions.state import commands as state_commands
 from sessions.tools import registry
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.bank_world import kinds, opened, say, state, work
 from tests.shell.test_versions import back, first, moved
@@ -54,15 +59,15 @@ def test_a_tool_that_runs_while_the_session_goes_back_is_recorded_and_changes_no
 
 def test_what_is_supposed_in_a_fork_teaches_no_profile(bank):
     session = moved()
-    child = commands.fork(cast.alice(), session, reason="what if").session
-    commands.say(cast.alice(), child, "Always be brief with me, please.")
+    child = versions_commands.fork(cast.alice(), session, reason="what if").session
+    conversation_commands.say(cast.alice(), child, "Always be brief with me, please.")
     work()
     learning.teach_all({child})
     assert not Taught.objects.filter(session=child).exists()
-    assert versions.speaks_from(child) > states.load(child).head.size
-    commands.promote(cast.alice(), child, reason="better")
-    assert versions.speaks_from(child) == first(child, "fork.promoted")
-    assert versions.speaks_from(session) == 0
+    assert history.speaks_from(child) > states.load(child).head.size
+    versions_commands.promote(cast.alice(), child, reason="better")
+    assert history.speaks_from(child) == first(child, "fork.promoted")
+    assert history.speaks_from(session) == 0
 
 
 def test_colleagues_who_note_at_once_lose_no_note(bank):
@@ -72,7 +77,7 @@ def test_colleagues_who_note_at_once_lose_no_note(bank):
 
     def note(number: int) -> None:
         change = PathChange("state.notes", [f"note {number}"])
-        commands.change_state(people[number % 2], session, seen=seen, changes=[change])
+        state_commands.change_state(people[number % 2], session, seen=seen, changes=[change])
 
     at_once(*(partial(note, number) for number in range(4)))
     assert sorted(state(session).pad["notes"]) == [f"note {number}" for number in range(4)]
@@ -83,7 +88,7 @@ def test_colleagues_who_note_at_once_lose_no_note(bank):
 def test_a_rollback_and_a_worker_at_once_leave_a_lawful_log(bank):
     session = opened()
     work()
-    commands.say(cast.cleo(), session, "I want to move $400.00 from savings to checking.")
+    conversation_commands.say(cast.cleo(), session, "I want to move $400.00 from savings to checking.")
     alice = cast.alice()
     at_once(work, partial(_back_if_it_can, session, alice))
     work()
@@ -94,9 +99,9 @@ def test_a_rollback_and_a_worker_at_once_leave_a_lawful_log(bank):
 def _back_if_it_can(session: Any, user: Any) -> None:
 
     for _ in range(20):
-        shown = queries.rollback_preview(user, session, 2)
+        shown = versions_queries.rollback_preview(user, session, 2)
         try:
-            commands.roll_back(user, session, 2, seen=shown.digest, reason="at once")
+            versions_commands.roll_back(user, session, 2, seen=shown.digest, reason="at once")
             return
         except Outdated:
             continue

@@ -14,12 +14,21 @@ from agentstate.engine.merge.three_way import PathChange
 from agentstate.people.models import User
 from audit import keys, ledger, signer, verify
 from audit.proofs.making import NoSuchField
-from sessions import commands, queries, states, subject_report, visibility
-from sessions.commands import disclosures, memory
-from sessions.disclosing import What
-from sessions.models import AccessLine, ApprovalRequest
-from sessions.visibility.account_numbers import shortened
-from sessions.visibility.contents import CONTENTS, Content
+from sessions.conversation import commands as conversation_commands
+from sessions.core import entry_lines, session_lines, states, visibility
+from sessions.core.account_numbers import shortened
+from sessions.core.contents import CONTENTS, Content
+from sessions.data import commands as data_commands
+from sessions.disclosures import commands as disclosures
+from sessions.disclosures.content import What
+from sessions.memory import commands as memory
+from sessions.models.sessions import AccessLine, ApprovalRequest
+from sessions.privacy import subject_report
+from sessions.state import commands as state_commands
+from sessions.state import queries as state_queries
+from sessions.supervision import commands as supervision_commands
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import opened, say
@@ -37,15 +46,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def talked() -> UUID:
     """A session with a whisper, a hand-back, a private value of the state and one of a data message."""
     session = opened()
-    commands.say(cast.cleo(), session, "Hello")
+    conversation_commands.say(cast.cleo(), session, "Hello")
     alice = cast.alice()
-    commands.whisper(alice, session, WHISPER)
-    commands.take_over(alice, session, "to help")
-    commands.hand_back(alice, session, SUMMARY)
-    seen = queries.state_line(alice, session).seq
+    supervision_commands.whisper(alice, session, WHISPER)
+    supervision_commands.take_over(alice, session, "to help")
+    supervision_commands.hand_back(alice, session, SUMMARY)
+    seen = state_queries.state_line(alice, session).seq
     verification = {"method": "question", "passed": True, "answer": SECRET}
-    commands.change_state(alice, session, seen=seen, changes=[PathChange("state.verification", verification)])
-    commands.add_data(alice, session, {"type": "data", "kind": "notes", "schema": NOTES, "data": {"pin": PIN, "n": 1}})
+    state_commands.change_state(alice, session, seen=seen, changes=[PathChange("state.verification", verification)])
+    data_commands.add_data(
+        alice, session, {"type": "data", "kind": "notes", "schema": NOTES, "data": {"pin": PIN, "n": 1}}
+    )
     return session
 
 
@@ -141,7 +152,7 @@ def test_who_may_unmask_is_told_private_values_and_that_is_on_record():
 
 def test_a_data_message_without_a_schema_of_its_own_is_judged_by_those_before_it():
     session = talked()
-    commands.add_data(cast.alice(), session, {"type": "data", "kind": "notes", "data": {"pin": "Zqlater"}})
+    data_commands.add_data(cast.alice(), session, {"type": "data", "kind": "notes", "data": {"pin": "Zqlater"}})
     told = Api(cast.vera()).get(f"/sessions/{session}/entries").content.decode()
     assert "Zqlater" not in told
     assert "Zqlater" in Api(cast.alice()).get(f"/sessions/{session}/entries").content.decode()
@@ -188,7 +199,7 @@ def test_what_is_disclosed_to_somebody_outside_holds_no_guidance_and_no_private_
     assert "Hello" in made.document.decode()
     for word in (WHISPER, SUMMARY, SECRET, PIN):
         assert word not in made.document.decode()
-    seq = next(line.seq for line in queries.entries(cast.alice(), session) if line.kind == "guidance.given")
+    seq = next(line.seq for line in entry_lines.entries(cast.alice(), session) if line.kind == "guidance.given")
     with pytest.raises(NoSuchField):
         disclosures.disclose(cast.alice(), session, What.FIELD, reason="asked", first=seq, pointer="/text")
 
@@ -196,9 +207,9 @@ def test_what_is_disclosed_to_somebody_outside_holds_no_guidance_and_no_private_
 def test_the_subject_is_not_told_why_colleagues_pinned_a_message_nor_by_the_state_of_a_rollback():
     session = talked()
     memory.pin(cast.alice(), session, 1, why="Wombatlike")
-    last = queries.session_line(cast.alice(), session).seq
-    shown = queries.rollback_preview(cast.alice(), session, last - 1)
-    commands.roll_back(cast.alice(), session, last - 1, seen=shown.digest, reason="it misheard")
+    last = session_lines.session_line(cast.alice(), session).seq
+    shown = versions_queries.rollback_preview(cast.alice(), session, last - 1)
+    versions_commands.roll_back(cast.alice(), session, last - 1, seen=shown.digest, reason="it misheard")
     assert "Wombatlike" in texts(cast.alice(), session)
     told = json.dumps(subject_report.made(cast.petra(), session=session))
     assert "item.pinned" in told

@@ -22,15 +22,15 @@ from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.permissions import PermissionDenied
-from sessions import visibility
 from sessions.agents import registry
-from sessions.visibility import Visibility, of_outsider, of_subject, places
-from sessions.visibility.account_numbers import shortened_in
+from sessions.core import slots, visibility
+from sessions.core.account_numbers import shortened_in
+from sessions.core.visibility import Visibility, of_outsider, of_subject
 
 WHISPER, SUMMARY, SECRET, PIN = "Zqwhisper", "Zqsummary", "Zqanswer", "Zqpin"
 NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}, "n": {"type": "integer"}}}
 SESSION = uuid4()
-of_messages, of_state = places._of_messages, places._of_state  # what the fixture replaces
+of_messages, of_state = slots._of_messages, slots._of_state  # what the fixture replaces
 
 
 @pytest.fixture(autouse=True)
@@ -41,9 +41,9 @@ def bank(monkeypatch: pytest.MonkeyPatch) -> None:
     assert catalogue is not None
     assert notes is not None
     versions = tuple(catalogue.versions.values())
-    monkeypatch.setattr(places, "_of_state", lambda session: versions)
-    monkeypatch.setattr(places, "_of_messages", lambda session: {"notes": (notes,)})
-    monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=SessionState()))
+    monkeypatch.setattr(slots, "_of_state", lambda session: versions)
+    monkeypatch.setattr(slots, "_of_messages", lambda session: {"notes": (notes,)})
+    monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=SessionState()))
 
 
 def outsider() -> Visibility:
@@ -196,16 +196,16 @@ def test_a_value_of_a_conflict_is_judged_by_the_path_that_is_contested(monkeypat
         state = msgspec.structs.replace(
             SessionState(), changes=msgspec.structs.replace(SessionState().changes, conflicts={"c": held})
         )
-        monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=state))
+        monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=state))
         return json.dumps(outsider().entry("value.proposed", {"conflict": "c", "proposal": PROPOSED}))
 
     assert SECRET not in told(PLACE)
     assert SECRET in told("state.customer.name")
 
     def unreadable(session: UUID) -> None:
-        raise places.AgentStateError("altered")
+        raise slots.AgentStateError("altered")
 
-    monkeypatch.setattr(places.states, "load", unreadable)
+    monkeypatch.setattr(slots.states, "load", unreadable)
     shown = json.dumps(outsider().entry("value.proposed", {"conflict": "c", "proposal": PROPOSED}))
     assert SECRET not in shown
     assert "why" in shown
@@ -216,7 +216,7 @@ def test_where_the_private_places_cannot_be_read_everything_is_private(name: str
     def unreadable(session: UUID) -> None:
         raise LookupError(name)
 
-    monkeypatch.setattr(places, name, unreadable)
+    monkeypatch.setattr(slots, name, unreadable)
     path = "state.customer.name" if name == "_of_state" else "notes.n"
     assert outsider().entry("value.proved", {"path": path, "value": "Ada"})["value"] == "(private)"
     if name == "_of_state":
@@ -230,7 +230,7 @@ def test_private_places_of_messages_are_those_of_every_schema_that_any_of_them_b
         SessionState().plans, own=Instance(data={"notes": Held({}, NOTES)}), instances={"x": instance}
     )
     state = msgspec.structs.replace(SessionState(), plans=plans)
-    brought = [{"of": "older", "schema": NOTES}, {"of": "none", "schema": None}, places.keys.Erased("x")]
+    brought = [{"of": "older", "schema": NOTES}, {"of": "none", "schema": None}, slots.keys.Erased("x")]
     rows = [SimpleNamespace(envelope="data.added", body=each) for each in brought]
     rows.append(SimpleNamespace(envelope="message.added", body=AssertionError("it is not opened")))
 
@@ -239,10 +239,10 @@ def test_private_places_of_messages_are_those_of_every_schema_that_any_of_them_b
             raise row.body
         return None, json.dumps(row.body).encode()
 
-    monkeypatch.setattr(places.states, "load", lambda session: SimpleNamespace(state=state))
-    monkeypatch.setattr(places.ledger, "read_rows", lambda session: rows)
-    monkeypatch.setattr(places.ledger, "parse_envelope", lambda envelope: SimpleNamespace(kind=envelope))
-    monkeypatch.setattr(places.ledger, "open_row", opened)
+    monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=state))
+    monkeypatch.setattr(slots.ledger, "read_rows", lambda session: rows)
+    monkeypatch.setattr(slots.ledger, "parse_envelope", lambda envelope: SimpleNamespace(kind=envelope))
+    monkeypatch.setattr(slots.ledger, "open_row", opened)
     assert {kind: len(each) for kind, each in of_messages(SESSION).items()} == {"notes": 1, "cards": 1, "older": 1}
 
 
@@ -251,7 +251,7 @@ def test_private_places_of_the_state_are_those_of_every_version_of_its_schema(mo
         filter = values_list = staticmethod(lambda *_, **__: Rows)
         first = staticmethod(lambda: "bank")
 
-    monkeypatch.setattr(places, "AgentSession", SimpleNamespace(objects=Rows))
+    monkeypatch.setattr(slots, "AgentSession", SimpleNamespace(objects=Rows))
     catalogue = registry.schemas_for(registry.find("bank").schema)
     assert catalogue is not None
     assert len(of_state(SESSION)) == len(catalogue.versions) > 1

@@ -22,10 +22,12 @@ from agentstate.engine.policy import Rule
 from agentstate.engine.profile.events import KINDS as PROFILE_KINDS
 from agentstate.ids import new_id
 from audit import ledger
-from sessions import queries, states, words
 from sessions.agents import registry
-from sessions.alerts import of_sessions
-from sessions.profiles import words as profile_words
+from sessions.automation.alerts import session_alerts
+from sessions.core import session_lines, states
+from sessions.descriptions import entries as descriptions_entries
+from sessions.descriptions import sentence as descriptions_sentence
+from sessions.profiles import descriptions as profile_words
 from tests import cast, vocabulary
 from tests.shell.api_world import Api, document
 from tests.shell.bank_world import kinds, offering, opened, state, work
@@ -259,8 +261,8 @@ def supervise(people: People, session: str) -> None:
 
 def look_after(people: People, session: str) -> None:
     """An alert of a rule: somebody has it, and says later why it is over."""
-    rule = of_sessions.Raising("", "wants-person", 1, "critical", ("role:supervisor",))
-    assert of_sessions.raise_alert(UUID(session), new_id(), rule, "wants_person")
+    rule = session_alerts.Raising("", "wants-person", 1, "critical", ("role:supervisor",))
+    assert session_alerts.raise_alert(UUID(session), new_id(), rule, "wants_person")
     (line,) = people.ask("alice", "list_alerts")["alerts"]
     people.ask("alice", "acknowledge_alert", {}, alert=line["id"])
     people.ask("alice", "close_alert", {"reason": "called back"}, alert=line["id"])
@@ -310,10 +312,10 @@ def append(session: UUID, events: list[ev.AnyEvent]) -> None:
     assert ledger.append(loaded.head, batch)
 
 
-def sentence(event: ev.AnyEvent) -> words.Sentence:
+def sentence(event: ev.AnyEvent) -> descriptions_sentence.Sentence:
     """What the page says of it, but for the name of its tool, which the page finds out from other entries."""
     data = msgspec.json.decode(ev.encode(event))
-    return words.entry(data.pop("kind"), data)
+    return descriptions_entries.entry(data.pop("kind"), data)
 
 
 def audit_page(session: UUID) -> str:
@@ -329,7 +331,7 @@ def test_every_command_to_a_profile_is_carried_out_over_the_api_and_told_on_its_
     people = People()
     session = opened()
     work()
-    customer = str(queries.session_line(cast.alice(), session).customer)
+    customer = str(session_lines.session_line(cast.alice(), session).customer)
     for operation, body in PROFILE_SCRIPT:
         people.ask("cleo", operation, body, customer=customer)
     assert people.asked == set(vocabulary.PROFILE_OPERATIONS.values())

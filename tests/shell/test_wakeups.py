@@ -15,10 +15,12 @@ from agentstate.engine.decide import Fail
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import calls_in
 from audit import keys, ledger
-from sessions import commands, live, states, tasks
-from sessions.commit import Lease
-from sessions.models import AgentSession, ApprovalRequest
-from sessions.runtime import advance, execute, leases, sweeper
+from sessions import tasks
+from sessions.conversation import commands as conversation_commands
+from sessions.core import announcements, states
+from sessions.core.committed import Lease
+from sessions.models.sessions import AgentSession, ApprovalRequest
+from sessions.runtime import advance, execution, leases, sweeper
 from tests import cast
 from tests.processes import eventually
 from tests.shell.bank_world import opened, say, state, work
@@ -35,7 +37,7 @@ def waiting_for_a_retry(monkeypatch, pause: float) -> UUID:
     session = opened()
     with monkeypatch.context() as patched:
         fails = lambda _session, _state, call: Fail(call.id, call.attempt, "away", True, pause)  # noqa: E731
-        patched.setattr(execute, "run_call", fails)
+        patched.setattr(execution, "run_call", fails)
         say(session, "What is my balance?")
     assert calls_in(state(session), CallStatus.READY)
     assert row(session).ready_at is not None
@@ -56,7 +58,7 @@ def test_a_worker_whose_clock_is_behind_forgets_no_retry(bank, monkeypatch):
     sleep_until_due(session)
     with monkeypatch.context() as patched:
         patched.setattr(advance, "now", lambda: clock.now() - timedelta(seconds=30))
-        patched.setattr("sessions.commit.now", lambda: clock.now() - timedelta(seconds=30))
+        patched.setattr("sessions.core.commit.now", lambda: clock.now() - timedelta(seconds=30))
         lease = leases.claim()
         assert lease is not None
         advance.advance(lease)
@@ -120,7 +122,7 @@ def test_what_another_process_appended_is_seen_by_a_worker_that_remembers_the_se
     session = opened()
     say(session, "Hello!")
     remembered = states.recall(session)
-    commands.say(cast.cleo(), session, "What is my balance?")
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
     states.forget_all()
     states.remember(remembered)
     lease = leases.claim()
@@ -130,19 +132,19 @@ def test_what_another_process_appended_is_seen_by_a_worker_that_remembers_the_se
 
 
 def test_hints_for_workers_that_are_not_there_do_not_pile_up(bank, monkeypatch):
-    monkeypatch.setattr(live, "MOST_WAITING", 5)
+    monkeypatch.setattr(announcements, "MOST_WAITING", 5)
     with current_app.pool.acquire(block=True) as broker:
         waiting = broker.default_channel.client
         for _ in range(20):
-            live.wake_worker()
+            announcements.wake_worker()
         eventually(lambda: waiting.llen("agentstate") >= 5)
-        eventually(lambda: live._waker._hints.empty())
+        eventually(lambda: announcements._waker._hints.empty())
         assert waiting.llen("agentstate") <= 6
 
 
 def test_a_worker_ahead_of_the_clock_of_those_who_woke_it_does_its_work(bank):
     """Hints live longer than clocks differ by: a worker compares their expiry with its own clock."""
-    live.wake_worker()
+    announcements.wake_worker()
     with current_app.pool.acquire(block=True) as broker:
         waiting = broker.default_channel.client
         eventually(lambda: waiting.llen("agentstate") >= 1)

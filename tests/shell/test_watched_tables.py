@@ -16,12 +16,14 @@ from psycopg import sql
 
 from agentstate.stack import postgres
 from audit import keys
-from sessions import states, subject_report
-from sessions.models import AgentSession
-from sessions.stores import STORES
-from sessions.triggers import firing, installing, keeping, rows
-from sessions.triggers.elsewhere import NotReachable
-from sessions.triggers.tables import Trigger, TriggerFiring, Watch
+from sessions.automation.triggers import firings, installation, rows
+from sessions.automation.triggers import repository as keeping
+from sessions.automation.triggers.databases import NotReachable
+from sessions.core import states
+from sessions.models.sessions import AgentSession
+from sessions.models.triggers import Trigger, TriggerFiring, Watch
+from sessions.privacy import subject_report
+from sessions.privacy.stores import STORES
 from tests import cast
 from tests.shell.bank_world import kinds, opened
 from tests.shell.killed import killed_at
@@ -42,8 +44,8 @@ def there(bank) -> Iterator[psycopg.Connection[Any]]:
 
 
 def watch(*columns: str, name: str = "flags", table: str = "core.customers") -> Watch:
-    watched = installing.looked_up(name, "bank", table, columns=columns)
-    return installing.install(cast.retail(), watched, "bank")
+    watched = installation.looked_up(name, "bank", table, columns=columns)
+    return installation.install(cast.retail(), watched, "bank")
 
 
 def flag(there: psycopg.Connection[Any], flagged: str = "refuse", customer: str = "C-1001") -> None:
@@ -57,7 +59,7 @@ def noted(there: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
 def fetched() -> int:
     """What the task of triggers does for tables."""
     taken = rows.take_in()
-    firing.fire_due()
+    firings.fire_due()
     return taken
 
 
@@ -172,10 +174,10 @@ def test_a_worker_killed_between_acting_and_writing_it_down_leaves_one_effect(th
     flag(there)
     rows.take_in()
     for _ in range(2):
-        assert killed_at("before_fired", firing.fire_due)
+        assert killed_at("before_fired", firings.fire_due)
         assert (ends(trigger), AgentSession.objects.count()) == ([("due", "")], 1)
         TriggerFiring.objects.update(lease_until=None)  # as if its lease had passed
-    firing.fire_due()
+    firings.fire_due()
     (session,) = AgentSession.objects.values_list("pk", flat=True)
     assert (ends(trigger), kinds(session).count("trigger.fired")) == ([("fired", "")], 1)
 
@@ -187,9 +189,9 @@ def test_a_worker_killed_after_it_told_a_session_tells_it_no_second_time(there):
     session = opened("C-1001")
     flag(there)
     rows.take_in()
-    assert killed_at("before_fired", firing.fire_due)
+    assert killed_at("before_fired", firings.fire_due)
     TriggerFiring.objects.update(lease_until=None)
-    firing.fire_due()
+    firings.fire_due()
     assert ends(trigger) == [("fired", "")]
     assert [item.text for item in states.load(session).state.items] == ["Look at the flag"]
 
@@ -240,15 +242,15 @@ def test_a_watch_is_printed_for_the_owner_installed_and_taken_away(there):
 def test_a_watch_that_a_trigger_uses_is_not_removed(there):
     watch("check_flag")
     kept("flagged", on={"row": {"watch": "flags"}}, do={"open": OPENS})
-    with pytest.raises(installing.WatchInUse):
-        installing.remove("flags")
+    with pytest.raises(installation.WatchInUse):
+        installation.remove("flags")
     flag(there)
     assert (Watch.objects.count(), len(noted(there))) == (1, 1)
 
 
 def test_a_watch_that_the_other_database_refuses_is_not_kept_here(there):
     there.execute("CREATE SCHEMA agentstate_watch CREATE VIEW outbox AS SELECT 1 AS mine")
-    with pytest.raises(installing.NotInstalled):
+    with pytest.raises(installation.NotInstalled):
         watch("check_flag")
     assert Watch.objects.count() == 0
     assert there.execute("SELECT mine FROM agentstate_watch.outbox").fetchone() == (1,)
@@ -262,7 +264,7 @@ def test_a_database_that_does_not_answer_is_told_without_its_address_and_fetched
     assert fetched() == 0
     assert Watch.objects.get().trouble == "database_not_reachable"
     with pytest.raises(NotReachable) as refused:
-        installing.looked_up("more", "bank", "core.customers")
+        installation.looked_up("more", "bank", "core.customers")
     assert "127.0.0.1" not in str(refused.value)
     settings.BANK_DSN = right
     assert fetched() == 1
@@ -271,8 +273,8 @@ def test_a_database_that_does_not_answer_is_told_without_its_address_and_fetched
 
 @pytest.mark.parametrize("table", ["core.nothing", "core.customers; DROP TABLE x", "", "a.b.c", 'core."'])
 def test_a_table_that_is_not_there_cannot_be_watched(there, table):
-    with pytest.raises(installing.BadWatch):
-        installing.looked_up("flags", "bank", table)
+    with pytest.raises(installation.BadWatch):
+        installation.looked_up("flags", "bank", table)
 
 
 def test_a_watch_is_of_one_team(there):
@@ -290,7 +292,7 @@ def test_a_full_queue_leaves_the_rows_where_they_are(there, monkeypatch):
         flag(there, flagged)
     assert rows.take_in() == 2
     assert (Watch.objects.get().lag, TriggerFiring.objects.count()) == (1, 2)
-    firing.fire_due()
+    firings.fire_due()
     assert fetched() == 1
     assert len(ends(trigger)) == 3
 
@@ -306,7 +308,7 @@ def test_what_waits_of_a_customer_is_in_the_report_about_them_and_goes_with_thei
     (store,) = [each for each in STORES if each.name == "waiting"]
     assert (store.count(kid), store.sweep(kid), store.count(kid)) == (1, 1, 0)
     assert bytes(TriggerFiring.objects.get().sealed) == b""
-    firing.fire_due()
+    firings.fire_due()
     assert (ends(trigger), AgentSession.objects.count()) == ([("refused", "erased")], 0)
 
 
@@ -326,5 +328,5 @@ def test_what_waits_of_a_row_is_sealed_and_gone_once_it_has_ended(there):
     waiting = bytes(TriggerFiring.objects.get().sealed)
     assert waiting
     assert b"C-1001" not in waiting
-    firing.fire_due()
+    firings.fire_due()
     assert bytes(TriggerFiring.objects.get().sealed) == b""

@@ -8,10 +8,14 @@ import pytest
 from django.urls import reverse
 
 from audit import ledger
-from sessions import commands, queries, rebuild
-from sessions.models import ApprovalRequest
-from sessions.notifications import keeping
-from sessions.queries import notifications as told
+from sessions.approvals import queries as approvals_queries
+from sessions.automation.notifications import queries as told
+from sessions.automation.notifications import repository as keeping
+from sessions.conversation import commands as conversation_commands
+from sessions.models.sessions import ApprovalRequest
+from sessions.versions import commands as versions_commands
+from sessions.versions import queries as versions_queries
+from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, kinds, work
@@ -31,7 +35,7 @@ def approved(asking):  # noqa: F811
 
 def test_the_request_says_at_every_door_that_the_customer_hung_up_before_it_was_done(approved, bank, client):
     before, session = moved(bank), session_of(approved)
-    commands.end(cast.cleo(), session, "hung up")
+    conversation_commands.end(cast.cleo(), session, "hung up")
     work()
     assert moved(bank) == before
     assert "tool.intended" not in kinds(session)[-4:]
@@ -53,9 +57,9 @@ def test_the_request_says_at_every_door_that_the_customer_hung_up_before_it_was_
 
 def test_the_request_says_that_a_rollback_withdrew_its_call(approved, bank):
     session = session_of(approved)
-    shown = queries.rollback_preview(cast.alice(), session, 2)
+    shown = versions_queries.rollback_preview(cast.alice(), session, 2)
     assert shown.not_begun == (events(session, "approval.requested")[-1]["call"],)
-    commands.roll_back(cast.alice(), session, 2, seen=shown.digest, reason="it misheard")
+    versions_commands.roll_back(cast.alice(), session, 2, seen=shown.digest, reason="it misheard")
     found = line(approved)
     assert (found.state, found.execution, found.because) == (
         "approved",
@@ -74,10 +78,10 @@ def test_the_account_that_speaks_for_the_customer_does_not_approve_what_it_asked
 def test_a_message_writes_the_row_of_a_waiting_request_only_when_it_leaves_another_person_out(asking):  # noqa: F811
     request = asking()
     session, written = session_of(request), _version(request)
-    commands.say(cast.cleo(), session, "Are you still there?")
+    conversation_commands.say(cast.cleo(), session, "Are you still there?")
     assert _version(request) == written
     clara = cast.person("clara", cast.Role.CALLER, cast.retail())
-    commands.say(clara, session, "I am his wife")
+    conversation_commands.say(clara, session, "I am his wife")
     assert _version(request) != written
     assert clara.actor in ApprovalRequest.objects.get(pk=request).excluded
     assert rebuild.check(session) == []
@@ -94,7 +98,7 @@ def test_who_approved_it_is_told_and_nobody_else(approved, bank):
     team = cast.retail()
     keeping.take_shipped(team.tenant_id, team.pk, cast.adam().actor)
     sue = cast.person("sue", cast.Role.SUPERVISOR, cast.retail())
-    commands.cancel(sue, session_of(approved), "a scam")
+    conversation_commands.cancel(sue, session_of(approved), "a scam")
     tell()
     (notice,) = [each for each in told.notices(cast.alice()) if each.kind == "call.withdrawn"]
     assert notice.title == "Approved, not done: tier 2, transfer"
@@ -141,4 +145,4 @@ def test_a_request_says_what_came_of_its_call(approved, bank):
     assert line(approved).execution == "done"
     assert ApprovalRequest.objects.get(pk=approved).execution == "done"
     assert rebuild.check(session_of(approved)) == []
-    assert queries.decided(cast.alice())[0].execution == "done"
+    assert approvals_queries.decided(cast.alice())[0].execution == "done"

@@ -16,11 +16,13 @@ from django.test import Client
 
 from agentstate.engine.decide import Ask
 from audit import keys
-from sessions import commands, states, writing
 from sessions.agents import registry
-from sessions.commit import Author, person_command
-from sessions.runtime import execute
-from sessions.writing import Dropped, Writing
+from sessions.conversation import commands as conversation_commands
+from sessions.core import partial_answers, states
+from sessions.core.commit import person_command
+from sessions.core.committed import Author
+from sessions.core.partial_answers import Dropped, Writing
+from sessions.runtime import execution
 from tests import cast
 from tests.live.chat_server import Endless, Raw, Say, events, stream
 from tests.shell.bank_world import kinds, opened, say, state, work
@@ -41,7 +43,7 @@ def looked_at(session: UUID, who) -> None:
 
 def asked(session: UUID) -> Writing:
     """What is written at an open model request."""
-    commands.say(cast.cleo(), session, "Hello?")
+    conversation_commands.say(cast.cleo(), session, "Hello?")
     person_command(session, Ask("step-1", "small", 0, 0, (), "d"), Author("agent:bank"))
     loaded = states.load(session)
     return Writing(loaded.place, "step-1", loaded.head.size)
@@ -65,13 +67,13 @@ async def test_on_the_channel_layer_nothing_is_in_clear():
     session = await db(opened)()
     layer = get_channel_layer()
     channel = await layer.new_channel()
-    await layer.group_add(writing.group(session), channel)
+    await layer.group_add(partial_answers.group(session), channel)
     speech = await db(asked)(session)
     await db(speech.hear)(SECRET)
     message = await asyncio.wait_for(layer.receive(channel), 5)
     assert SECRET not in json.dumps(message)
     assert SECRET.encode().hex() not in json.dumps(message)
-    assert await db(writing.opened)(message) == SECRET
+    assert await db(partial_answers.opened)(message) == SECRET
 
 
 async def test_whoever_may_not_read_is_refused_and_whoever_has_no_live_view_sees_nothing():
@@ -83,7 +85,7 @@ async def test_whoever_may_not_read_is_refused_and_whoever_has_no_live_view_sees
         await watching(page, f"writing:{session}")
         speech = await db(asked)(session)
         await db(speech.hear)(SECRET)
-        await db(commands.end)(alice, session, "enough")
+        await db(conversation_commands.end)(alice, session, "enough")
         await watching(page, f"session:{session}")  # what came before this answer did not hold a fragment
         while not await page.receive_nothing(0.3):  # the session's own end may still be told
             assert SECRET not in str(await page.receive_json_from())
@@ -91,7 +93,7 @@ async def test_whoever_may_not_read_is_refused_and_whoever_has_no_live_view_sees
 
 def test_no_more_than_ten_fragments_a_second_are_sent(monkeypatch):
     session, sent = opened(), []
-    monkeypatch.setattr(writing.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
     speech = asked(session)
     until = time.monotonic() + 0.55
     while time.monotonic() < until:
@@ -101,12 +103,12 @@ def test_no_more_than_ten_fragments_a_second_are_sent(monkeypatch):
 
 def test_what_is_written_is_bounded_and_an_erased_subject_is_not_shown(monkeypatch):
     session, sent = opened(), []
-    monkeypatch.setattr(writing.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
     speech = asked(session)
     speech.hear("x" * 50_000)
-    assert writing.opened(sent[0]) == "x" * writing.MOST
-    monkeypatch.setattr(writing.keys, "unseal", _erased)
-    assert writing.opened(sent[0]) is None
+    assert partial_answers.opened(sent[0]) == "x" * partial_answers.MOST
+    monkeypatch.setattr(partial_answers.keys, "unseal", _erased)
+    assert partial_answers.opened(sent[0]) is None
 
 
 def _erased(*_: object) -> bytes:
@@ -117,8 +119,8 @@ def test_an_answer_that_nobody_waits_for_ends_its_request():
     session = opened()
     speech = asked(session)
     speech.hear("One ")
-    commands.end(cast.alice(), session, "enough")
-    speech._looked -= writing.LOOK
+    conversation_commands.end(cast.alice(), session, "enough")
+    speech._looked -= partial_answers.LOOK
     with pytest.raises(Dropped):
         speech.hear("two.")
 
@@ -128,7 +130,7 @@ def test_a_stream_is_given_up_when_the_customer_hangs_up(settings, bank):
     piece = stream(events(Say("Well, ")))[: -len(b"data: [DONE]\n\n")].split(b"\n\n")[1] + b"\n\n"
 
     def answer(body):
-        commands_thread(lambda: commands.end(cast.alice(), session, "enough"))
+        commands_thread(lambda: conversation_commands.end(cast.alice(), session, "enough"))
         return Endless(piece, 0.05)
 
     with agent(settings, answer):
@@ -180,5 +182,5 @@ def test_without_streaming_the_whole_answer_is_asked_for(settings, bank):
 def test_a_script_is_asked_as_ever(bank):
     session = opened()
     asked(session)
-    found = execute.ask_model(registry.find("bank"), state(session), "step-1", on_text=lambda text: None)
+    found = execution.ask_model(registry.find("bank"), state(session), "step-1", on_text=lambda text: None)
     assert found.text

@@ -1,12 +1,12 @@
 """Amounts of money as the scripted agent hears them, in minor units of dollars.
 
-Pure. What is said is read by `sessions.spoken_amounts`. One thing is got wrong on purpose, see MISHEARD.
+Pure. What is said is read by `sessions.text.spoken_amounts`. One thing is got wrong on purpose, see MISHEARD.
 """
 
 from __future__ import annotations
 
 from agentstate.engine.speech.numbers import DIGITS, SMALL, TENS, number_of
-from sessions.spoken_amounts import pieces_of, spoken_amounts
+from sessions.text.spoken_amounts import pieces_of, spoken_amounts
 
 # On a poor line "forty-three hundred" reaches the agent as "forty-eight hundred": after a round ten, "three
 # hundred" is taken for "eight hundred". In words only: figures are read as they stand. A person finds it out

@@ -12,7 +12,7 @@ from agentstate.clock import now
 from agentstate.engine import policy as pol
 from agentstate.engine.policy.cases import findings
 from agentstate.people.models import Team, Tenant, User
-from sessions import policies
+from sessions.library import policies
 from sessions.policies import recording
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from sessions.models.tools import OfferedTool
 from sessions.outside import secrets
 from sessions.tools import registry
-from sessions.tools.http import running
-from sessions.tools.http.described import BadTool
+from sessions.tools.http import calls
+from sessions.tools.http.description import BadTool
 from sessions.tools.mcp import offers, servers
-from sessions.tools.tables import OfferedTool
 
 
 class Command(BaseCommand):
@@ -38,10 +38,10 @@ class Command(BaseCommand):
 
     def _descriptions(self) -> list[str]:
         wrong = []
-        for folder in running.folders():
+        for folder in calls.folders():
             for file in sorted(folder.glob("*.json")):
                 try:
-                    running.read(file)
+                    calls.read(file)
                 except BadTool as error:
                     wrong.append(error.detail)
         return wrong

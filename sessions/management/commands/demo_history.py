@@ -18,8 +18,9 @@ from audit import retention
 from audit.erasure import State
 from audit.models import ErasureRequest
 from audit.retention import Class, Rule, Schedule
-from sessions import commands, export
-from sessions.commands import erasure
+from sessions.conversation import commands as conversation_commands
+from sessions.exports import session as export
+from sessions.privacy import commands as erasure
 
 FORMER, DISPUTED = "C-1095", "C-1093"
 KEPT = Schedule((Class("calls", 365),), (Rule("calls"),))
@@ -46,7 +47,7 @@ class Command(PeopleCommand):
 def called(caller: User, customer: str, said: str) -> UUID:
     """A short call that has ended."""
     key = f"history-{customer}"
-    session = commands.start(caller, customer=customer, agent="bank", channel="phone", key=key).session
-    commands.say(caller, session, said)
-    commands.end(caller, session, "The caller hung up.")
+    session = conversation_commands.start(caller, customer=customer, agent="bank", channel="phone", key=key).session
+    conversation_commands.say(caller, session, said)
+    conversation_commands.end(caller, session, "The caller hung up.")
     return session

@@ -16,8 +16,8 @@ from agentstate.engine import policy as pol
 from agentstate.errors import AgentStateError
 from agentstate.people.models import Tenant
 from audit import ledger, staff
-from sessions import policies
-from sessions.queries.dry_runs import DryRun, as_operator
+from sessions.library import policies
+from sessions.policies.dry_runs import DryRun, as_operator
 
 
 class Command(BaseCommand):

@@ -14,9 +14,8 @@ from django.core.management.base import CommandParser
 from agentstate.people.management.at_the_machine import PeopleCommand
 from agentstate.people.queries import person
 from audit.erasure import BASES, State
-from sessions import erasure, subject_report
-from sessions.commands import erasure as commands
-from sessions.queries import privacy
+from sessions.privacy import commands, erasure, subject_report
+from sessions.privacy import queries as privacy
 
 RULINGS = {"approve": State.APPROVED, "refuse": State.REFUSED, "withdraw": State.WITHDRAWN}
 

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agentstate.errors import AgentStateError
 from audit import signer
 from audit.export import bundle, record_export
-from sessions.export import checked, plain_write
+from sessions.exports.session import checked, plain_write
 
 BY = "system"  # who may run commands on this machine holds its keys anyway
 

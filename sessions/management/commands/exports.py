@@ -16,9 +16,9 @@ from django.core.management.base import BaseCommand, CommandError
 from agentstate.errors import AgentStateError
 from agentstate.people.models import Tenant
 from audit import signer
-from sessions.export import checked
-from sessions.exports import building, choosing, packing
-from sessions.models import Export
+from sessions.exports import archive, builder, selection
+from sessions.exports.session import checked
+from sessions.models.sessions import Export
 
 PAUSE = 0.2  # seconds, while somebody else builds
 
@@ -58,21 +58,21 @@ class Command(BaseCommand):
         if options["resume"]:
             found = Export.objects.filter(pk=options["resume"], user=None).first()
             if found is None:
-                raise choosing.UnknownExport()
+                raise selection.UnknownExport()
             return found
         tenant = Tenant.objects.get()
         names = ("team", "agent", "status", "customer", "opened_from", "opened_to")
-        wanted = choosing.filtered(tenant.pk, **{name: options[name] for name in names})
+        wanted = selection.filtered(tenant.pk, **{name: options[name] for name in names})
         reason = "" if options["unmask"] is None else checked(options["unmask"])
-        return choosing.ask_as_system(tenant, wanted, reason)
+        return selection.ask_as_system(tenant, wanted, reason)
 
     def _build(self, export: Export) -> None:
         """Build it here, or wait while a worker does. Ended by hand, it is built on by workers; --resume fetches it."""
         self.stderr.write(f"export {export.pk}: {export.total} sessions")
-        while export.state in choosing.UNDER_WAY:
-            mine = building.claim(export.pk)
+        while export.state in selection.UNDER_WAY:
+            mine = builder.claim(export.pk)
             if mine:
-                building.build(*mine)
+                builder.build(*mine)
             else:
                 time.sleep(PAUSE)
             export.refresh_from_db()
@@ -83,7 +83,7 @@ class Command(BaseCommand):
 
 def _write(export: Export, out: Path) -> int:
     """Write `out` whole, or leave it as it was, and `out`.vkey."""
-    size, parts = packing.pack(export)
+    size, parts = archive.pack(export)
     descriptor, draft = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 
 from agentstate.people.management.at_the_machine import PeopleCommand
 from agentstate.people.queries import person
-from sessions.commands import erasure as commands
-from sessions.queries import privacy
+from sessions.privacy import commands
+from sessions.privacy import queries as privacy
 
 
 class Command(PeopleCommand):

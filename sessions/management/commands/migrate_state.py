@@ -23,9 +23,10 @@ from agentstate.engine.migrating.report import Report, tried
 from agentstate.errors import Invalid, Refused
 from audit import keys, ledger
 from sessions.agents import registry
-from sessions.commit import Author, person_command
-from sessions.models import AgentSession
-from sessions.queries.schemas import stored
+from sessions.core.commit import person_command
+from sessions.core.committed import Author
+from sessions.models.sessions import AgentSession
+from sessions.state_schemas.queries import stored
 
 
 class Command(BaseCommand):

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from agentstate.people.queries import team
 from audit import ledger
-from sessions.notifications import keeping
-from sessions.notifications.tables import NoticeRule
+from sessions.automation.notifications import repository as keeping
+from sessions.models.notifications import NoticeRule
 
 
 class Command(BaseCommand):

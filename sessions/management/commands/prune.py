@@ -18,10 +18,11 @@ from agentstate.engine.decide.commands.schema import Prune
 from agentstate.engine.decide.schema import unread
 from agentstate.errors import Invalid, Refused
 from audit import keys, ledger
-from sessions import states
 from sessions.agents import registry
-from sessions.commit import Author, person_command
-from sessions.models import AgentSession
+from sessions.core import states
+from sessions.core.commit import person_command
+from sessions.core.committed import Author
+from sessions.models.sessions import AgentSession
 
 
 class Command(BaseCommand):

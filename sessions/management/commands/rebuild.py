@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from agentstate.people.models import Tenant
 from audit import keyed, uncovered
 from audit.scrub import heads
-from sessions import rebuild
 from sessions.auditing.alterations import sessions_without_rows
-from sessions.models import Taught
+from sessions.models.sessions import Taught
 from sessions.profiles import rebuild as profiles
+from sessions.web import rebuild
 
 
 class Command(BaseCommand):

@@ -17,10 +17,10 @@ from agentstate.engine.decide import Given
 from agentstate.engine.versions.replay import Assume, replay
 from agentstate.engine.versions.rerun import rerun
 from agentstate.errors import AgentStateError
-from sessions import states
 from sessions.agents import registry
-from sessions.queries.replays import given_under, history, said_of
-from sessions.runtime.execute import ask_model
+from sessions.core import states
+from sessions.runtime.execution import ask_model
+from sessions.versions.replays import given_under, history, said_of
 
 
 class Command(BaseCommand):

@@ -11,8 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 from agentstate.people.management.at_the_machine import PeopleCommand
 from agentstate.people.queries import person, the_tenant
 from audit import retention
-from sessions import pruning
-from sessions.commands import erasure as commands
+from sessions.privacy import commands, pruning
 
 
 class Command(PeopleCommand):

@@ -8,8 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from agentstate.people.management.at_the_machine import PeopleCommand
 from agentstate.people.models import Team
-from sessions.triggers import installing
-from sessions.triggers.tables import Watch
+from sessions.automation.triggers import installation
+from sessions.models.triggers import Watch
 
 
 class Command(PeopleCommand):
@@ -37,10 +37,10 @@ class Command(PeopleCommand):
                 )
             return
         if options["remove"]:
-            installing.remove(name)
+            installation.remove(name)
             self.stdout.write(f"{name} is no longer watched.")
             return
-        watched = installing.looked_up(
+        watched = installation.looked_up(
             name,
             options["database"],
             options["table"],
@@ -49,10 +49,10 @@ class Command(PeopleCommand):
             reader=options["reader"],
         )
         if options["prints"]:
-            self.stdout.write(installing.text_of(watched, options["database"]))
+            self.stdout.write(installation.text_of(watched, options["database"]))
             return
         team = Team.objects.filter(slug=options["team"]).first()
         if team is None:
             raise CommandError("--team: there is no such team")
-        row = installing.install(team, watched, options["database"], there_already=options["installed"])
+        row = installation.install(team, watched, options["database"], there_already=options["installed"])
         self.stdout.write(f"{row.name}: changes of {row.table} are noted ({', '.join(row.keys)}).")

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from agentstate.errors import Invalid
-from sessions import money
+from sessions.text import money
 
 FROM = "$from"
 SENDING = ("arguments", "session", "call", "view")

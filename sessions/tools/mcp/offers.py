@@ -17,10 +17,10 @@ from django.db import connection, transaction
 from agentstate.clock import now
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
+from sessions.models.tools import OfferedTool, ServerLook
 from sessions.outside import refusals
 from sessions.tools.mcp import servers
-from sessions.tools.mcp.offered import Offer
-from sessions.tools.tables import OfferedTool, ServerLook
+from sessions.tools.mcp.results import Offer
 
 FRESH = 1.0  # seconds that a process remembers what is accepted
 MOST_WAITING = 20  # versions of one tool that wait for an answer
@@ -46,10 +46,10 @@ class NotOffered(Refused):
 
 def look(server: servers.Server) -> str:
     """Ask the server what it offers and keep it. Gives what is wrong, or an empty text."""
-    from sessions.tools.mcp import talking  # not before it is needed: see offered.py
+    from sessions.tools.mcp import requests  # not before it is needed: see offered.py
 
     try:
-        found = talking.offers(server)
+        found = requests.offers(server)
         problem = ""
     except refusals.NotReached as reason:
         found, problem = [], f"{reason.code}: {reason}"[:200]

@@ -18,9 +18,9 @@ from django.conf import settings
 from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid, NotFound
 from sessions.outside import secrets
-from sessions.tools import masking
+from sessions.tools import masks
 from sessions.tools.http import mapping
-from sessions.tools.http.described import Auth, BadTool, Graver, Undo
+from sessions.tools.http.description import Auth, BadTool, Graver, Undo
 from sessions.tools.registry import Effect, Retry
 
 SEPARATOR = "__"  # between a server's name and its tool's
@@ -145,7 +145,7 @@ def _check(found: Server) -> None:
 
 
 def _check_known(name: str, known: Known) -> None:
-    _must(all(masking.is_path(path) for path in known.masked), f"tools.{name}.masked", "want paths")
+    _must(all(masks.is_path(path) for path in known.masked), f"tools.{name}.masked", "want paths")
     try:
         for each in known.risk:
             guards.compiled(each.when)

@@ -15,9 +15,9 @@ from agentstate.engine import guards, schemas
 from agentstate.errors import Invalid
 from sessions.outside import refusals
 from sessions.tools.http import mapping
-from sessions.tools.http.running import undoing
+from sessions.tools.http.calls import undoing
 from sessions.tools.mcp import offers, servers
-from sessions.tools.mcp.offered import Changed, Offer
+from sessions.tools.mcp.results import Changed, Offer
 from sessions.tools.mcp.servers import SEPARATOR, Known, Server
 from sessions.tools.registry import Arguments, Source, Tool, ToolContext, ToolFailed, add_source, validator_of
 
@@ -141,10 +141,10 @@ def tier_of(known: Known, arguments: Arguments, state: dict[str, Any]) -> int:
 
 def call(server: Server, offer: Offer, arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     """The result of one call. Raises ToolFailed."""
-    from sessions.tools.mcp import talking  # not before it is needed: see offered.py
+    from sessions.tools.mcp import requests  # not before it is needed: see offered.py
 
     try:
-        said = talking.call(server, offer, arguments, f"{context.session}.{context.key}", context.stop)
+        said = requests.call(server, offer, arguments, f"{context.session}.{context.key}", context.stop)
     except Changed as changed:
         offers.note(server.name, changed.offers)
         raise ToolFailed(

@@ -26,10 +26,11 @@ from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from sessions.outside import door, refusals
+from sessions.outside import client as door
+from sessions.outside import refusals
 from sessions.tools.mcp.allowance import GRACE, Allowance, Trouble
 
-CONFINED = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
+CONFINED = (sys.executable, "-I", "-S", str(Path(__file__).with_name("sandbox.py")))
 
 
 @asynccontextmanager

@@ -18,10 +18,9 @@ from psycopg.types.json import Json
 
 import sessions.tools.bank  # noqa: F401  (the agents name its tools)
 from agentstate.engine.decide import offers
-from sessions import state_schemas
-from sessions.agents import charts
 from sessions.agents.model import ModelAnswer, ProposedCall
 from sessions.agents.registry import Agent, register
+from sessions.library import charts, state_schemas
 from sessions.tools.registry import Effect, Retry, ToolFailed, tool
 
 DO = "do "  # a customer who says `do [{"_tool": ...}]` has the agent propose these calls

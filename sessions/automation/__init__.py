@@ -1,0 +1,1 @@
+"""Team rules: triggers, alert rules, notification rules and service levels."""

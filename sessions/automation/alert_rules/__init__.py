@@ -1,0 +1,1 @@
+"""Pages and API of alert rules, targets and calendars."""

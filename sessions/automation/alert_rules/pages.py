@@ -1,0 +1,168 @@
+"""Pages of alert rules, targets and calendars, the trial of a rule on what is past, figures of service levels."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from agentstate.errors import Invalid, Refused
+from agentstate.people.models import Team
+from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.people.queries import display_names
+from agentstate.people.roles import Permission
+from sessions.automation.alert_rules import commands, dry_runs, queries
+from sessions.automation.alert_rules.api import DEFAULT_DAYS, day_of
+from sessions.automation.alerts import queries as lines
+from sessions.automation.alerts.documents import WHATS
+from sessions.automation.service_levels import queries as service_levels
+from sessions.descriptions import alerts as words
+from sessions.http import strict_json
+from sessions.http.frame import console
+
+EXAMPLE = {"on": {"phrase": {"words": ["cancel my contract"]}}, "severity": "warning", "to": ["role:supervisor"]}
+DAYS = (1, 7, 31)
+NEWEST = 20
+
+
+@console
+@require_safe
+def alert_rules(request: HttpRequest) -> HttpResponse:
+    """The lists, and a form for a new one."""
+    return render(request, "agent_sessions/alert_rules.html", _list(request))
+
+
+def _list(request: HttpRequest) -> dict[str, Any]:
+    found = queries.rules(request.user)
+    groups = [(what, words.WHAT[what], [each for each in found if each.what == what]) for what in reversed(WHATS)]
+    return {
+        "here": "alerts",
+        "groups": [
+            (what, name, [(each, words.about(what, each.definition)) for each in kept]) for what, name, kept in groups
+        ],
+        "whats": [(what, words.WHAT[what]) for what in reversed(WHATS)],
+        "teams": Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name"),
+        "sent": request.POST,
+        "text": request.POST.get("definition") or json.dumps(EXAMPLE, indent=2),
+    }
+
+
+@console
+@require_safe
+def alert_rule(request: HttpRequest, rule_id: UUID) -> HttpResponse:
+    """One of them: its definition, its versions, what it raised."""
+    return render(request, "agent_sessions/alert_rule.html", _one(request, rule_id))
+
+
+def _one(request: HttpRequest, rule_id: UUID) -> dict[str, Any]:
+    line = queries.rule(request.user, rule_id)
+    raised = lines.alerts(request.user, rule=line.name, team=line.team, limit=NEWEST) if line.what == "rule" else []
+    kept = queries.versions(request.user, rule_id)
+    return {
+        "here": "alerts",
+        "line": line,
+        "what": words.WHAT[line.what],
+        "about": words.about(line.what, line.definition),
+        "raised": [(each, words.why(each.why)) for each in raised],
+        "versions": kept,
+        "names": display_names({line.changed_by, *(each.by for each in kept)}),
+        "text": request.POST.get("definition") or json.dumps(line.definition, indent=2),
+        "days": DAYS,
+    }
+
+
+@console
+@require_POST
+def alert_rule_keep(request: HttpRequest) -> HttpResponse:
+    """Make one, or the next version of one; or try it on what is past. What is refused is told beside what was sent."""
+    sent = request.POST
+    known = sent.get("rule", "")
+    try:
+        wanted = strict_json.loads(sent.get("definition", "").encode())
+        if "try" in sent:
+            return _tried(request, known, wanted)
+        row = commands.keep_rule(
+            request.user,
+            sent.get("what", ""),
+            sent.get("name", "").strip(),
+            wanted,
+            seen=_whole(sent.get("seen", "0"), "seen"),
+            team=sent.get("team", ""),
+        )
+    except PermissionDenied:
+        raise
+    except Refused as refusal:
+        return _again(request, known, {"refusal": refusal}, refusal.status)
+    return redirect("alert_rule", row.pk)
+
+
+def _tried(request: HttpRequest, known: str, wanted: Any) -> HttpResponse:
+    days = _whole(request.POST.get("try", str(DEFAULT_DAYS)), "days")
+    found = dry_runs.trial(request.user, wanted, days)
+    told = [(each, words.why(each.why)) for each in found.lines]
+    return _again(request, known, {"trial": found, "trial_lines": told, "trial_days": days}, 200)
+
+
+def _again(request: HttpRequest, known: str, more: dict[str, Any], status: int) -> HttpResponse:
+    if known:
+        return render(request, "agent_sessions/alert_rule.html", {**_one(request, _id(known)), **more}, status=status)
+    return render(request, "agent_sessions/alert_rules.html", {**_list(request), **more}, status=status)
+
+
+@console
+@require_POST
+def alert_rule_switch(request: HttpRequest, rule_id: UUID) -> HttpResponse:
+    """On or off."""
+    try:
+        commands.switch_rule(request.user, rule_id, request.POST.get("on") == "1")
+    except PermissionDenied:
+        raise
+    except Refused as refusal:
+        if refusal.status == 404:
+            raise
+        return _again(request, str(rule_id), {"refusal": refusal}, refusal.status)
+    return redirect("alert_rule", rule_id)
+
+
+@console
+@require_safe
+def levels(request: HttpRequest) -> HttpResponse:
+    """The figures."""
+    since, until = (request.GET.get(name, "") for name in ("since", "until"))
+    found = service_levels.figures(request.user, day_of(since, "since"), day_of(until, "until"))
+    context = {
+        "here": "levels",
+        "found": found,
+        "levels": [(each, words.LEVELS[each.what]) for each in found.levels],
+        "alerts": [(each, words.SEVERITY[each.severity]) for each in found.alerts],
+    }
+    return render(request, "agent_sessions/service_levels.html", context)
+
+
+@console
+@require_safe
+def levels_table(request: HttpRequest, part: str) -> HttpResponse:
+    """The figures as a file."""
+    if part not in service_levels.COLUMNS:
+        raise Http404(part)
+    since, until = (day_of(request.GET.get(name, ""), name) for name in ("since", "until"))
+    text = service_levels.table(service_levels.figures(request.user, since, until), part)
+    name = f'attachment; filename="{part}.csv"'
+    return HttpResponse(text, content_type="text/csv; charset=utf-8", headers={"Content-Disposition": name})
+
+
+def _whole(text: str, field: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise Invalid("want a whole number", field=field)
+    return int(text)
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid("want the rule's id", field="rule") from None

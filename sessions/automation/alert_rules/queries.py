@@ -1,0 +1,119 @@
+"""Alert rules, targets and calendars as they stand: to see for whoever sees the team."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db.models import Count, Q
+from django.db.models.functions import Now
+
+from agentstate.people.models import Team
+from agentstate.people.permissions import teams_with
+from agentstate.people.roles import Permission
+from sessions.automation.alert_rules.commands import found
+from sessions.automation.alerts import repository as keeping
+from sessions.core.session_lines import Person
+from sessions.models.alerts import Alert, LevelClock, TeamRule, TeamRuleVersion
+
+MOST = 500
+LATELY = timedelta(days=7)
+
+
+class RuleLine(msgspec.Struct, frozen=True):
+    """One of them. `raised` counts the alerts of a rule, or the measurements of a target, of the last seven days;
+    `open` those alerts that are not closed, or measurements that run.
+    """
+
+    id: UUID
+    what: str
+    name: str
+    team: UUID
+    team_name: str
+    version: int
+    on: bool
+    since: datetime
+    changed_by: str
+    changed_at: datetime
+    raised: int
+    open: int
+    may_change: bool
+    definition: dict[str, Any]
+
+
+class VersionLine(msgspec.Struct, frozen=True):
+    """One version of a rule, target or calendar."""
+
+    version: int
+    by: str
+    at: datetime
+    definition: dict[str, Any]
+
+
+def rules(user: Person, what: str = "") -> list[RuleLine]:
+    """All of the teams that the user sees, by kind and name. A team without any gets what is shipped."""
+    teams = set(teams_with(user, Permission.SEE))
+    keeping.teams_at_work(teams)
+    rows = TeamRule.objects.filter(team__in=teams)
+    return _lines(
+        user, list((rows.filter(what=what) if what else rows).order_by("what", "team__name", "name", "pk")[:MOST])
+    )
+
+
+def rule(user: Person, pk: UUID) -> RuleLine:
+    """One of them. Raises UnknownRule."""
+    return _lines(user, [found(user, pk)])[0]
+
+
+def versions(user: Person, pk: UUID) -> list[VersionLine]:
+    """Its versions, newest first. Raises UnknownRule."""
+    row = found(user, pk)
+    kept = TeamRuleVersion.objects.filter(rule=row.pk).order_by("-version")[:MOST]
+    return [VersionLine(each.version, each.by, each.at, each.definition) for each in kept]
+
+
+def _lines(user: Person, rows: list[TeamRule]) -> list[RuleLine]:
+    names = dict(Team.objects.filter(pk__in={row.team_id for row in rows}).values_list("pk", "name"))
+    kept = TeamRuleVersion.objects.filter(rule__in=[row.pk for row in rows])
+    known = {(each.rule, each.version): each.definition for each in kept}
+    raised, standing = _counts([row.pk for row in rows])
+    changing = set(teams_with(user, Permission.CONFIGURE))
+    return [
+        RuleLine(
+            id=row.pk,
+            what=row.what,
+            name=row.name,
+            team=row.team_id,
+            team_name=names[row.team_id],
+            version=row.version,
+            on=row.on,
+            since=row.since,
+            changed_by=row.changed_by,
+            changed_at=row.changed_at,
+            raised=raised[str(row.pk)],
+            open=standing[str(row.pk)],
+            may_change=row.team_id in changing,
+            definition=known[(row.pk, row.version)],
+        )
+        for row in rows
+    ]
+
+
+def _counts(ids: list[UUID]) -> tuple[Counter[str], Counter[str]]:
+    raised, standing = Counter[str](), Counter[str]()
+    alerts = Alert.objects.filter(rule__in=[str(each) for each in ids]).values("rule")
+    counted = alerts.annotate(
+        lately=Count("pk", filter=Q(raised_at__gt=Now() - LATELY)), now=Count("pk", filter=~Q(state="closed"))
+    )
+    for row in counted:
+        raised[row["rule"]], standing[row["rule"]] = row["lately"], row["now"]
+    clocks = LevelClock.objects.filter(target__in=ids).values("target")
+    running = Q(ended_at=None, since__isnull=False)
+    for row in clocks.annotate(
+        lately=Count("pk", filter=Q(started_at__gt=Now() - LATELY)), now=Count("pk", filter=running)
+    ):
+        raised[str(row["target"])], standing[str(row["target"])] = row["lately"], row["now"]
+    return raised, standing

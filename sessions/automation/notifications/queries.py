@@ -1,0 +1,403 @@
+"""Notifications as pages and API show them: one's own notices, and for those who configure a team its rules, endpoints
+and what became of what they told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
+
+from agentstate.engine.alerts import SEVERITIES
+from agentstate.people.models import Team, User
+from agentstate.people.permissions import require, teams_required, teams_with
+from agentstate.people.roles import Permission
+from sessions.automation.notifications import preferences
+from sessions.automation.notifications import texts as wording
+from sessions.automation.notifications.commands import configured_endpoint, found_rule, known
+from sessions.automation.notifications.definition import IN_APP, WEBHOOK
+from sessions.automation.notifications.quiet_hours import Quiet
+from sessions.automation.notifications.texts import Told
+from sessions.core.paging import behind
+from sessions.core.session_lines import PAGE, Person
+from sessions.models.notifications import (
+    Notice,
+    NoticeAttempt,
+    NoticeDelivery,
+    NoticeEndpoint,
+    NoticeRule,
+    NoticeRuleVersion,
+)
+from sessions.outside import secrets
+
+MOST = 100  # rows of a history
+COUNTED = 100  # unread notices that the bell counts; it says 99+ then
+
+
+class NoticeLine(msgspec.Struct, frozen=True):
+    """One notice of one's own. `more` counts what is summed up in it beyond what is shown in an hour."""
+
+    id: UUID
+    at: datetime
+    read_at: datetime | None
+    silent: bool
+    more: int
+    told: Told
+
+    @property
+    def kind(self) -> str:
+        return self.told.kind
+
+    @property
+    def title(self) -> str:
+        return self.told.title
+
+    @property
+    def severity(self) -> str:
+        return self.told.severity
+
+    @property
+    def rule(self) -> str:
+        return self.told.rule
+
+    @property
+    def team(self) -> str:
+        return self.told.team
+
+    @property
+    def reference(self) -> str:
+        return self.told.reference
+
+    @property
+    def count(self) -> int:
+        return self.told.count
+
+    @property
+    def session(self) -> UUID | None:
+        return self.told.session
+
+    @property
+    def path(self) -> str:
+        return self.told.path
+
+
+class RuleLine(msgspec.Struct, frozen=True):
+    """A rule as it stands. `told`, `merged` and `failed` count the last day."""
+
+    id: UUID
+    name: str
+    team: UUID
+    team_name: str
+    version: int
+    on: bool
+    kinds: list[str]
+    changed_by: str
+    changed_at: datetime
+    told: int
+    merged: int
+    waiting: int
+    definition: dict[str, Any]
+
+
+class HistoryLine(msgspec.Struct, frozen=True):
+    """One notice of a rule, and whom it reached by which way."""
+
+    id: UUID
+    kind: str
+    version: int
+    at: datetime
+    state: str
+    why: str
+    step: int
+    count: int
+    session: UUID | None
+    seq: int | None
+    next_at: datetime | None
+    sent: int
+    failed: int
+    due: int
+    seen: int
+
+
+class EndpointLine(msgspec.Struct, frozen=True):
+    """An endpoint as it stands, and what it was sent within a day."""
+
+    id: UUID
+    name: str
+    team: UUID
+    team_name: str
+    url: str
+    secret: str
+    secret_is_there: bool
+    version: int
+    on: bool
+    off_why: str
+    failing_since: datetime | None
+    well_at: datetime | None
+    changed_by: str
+    changed_at: datetime
+    sent: int
+    failed: int
+    due: int
+
+
+class AttemptLine(msgspec.Struct, frozen=True):
+    """One try: when, how long, and what was answered."""
+
+    at: datetime
+    took: int
+    status: int
+    why: str
+    answer: str
+
+
+class DeliveryLine(msgspec.Struct, frozen=True):
+    """One delivery to an endpoint, with its tries."""
+
+    id: UUID
+    message: UUID | None
+    kind: str
+    title: str
+    state: str
+    why: str
+    at: datetime
+    due_at: datetime
+    ended_at: datetime | None
+    attempts: int
+    tries: list[AttemptLine]
+
+
+def mine(user: User) -> QuerySet[NoticeDelivery]:
+    """What this person is shown in the app, of teams whose sessions they may see now: badge, list and API are this."""
+    teams = teams_with(user, Permission.SEE)
+    return NoticeDelivery.objects.filter(person=user.pk, way=IN_APP, team__in=teams)
+
+
+def unread(user: User) -> QuerySet[NoticeDelivery]:
+    """Those that were not read."""
+    return mine(user).filter(read_at__isnull=True)
+
+
+def notices(
+    user: Person, *, only_unread: bool = False, after: UUID | None = None, limit: int = PAGE
+) -> list[NoticeLine]:
+    """One's own, newest first. Raises Invalid when there is no row to go on from, PermissionDenied."""
+    person = known(user)
+    rows = unread(person) if only_unread else mine(person)
+    return _lines(list(behind(rows, mine(person), after, ("-at", "-pk"))[:limit]))
+
+
+def _lines(rows: Sequence[NoticeDelivery]) -> list[NoticeLine]:
+    told = wording.told(list(Notice.objects.filter(pk__in={row.notice for row in rows})))
+    return [
+        NoticeLine(row.pk, row.at, row.read_at, row.silent, row.count - 1, told[row.notice])
+        for row in rows
+        if row.notice in told
+    ]
+
+
+class Bell(msgspec.Struct, frozen=True):
+    """What the top bar shows: how many (COUNTED at most), the worst of them, and the newest. `mark` changes whenever
+    there is something else to show.
+    """
+
+    count: int
+    worst: str
+    mark: str
+    newest: list[NoticeLine] = []
+
+
+SILENT = Bell(0, "", "")
+
+
+def bell(user: User, newest: int = 10) -> Bell:
+    """Of one person, now, with so many of the newest in words."""
+    rows = list(unread(user).order_by("-at", "-pk")[:COUNTED])
+    if not rows:
+        return SILENT
+    worst = next(each for each in reversed(SEVERITIES) if any(row.severity == each for row in rows))
+    mark = f"{len(rows)}.{rows[0].pk.hex[:12]}.{rows[0].count}"
+    return Bell(len(rows), worst, mark, _lines(rows[:newest]) if newest else [])
+
+
+def wishes_of(user: Person) -> preferences.Wishes:
+    """What one wants. Raises PermissionDenied."""
+    person = known(user)
+    return preferences.of([person.pk]).get(person.pk, preferences.NONE)
+
+
+def required(teams: Sequence[UUID]) -> list[NoticeRule]:
+    """The rules of these teams that nobody can switch off for themselves."""
+    rows = list(NoticeRule.objects.filter(team__in=teams, on=True).order_by("name"))
+    texts = NoticeRuleVersion.objects.filter(rule__in=[row.pk for row in rows], definition__required=True)
+    marked = set(texts.values_list("rule", "version"))
+    return [row for row in rows if (row.pk, row.version) in marked]
+
+
+def rules(user: Person) -> list[RuleLine]:
+    """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
+    return _rules(NoticeRule.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk"))
+
+
+def rule(user: Person, pk: UUID) -> RuleLine:
+    """One of them. Raises UnknownRule, PermissionDenied."""
+    row = found_rule(user, pk)
+    require(user, Permission.CONFIGURE, row.team_id)
+    return _rules(NoticeRule.objects.filter(pk=pk))[0]
+
+
+def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
+    found = list(rows.select_related("team"))
+    lately = Q(at__gt=Now() - timedelta(days=1))
+    merged = Q(why="merged")
+    ended = Q(why__in=("told", "seen", "acted")) | Q(state="open")
+    counts = {
+        row["rule"]: row
+        for row in Notice.objects.filter(rule__in=[each.pk for each in found])
+        .values("rule")
+        .annotate(
+            told=Count("id", filter=lately & ended),
+            merged=Count("id", filter=lately & merged),
+            waiting=Count("id", filter=Q(state="new")),
+        )
+    }
+    nothing = {"told": 0, "merged": 0, "waiting": 0}
+    texts = {
+        (each.rule, each.version): each.definition
+        for each in NoticeRuleVersion.objects.filter(rule__in=[row.pk for row in found])
+    }
+    return [
+        RuleLine(
+            id=row.pk,
+            name=row.name,
+            team=row.team_id,
+            team_name=row.team.name,
+            version=row.version,
+            on=row.on,
+            kinds=row.kinds,
+            changed_by=row.changed_by,
+            changed_at=row.changed_at,
+            **{name: counts.get(row.pk, nothing)[name] for name in nothing},
+            definition=texts[row.pk, row.version],
+        )
+        for row in found
+    ]
+
+
+def history(user: Person, pk: UUID) -> list[HistoryLine]:
+    """What became of what a rule heard, newest first, at most MOST. Raises UnknownRule, PermissionDenied."""
+    row = found_rule(user, pk)
+    require(user, Permission.CONFIGURE, row.team_id)
+    found = list(Notice.objects.filter(rule=pk).order_by("-at", "-pk")[:MOST])
+    reached = {
+        each["notice"]: each
+        for each in NoticeDelivery.objects.filter(notice__in=[notice.pk for notice in found])
+        .values("notice")
+        .annotate(
+            sent=Count("id", filter=Q(state="sent")),
+            failed=Count("id", filter=Q(state="failed")),
+            due=Count("id", filter=Q(state="due")),
+            seen=Count("id", filter=Q(read_at__isnull=False)),
+        )
+    }
+    names = ("sent", "failed", "due", "seen")
+    return [
+        HistoryLine(
+            id=each.pk,
+            kind=each.kind,
+            version=each.version,
+            at=each.at,
+            state=each.state,
+            why=each.why,
+            step=each.step,
+            count=each.count,
+            session=each.about,
+            seq=each.about_seq,
+            next_at=each.next_at,
+            **{name: reached[each.pk][name] if each.pk in reached else 0 for name in names},
+        )
+        for each in found
+    ]
+
+
+def endpoints(user: Person) -> list[EndpointLine]:
+    """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
+    return _endpoints(
+        NoticeEndpoint.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk")
+    )
+
+
+def endpoint(user: Person, pk: UUID) -> EndpointLine:
+    """One of them. Raises NoSuchEndpoint, PermissionDenied."""
+    configured_endpoint(user, pk)
+    return _endpoints(NoticeEndpoint.objects.filter(pk=pk))[0]
+
+
+def _endpoints(rows: QuerySet[NoticeEndpoint]) -> list[EndpointLine]:
+    found = list(rows.select_related("team"))
+    lately = Q(at__gt=Now() - timedelta(days=1))
+    counts = {
+        row["endpoint"]: row
+        for row in NoticeDelivery.objects.filter(endpoint__in=[each.pk for each in found])
+        .values("endpoint")
+        .annotate(
+            sent=Count("id", filter=lately & Q(state="sent")),
+            failed=Count("id", filter=lately & Q(state="failed")),
+            due=Count("id", filter=Q(state="due")),
+        )
+    }
+    nothing = {"sent": 0, "failed": 0, "due": 0}
+    own = ("name", "url", "secret", "version", "on", "off_why", "failing_since", "well_at", "changed_by", "changed_at")
+    return [
+        EndpointLine(
+            id=row.pk,
+            team=row.team_id,
+            team_name=row.team.name,
+            secret_is_there=secrets.is_there(row.secret),
+            **{name: getattr(row, name) for name in own},
+            **{name: counts.get(row.pk, nothing)[name] for name in nothing},
+        )
+        for row in found
+    ]
+
+
+def deliveries(user: Person, pk: UUID) -> list[DeliveryLine]:
+    """What an endpoint was sent, newest first, at most MOST, each with its tries. Raises NoSuchEndpoint,
+    PermissionDenied.
+    """
+    configured_endpoint(user, pk)
+    rows = list(NoticeDelivery.objects.filter(endpoint=pk, way=WEBHOOK).order_by("-at", "-pk")[:MOST])
+    told = wording.told(list(Notice.objects.filter(pk__in={row.notice for row in rows})))
+    tries: dict[UUID, list[AttemptLine]] = {}
+    for each in NoticeAttempt.objects.filter(message__in={row.message for row in rows}).order_by("at", "pk"):
+        tries.setdefault(each.message, []).append(AttemptLine(each.at, each.took, each.status, each.why, each.answer))
+    own = ("message", "state", "why", "at", "due_at", "ended_at", "attempts")
+    return [
+        DeliveryLine(
+            id=row.pk,
+            kind=told[row.notice].kind if row.notice in told else "",
+            title=told[row.notice].title if row.notice in told else "",
+            tries=tries.get(row.message, []) if row.message else [],
+            **{name: getattr(row, name) for name in own},
+        )
+        for row in rows
+    ]
+
+
+class TeamQuietLine(msgspec.Struct, frozen=True):
+    """A team and its quiet hours."""
+
+    slug: str
+    name: str
+    quiet: Quiet | None
+
+
+def quiet_of_teams(user: Person) -> list[TeamQuietLine]:
+    """Of the teams that the user configures. Raises PermissionDenied."""
+    teams = Team.objects.filter(pk__in=teams_required(user, Permission.CONFIGURE)).order_by("name")
+    return [TeamQuietLine(team.slug, team.name, preferences.of_team(team.pk)) for team in teams]

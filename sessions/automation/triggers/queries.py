@@ -1,0 +1,140 @@
+"""Triggers and what became of what they heard, for those who configure the team."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db.models import Count, F, Q
+from django.db.models.functions import Now
+
+from agentstate.people.models import Team
+from agentstate.people.permissions import require, teams_required
+from agentstate.people.roles import Permission
+from sessions.automation.triggers.commands import found
+from sessions.core.session_lines import Person
+from sessions.models.triggers import Trigger, TriggerFiring, TriggerVersion, Watch
+
+MOST = 100  # firings of one answer
+
+
+class TriggerLine(msgspec.Struct, frozen=True):
+    """One trigger as it stands. `fired`, `waiting` and `refused` count its history of the last day."""
+
+    id: UUID
+    name: str
+    team: UUID
+    team_name: str
+    version: int
+    source: str
+    on: bool
+    off_why: str
+    next_at: datetime | None
+    changed_by: str
+    changed_at: datetime
+    fired: int
+    waiting: int
+    refused: int
+    definition: dict[str, Any]
+
+
+class FiringLine(msgspec.Struct, frozen=True):
+    """Something that a trigger heard, and what became of it, with the reason in a word."""
+
+    id: UUID
+    version: int
+    state: str
+    why: str
+    about: UUID | None
+    about_seq: int | None
+    session: UUID | None
+    at: datetime
+    due_at: datetime
+    ended_at: datetime | None
+    attempts: int
+
+
+class WatchLine(msgspec.Struct, frozen=True):
+    """A watched table of another application."""
+
+    name: str
+    team: UUID
+    database: str
+    table: str
+    keys: list[str]
+    polled_at: datetime | None
+    trouble: str
+    lag: int
+
+
+def triggers(user: Person) -> list[TriggerLine]:
+    """All of the teams that the user configures, by name. Raises PermissionDenied to those who configure none."""
+    return _lines(Trigger.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name", "pk"))
+
+
+def trigger(user: Person, pk: UUID) -> TriggerLine:
+    """One of them. Raises UnknownTrigger, PermissionDenied."""
+    row = found(user, pk)
+    require(user, Permission.CONFIGURE, row.team_id)
+    return _lines(Trigger.objects.filter(pk=pk))[0]
+
+
+def _lines(rows: Any) -> list[TriggerLine]:
+    found_rows = list(rows)
+    names = dict(Team.objects.filter(pk__in={row.team_id for row in found_rows}).values_list("pk", "name"))
+    counted = _counts([row.pk for row in found_rows])
+    known = {
+        (each.trigger, each.version): each.definition
+        for each in TriggerVersion.objects.filter(trigger__in=[row.pk for row in found_rows])
+    }
+    return [
+        TriggerLine(
+            id=row.pk,
+            name=row.name,
+            team=row.team_id,
+            team_name=names[row.team_id],
+            version=row.version,
+            source=row.source,
+            on=row.on,
+            off_why=row.off_why,
+            next_at=row.next_at if row.on else None,
+            changed_by=row.changed_by,
+            changed_at=row.changed_at,
+            **counted.get(row.pk, {"fired": 0, "waiting": 0, "refused": 0}),
+            definition=known[(row.pk, row.version)],
+        )
+        for row in found_rows
+    ]
+
+
+def _counts(triggers: list[UUID]) -> dict[UUID, dict[str, int]]:
+    lately = Q(ended_at__gt=Now() - timedelta(days=1))
+    rows = (
+        TriggerFiring.objects.filter(trigger__in=triggers)
+        .values("trigger")
+        .annotate(
+            fired=Count("id", filter=lately & Q(state="fired")),
+            waiting=Count("id", filter=Q(state="due")),
+            refused=Count("id", filter=lately & Q(state__in=["refused", "failed"])),
+        )
+    )
+    return {row["trigger"]: {name: row[name] for name in ("fired", "waiting", "refused")} for row in rows}
+
+
+def firings(user: Person, pk: UUID) -> list[FiringLine]:
+    """The newest first, at most MOST. Raises UnknownTrigger, PermissionDenied."""
+    row = found(user, pk)
+    require(user, Permission.CONFIGURE, row.team_id)
+    newest = TriggerFiring.objects.filter(trigger=pk).order_by(F("at").desc(), "-id")[:MOST]
+    return [FiringLine(**{name: getattr(each, name) for name in FiringLine.__struct_fields__}) for each in newest]
+
+
+def watches(user: Person) -> list[WatchLine]:
+    """The watched tables of the user's teams. Raises PermissionDenied."""
+    rows = Watch.objects.filter(team__in=teams_required(user, Permission.CONFIGURE)).order_by("name")
+    return [
+        WatchLine(row.name, row.team_id, row.database, row.table, row.keys, row.polled_at, row.trouble, row.lag)
+        for row in rows
+    ]

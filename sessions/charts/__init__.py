@@ -1,0 +1,1 @@
+"""Statecharts: pages and API."""

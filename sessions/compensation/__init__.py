@@ -1,0 +1,1 @@
+"""Calls that undo what a rolled-back call did."""

@@ -1,0 +1,1 @@
+"""Data messages of a session."""

@@ -1,0 +1,1 @@
+"""Delegations: who decides for whom, for how long."""

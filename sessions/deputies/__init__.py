@@ -1,0 +1,1 @@
+"""Deputies and missing approvers of a team."""

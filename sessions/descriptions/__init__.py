@@ -1,0 +1,1 @@
+"""Entries, statuses and values as sentences for people. Pure."""

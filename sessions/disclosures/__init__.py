@@ -1,0 +1,1 @@
+"""Parts of a session shown to somebody outside, with proof."""

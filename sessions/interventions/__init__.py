@@ -1,0 +1,1 @@
+"""Blocked calls and failed sessions: people settle or retry them."""

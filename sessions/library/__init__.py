@@ -1,0 +1,1 @@
+"""Versioned files of an installation: policies, charts, state schemas."""

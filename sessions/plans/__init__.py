@@ -1,0 +1,1 @@
+"""Plans and goals of a session."""

@@ -1,0 +1,1 @@
+"""Erasure, legal holds, retention and reports of data subjects."""

@@ -1,0 +1,1 @@
+"""Standing approvals: commands and queries."""

@@ -1,0 +1,1 @@
+"""State of a session: changes, conflicts and votes."""

@@ -1,0 +1,1 @@
+"""Stops: nothing new may happen in a team, for an agent or a tool."""

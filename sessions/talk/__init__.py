@@ -1,0 +1,1 @@
+"""Topics, turns and entities of a conversation."""

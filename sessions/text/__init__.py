@@ -1,0 +1,1 @@
+"""Amounts, figures and calendars as text. Pure."""

@@ -1,0 +1,1 @@
+"""Timers of a session, and the tool that sets them."""

@@ -1,0 +1,1 @@
+"""Pages and API of tools and MCP servers."""

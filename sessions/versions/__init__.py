@@ -1,0 +1,1 @@
+"""Checkpoints, rollbacks, forks and replays of a session."""
