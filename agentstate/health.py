@@ -107,7 +107,10 @@ def _valkey() -> bool:
 
 
 def _worker() -> bool:
-    return bool(app.control.ping(timeout=WORKER_TIMEOUT, limit=1))
+    # A connection of its own: where no worker answered it still waits, and its next user would read that answer.
+    # The pool loses such a connection for good, and waits forever once it has none.
+    with app.connection_for_write() as own:
+        return bool(app.control.ping(timeout=WORKER_TIMEOUT, limit=1, connection=own))
 
 
 def _disk() -> bool:

@@ -1,9 +1,9 @@
 """What every layer of tests stands on.
 
-tests/core (with --noconftest it would run as well) touches no server. A test that asks for the database gets
-a real PostgreSQL: `django_db` rolls back, `django_db(transaction=True)` commits and gets a fresh clone
-afterwards. Both connect as the application's own role; the aliases "owner" and "erase" must be asked for with
-`databases=[...]`.
+tests/core touches no server. Of this file it needs the Hypothesis profile, without which tests have a deadline.
+A test that asks for the database gets a real PostgreSQL: `django_db` rolls back, `django_db(transaction=True)`
+commits and gets a fresh clone afterwards. Both connect as the application's own role; the aliases "owner" and
+"erase" must be asked for with `databases=[...]`.
 """
 
 from __future__ import annotations

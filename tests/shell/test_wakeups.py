@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 from celery import current_app
 from django.conf import settings
+from django.test import Client
 
 from agentstate import clock
 from agentstate.engine.decide import Fail
@@ -140,6 +141,13 @@ def test_hints_for_workers_that_are_not_there_do_not_pile_up(bank, monkeypatch):
         eventually(lambda: waiting.llen("agentstate") >= 5)
         eventually(lambda: announcements._waker._hints.empty())
         assert waiting.llen("agentstate") <= 6
+
+
+def test_a_health_check_that_no_worker_answers_takes_no_connection_from_those_who_wake_workers():
+    """Its connection still waits for an answer. The next user would read that one, and the pool would lose it."""
+    for _ in range(3):
+        assert Client().get("/healthz").json()["worker"] is False
+        assert not announcements._enough_hints()
 
 
 def test_a_worker_ahead_of_the_clock_of_those_who_woke_it_does_its_work(bank):
