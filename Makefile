@@ -68,6 +68,7 @@ chaos: $(TEST)
 
 lint: $(TEST)
 	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
 	$(PY) -m mypy agentstate audit sessions demo
 	.venv/bin/lint-imports
 
