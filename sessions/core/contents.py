@@ -1,6 +1,6 @@
 """What each field of each kind of event holds, as far as it decides who may see it.
 
-Total over the vocabulary of sessions: `tests/core/test_contents.py` fails when a kind or a field has no row. A field
+Total over the vocabulary of sessions: `tests/shell/test_visibility.py` fails when a kind or a field has no row. A field
 without a row is withheld from everybody who does not see all of a session.
 """
 
