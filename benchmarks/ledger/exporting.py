@@ -43,7 +43,7 @@ import resource, sys
 from pathlib import Path
 import django
 django.setup()
-from sessions.exports import building, packing
+from sessions.exports import archive as packing, builder as building
 from sessions.models.sessions import Export
 while mine := building.claim(sys.argv[1]):
     building.build(*mine)

@@ -69,6 +69,8 @@ class Visibility:
             return value
         if content is Content.GUIDANCE:
             return value if not value or self.sees_guidance else WITHHELD
+        if content is Content.UNDERSTOOD:
+            return self._open_understood(value)  # whole ids are shown by the queries of talk alone, which record it
         if content is None or content is Content.SNAPSHOT:
             return self._unless_hidden(value if self.sees_guidance else _unguided(value), HIDDEN)
         try:
@@ -101,8 +103,6 @@ class Visibility:
                 return self._open_view(value)
             case Content.ENTITIES:
                 return self._open_ids(value)
-            case Content.UNDERSTOOD:
-                return self._open_understood(value)
             case Content.STATE:
                 return {name: at(f"{messages.STATE}.{name}", each) for name, each in value.items()}
             case Content.MESSAGE:

@@ -327,8 +327,8 @@ class Family:
             for name, value in instead.items():
                 stack.enter_context(mock.patch.object(delegates, name, value))
             stack.enter_context(mock.patch.object(families, "states", states))
-            stack.enter_context(mock.patch.object(execution.choice, "model_for", return_value=self.model))
-            stack.enter_context(mock.patch.object(model_requests.definitions, "keep", return_value="definition"))
+            stack.enter_context(mock.patch.object(execution.model_choice, "model_for", return_value=self.model))
+            stack.enter_context(mock.patch.object(model_requests.versions, "keep", return_value="definition"))
             stack.enter_context(mock.patch.object(self.model, "hears", lambda request: self.world.asked(self, request)))
             stack.enter_context(self.world.tools(self))
             yield

@@ -185,7 +185,7 @@ def test_alerts_cause_no_alerts_and_a_session_in_which_nothing_is_awaited_is_lef
 def test_a_look_that_fails_comes_again_and_at_last_the_team_is_told(monkeypatch):
     on("complaint", HELLO)
     session = opened()
-    monkeypatch.setattr(evaluation.hits, "found", lambda *_: 1 // 0)
+    monkeypatch.setattr(evaluation.matches, "found", lambda *_: 1 // 0)
     evaluation.take_in(outbox())
     for _ in range(evaluation.ATTEMPTS):
         assert evaluation.look_at_due() == 1

@@ -28,7 +28,7 @@ def endpoint() -> Iterator[str]:
 
 def test_a_real_model_speaks_with_a_customer_until_its_tokens_are_used_up(settings, bank, endpoint, monkeypatch):
     fragments: list[dict[str, str]] = []
-    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: fragments.append(message))
+    monkeypatch.setattr(partial_answers.announcements, "tell", lambda group, message: fragments.append(message))
     bounds = {"session": {"tokens": 5}}
     with at_endpoint(settings, endpoint, tools=(), talk="", instructions="Be brief.", loop=bounds):
         session = opened()

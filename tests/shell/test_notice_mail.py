@@ -80,7 +80,7 @@ def test_who_dies_after_the_server_took_the_mail_sends_the_same_mail_again(bank,
     killed(
         "from django.conf import settings as s;"
         f" s.EMAIL_BACKEND = {settings.EMAIL_BACKEND!r}; s.EMAIL_HOST = '127.0.0.1'; s.EMAIL_PORT = {server.port};"
-        f" s.SITE_URL = {settings.SITE_URL!r}; sending.send_due()",
+        f" s.SITE_URL = {settings.SITE_URL!r}; delivery.send_due()",
         "after_sent",
     )
     assert (len(server.mails), states()) == (1, [("due", "")])

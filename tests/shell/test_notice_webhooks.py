@@ -136,7 +136,7 @@ def test_who_dies_after_the_endpoint_took_it_sends_the_same_message_again(bank, 
     tell()
     killed(
         "from django.conf import settings as s; s.OUTSIDE_NETWORKS = ['127.0.0.1']; s.OUTSIDE_SECRETS = 'environment';"
-        " sending.send_due()",
+        " delivery.send_due()",
         "after_sent",
     )
     assert (len(receiver.requests), states()) == (1, [("due", "")])

@@ -44,7 +44,7 @@ def ends() -> list[tuple[str, str]]:
 
 def killed(call: str, point: str) -> None:
     """A process that makes this call and is killed at that point."""
-    code = f"import django; django.setup(); from sessions.automation.notifications import sending, telling; {call}"
+    code = f"import django; django.setup(); from sessions.automation.notifications import delivery, dispatch; {call}"
     command, env = [sys.executable, "-c", code], {**os.environ, "CRASH_AT": point}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -113,7 +113,7 @@ def test_a_worker_that_dies_while_it_tells_leaves_everything_to_the_next(bank):
     rule()
     opened()
     take_in()
-    killed("telling.tell_due()", "before_told")
+    killed("dispatch.tell_due()", "before_told")
     assert NoticeDelivery.objects.count() == 0
     assert ends() == [("new", "")]
     Notice.objects.update(lease_until=None)

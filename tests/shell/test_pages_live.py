@@ -26,7 +26,7 @@ UNTOLD = {"data-now"}  # when the page was made
 @pytest.fixture(autouse=True)
 def _one_instant(monkeypatch):
     """Ages and times left are counted from one instant, or no two pages are equal."""
-    monkeypatch.setattr("sessions.http.frame.clock.now", lambda: datetime(2026, 11, 21, 14, 35, 52, tzinfo=UTC))
+    monkeypatch.setattr("sessions.web.frame.clock.now", lambda: datetime(2026, 11, 21, 14, 35, 52, tzinfo=UTC))
 
 
 def page_of(client, address: str) -> Node:

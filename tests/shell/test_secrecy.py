@@ -202,7 +202,7 @@ def test_an_error_of_a_tool_or_model_takes_no_word_into_the_log(bank, caplog, mo
     monkeypatch.setattr(execution.tools, "find", lambda name: broken if name == broken.name else found(name))
     say(opened(), "What is my balance?")
     model = SimpleNamespace(name="choking", answer=chokes)
-    monkeypatch.setattr(execution.choice, "model_for", lambda _agent: model)
+    monkeypatch.setattr(execution.model_choice, "model_for", lambda _agent: model)
     say(opened(), "What is my balance?")
     assert "tool load_customer broke: ValueError" in caplog.text
     assert "model choking broke: ValueError" in caplog.text

@@ -136,7 +136,7 @@ def test_a_stop_holds_approved_words_until_it_is_lifted(settings, bank):
 
 def test_nothing_of_judged_words_is_passed_on_while_they_are_written(monkeypatch):
     sent: list[object] = []
-    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.announcements, "tell", lambda group, message: sent.append(message))
     session = opened()
     speech = asked(session)
     speech.hear("Hello")
@@ -150,7 +150,7 @@ def test_nothing_of_judged_words_is_passed_on_while_they_are_written(monkeypatch
 
 def test_a_streaming_agent_with_rules_about_words_writes_silently(settings, bank, monkeypatch):
     sent: list[object] = []
-    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.announcements, "tell", lambda group, message: sent.append(message))
     settings.AGENT_STREAMS = True
     with agent(settings, [Say(HELD)], **POLICY):
         say(opened(), "Where is my money?")

@@ -17,6 +17,7 @@ from agentstate.engine.events.base import Event, Role
 from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.migrating import CannotMigrate
 from agentstate.engine.state import conversation
+from agentstate.engine.understanding.held import Understood
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import context, registry
 from sessions.approvals import commands as approvals_commands
@@ -94,6 +95,7 @@ def test_the_first_version_of_an_event_is_read_after_the_second_is_deployed(bank
         language: str
         by: str = ""
         queued: int = -1
+        understood: Understood | msgspec.UnsetType = msgspec.UNSET
         v: int = 2
 
     session = loaded()

@@ -93,7 +93,7 @@ async def test_whoever_may_not_read_is_refused_and_whoever_has_no_live_view_sees
 
 def test_no_more_than_ten_fragments_a_second_are_sent(monkeypatch):
     session, sent = opened(), []
-    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.announcements, "tell", lambda group, message: sent.append(message))
     speech = asked(session)
     until = time.monotonic() + 0.55
     while time.monotonic() < until:
@@ -103,7 +103,7 @@ def test_no_more_than_ten_fragments_a_second_are_sent(monkeypatch):
 
 def test_what_is_written_is_bounded_and_an_erased_subject_is_not_shown(monkeypatch):
     session, sent = opened(), []
-    monkeypatch.setattr(partial_answers.live, "tell", lambda group, message: sent.append(message))
+    monkeypatch.setattr(partial_answers.announcements, "tell", lambda group, message: sent.append(message))
     speech = asked(session)
     speech.hear("x" * 50_000)
     assert partial_answers.opened(sent[0]) == "x" * partial_answers.MOST
