@@ -28,6 +28,7 @@ from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.understanding.notes import resolved_note
+from agentstate.engine.understanding.private import without_private
 from sessions.agents.definition import Definition, definition_of
 from sessions.agents.registry import Agent
 
@@ -50,7 +51,7 @@ def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelReq
             **_scoped(definition, state),
             "session": _session(state),
             **_user(state),
-            **_talk(state),
+            **_talk(definition, state),
             **_plan(state),
             **_lacks(definition, state),
         },
@@ -96,9 +97,9 @@ def _user(state: SessionState) -> dict[str, Any]:
     return {"user": state.user.view} if state.user.view else {}
 
 
-def _talk(state: SessionState) -> dict[str, Any]:
-    """What the newest message of the customer refers to, where it refers to anything."""
-    note = resolved_note(state.talk)
+def _talk(definition: Definition, state: SessionState) -> dict[str, Any]:
+    """What the newest message of the customer refers to, where it refers to anything, without what is private."""
+    note = resolved_note(without_private(state.talk, definition.private))
     return {"references": note} if note else {}
 
 

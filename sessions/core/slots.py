@@ -15,6 +15,8 @@ from agentstate.engine import references, schemas
 from agentstate.engine.schemas import Declared
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import SessionState
+from agentstate.engine.understanding.held import Talk
+from agentstate.engine.understanding.private import without_private
 from agentstate.errors import AgentStateError
 from audit import keys, ledger
 from sessions.agents import registry
@@ -33,6 +35,7 @@ class Places:
         self._session = session
         self._state: tuple[Declared, ...] | None = None
         self._messages: Mapping[str, tuple[Declared, ...]] | None = None
+        self._entities: Mapping[str, str] | None = None
 
     def shown(self, path: str, value: Any) -> Any:
         """Returns the value at a path, as `state.customer.name`, without what is private in it or around it."""
@@ -63,6 +66,22 @@ class Places:
         except UNREADABLE:
             return HIDDEN
         return HIDDEN if private else value
+
+    def talk(self, talk: Talk) -> Talk:
+        """Returns a talk without the entities of results that hold private values."""
+        try:
+            private = [path for each in self._declared(messages.STATE) for path in schemas.private_paths(each)]
+        except UNREADABLE:
+            return Talk()
+        return without_private(talk, private)
+
+    def shown_entity(self, entity: str) -> str:
+        """Returns the id of an entity; withheld if its result holds private values, or is not known any more."""
+        if self._entities is None:
+            talk = states.load(self._session).state.talk
+            known = zip(talk.entities, self.talk(talk).entities, strict=False)
+            self._entities = {each.id: HIDDEN if other.id != each.id else each.id for each, other in known}
+        return self._entities[entity] if entity in self._entities else self.shown_anywhere(entity)
 
     def contested(self, conflict: str) -> str | None:
         """Returns the path that a conflict is about; None where it is not known any more."""

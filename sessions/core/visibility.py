@@ -24,6 +24,7 @@ from agentstate.engine.scratchpad import Pad, messages
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import Instance, Plans
 from agentstate.engine.state.supervision import BACK, GUIDANCE
+from agentstate.engine.understanding.held import Talk
 from agentstate.people.permissions import PermissionDenied, can
 from agentstate.people.roles import Permission
 from sessions.core import access, states
@@ -69,8 +70,6 @@ class Visibility:
             return value
         if content is Content.GUIDANCE:
             return value if not value or self.sees_guidance else WITHHELD
-        if content is Content.UNDERSTOOD:
-            return self._open_understood(value)  # whole ids are shown by the queries of talk alone, which record it
         if content is None or content is Content.SNAPSHOT:
             return self._unless_hidden(value if self.sees_guidance else _unguided(value), HIDDEN)
         try:
@@ -103,6 +102,8 @@ class Visibility:
                 return self._open_view(value)
             case Content.ENTITIES:
                 return self._open_ids(value)
+            case Content.UNDERSTOOD:
+                return self._open_understood(value)
             case Content.STATE:
                 return {name: at(f"{messages.STATE}.{name}", each) for name, each in value.items()}
             case Content.MESSAGE:
@@ -111,8 +112,8 @@ class Visibility:
                 return self._open_contested(content, value, data)
 
     def _open_ids(self, ids: Sequence[str]) -> list[str]:
-        """An id is made of values of a result, and nobody records where that was written."""
-        return [self._places.shown_anywhere(each) for each in ids]
+        """An id is made of values of a result: it is private where that result is."""
+        return [self._places.shown_entity(each) for each in ids]
 
     def _open_understood(self, found: Data) -> Data:
         references = [{**each, "entities": self._open_ids(each["entities"])} for each in found["references"]]
@@ -152,7 +153,7 @@ class Visibility:
 
     def state(self, state: SessionState) -> SessionState:
         """Returns the state without what is withheld, for reading: it is not fit to decide anything on."""
-        plans = self._plans(state.plans)
+        plans, talk = self._plans(state.plans), self._talk(state.talk)
         memory = state.memory
         if not self._is_silent(state) and not self.sees_guidance:
             summaries = tuple(replace(each, text=WITHHELD) for each in memory.summaries)
@@ -165,7 +166,14 @@ class Visibility:
             changes=self._changes(state.changes),
             plans=plans,
             memory=memory,
+            talk=talk,
         )
+
+    def _talk(self, talk: Talk) -> Talk:
+        if not any(each.place for each in talk.entities):
+            return talk
+        shown = self._places.talk(talk)
+        return talk if shown == talk else self._unless_hidden(talk, shown)  # type: ignore[no-any-return]
 
     def _is_silent(self, state: SessionState) -> bool:
         return not state.memory.summaries and not state.memory.pins and not any(map(_is_guidance, state.items))

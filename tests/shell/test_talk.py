@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 from uuid import UUID
 
+import msgspec
 import pytest
 from django.urls import reverse
 
+from agentstate.engine.migrating import catalogue
+from agentstate.engine.schemas import declare
+from agentstate.engine.understanding.entities import Entity
+from agentstate.engine.understanding.held import Resolution, Talk
+from agentstate.engine.understanding.private import without_private
 from agentstate.people.models import User
-from audit import ledger
 from sessions.agents import context, registry
-from sessions.core import masks
 from sessions.core.slots import HIDDEN
+from sessions.library import state_schemas
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import kinds, opened, say, state, work
+from tests.shell.schema_world import deploy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,22 +117,68 @@ def test_what_is_declared_at_the_opening_is_not_declared_again(session):
     assert state(session).talk.ontology == registry.ontology_for("bank")
 
 
-def test_what_was_understood_is_in_the_message_and_its_ids_only_for_those_who_may_unmask(session):
-    def ids(who: User) -> set[str]:
-        entries = Api(who).get(f"/sessions/{session}/entries").json()["entries"]
-        said = [entry["data"].get("understood") for entry in entries if entry["kind"] == "message.added"]
-        found = [understood for understood in said if understood]
-        assert found
-        return {each for one in found for reference in one["references"] for each in reference["entities"]}
+@pytest.fixture
+def customer_private(monkeypatch) -> None:
+    """The bank's schema marks the place to which its accounts are written as private."""
+    bank = state_schemas.named("bank")
+    schema = msgspec.json.decode(bank.current.source)
+    schema["properties"]["customer"]["x-private"] = True
+    changed = declare("bank", bank.current.version, schema)
+    versions = (*(each for each in bank.versions.values() if each.version != changed.version), changed)
+    deploy(monkeypatch, catalogue(versions, tuple(bank.migrations.values())))
 
+
+def understood(who: User, session: UUID) -> set[str]:
+    """The ids of entities in what was understood, as the reader sees the entries."""
+    entries = Api(who).get(f"/sessions/{session}/entries").json()["entries"]
+    said = [entry["data"].get("understood") for entry in entries if entry["kind"] == "message.added"]
+    found = [each for each in said if each]
+    assert found
+    return {each for one in found for reference in one["references"] for each in reference["entities"]}
+
+
+def meant(session: UUID) -> str:
+    """The id that the customer's newest message means."""
     (known,) = {each for found in state(session).talk.heard for each in found.entities}
-    assert ids(cast.alice()) == {known}
-    assert ids(cast.vera()) == ids(cast.cleo()) == {HIDDEN}
+    return known
 
 
-def test_what_was_understood_is_sealed_with_its_message_and_no_masked_export_shows_it(session):
-    (row,) = [row for row in ledger.read_rows(session) if row.seq == state(session).talk.heard_seq]
-    assert b"understood" in ledger.open_row(row)[1]
-    assert b"understood" not in bytes(row.envelope)
-    assert b"understood" not in bytes(row.ciphertext)
-    assert not set(masks.SHOWN["message.added"]) & {"/understood", "/text"}
+def test_what_was_understood_is_in_the_message(session):
+    assert understood(cast.alice(), session) == understood(cast.vera(), session) == {meant(session)}
+
+
+def test_ids_of_private_results_are_shown_only_to_those_who_may_unmask(customer_private, session):
+    assert understood(cast.alice(), session) == {meant(session)}
+    assert understood(cast.vera(), session) == understood(cast.cleo(), session) == {HIDDEN}
+
+
+def test_labels_and_values_of_private_results_are_shown_at_no_door_without_unmask(customer_private, session):
+    labels = {each.label for each in state(session).talk.entities if each.type == "account"}
+    text = {"text": "Can I close my savings account?"}
+
+    def seen(who: User) -> str:
+        doors = [Api(who).get(f"/sessions/{session}/{door}").content.decode() for door in ("entities", "topics")]
+        doors.append(Api(who).post(f"/sessions/{session}/resolve", text).content.decode())
+        return " ".join([*doors, cast.browser(who).get(reverse("session", args=[session])).content.decode()])
+
+    assert labels
+    assert all(label in seen(cast.alice()) for label in labels)
+    assert not any(label in seen(cast.vera()) for label in labels)
+    types = [each["type"] for each in Api(cast.vera()).get(f"/sessions/{session}/entities").json()["entities"]]
+    assert types.count("account") == len(labels)
+
+
+def test_a_model_is_not_shown_entities_of_private_results():
+    talk = Talk(entities=(Entity("1", "account", "savings", place="state.customer"), Entity("2", "account", "other")))
+    heard = (Resolution("it", 0, 2, "entity", ("1",)), Resolution("that", 3, 7, "entity", ("2",)))
+    shown = without_private(msgspec.structs.replace(talk, heard=heard), ["state.customer.secret"])
+    assert [each.label for each in shown.entities] == [HIDDEN, "other"]
+    assert [each.entities for each in shown.heard] == [("2",)]
+
+
+def test_a_request_to_a_model_names_no_reference_to_a_private_result(session):
+    agent = registry.find("bank")
+    memory = msgspec.structs.replace(agent.memory, private=(*agent.memory.private, "state.customer"))
+    hiding = msgspec.structs.replace(agent, name="bank_hiding", memory=memory)
+    assert "references" in context.build(agent, "scripted", state(session)).state
+    assert "references" not in context.build(hiding, "scripted", state(session)).state

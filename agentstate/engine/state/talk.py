@@ -20,7 +20,7 @@ def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
         return replace(after, talk=changes.said(after.talk, by, event.understood or None, before.seq, at))
     if isinstance(event, ev.ToolReturned) and event.call in before.calls:  # else: of an older epoch, and shows nothing
         tool = before.calls[event.call].tool
-        return replace(after, talk=changes.shown(after.talk, tool, event.result, at))
+        return replace(after, talk=changes.shown(after.talk, tool, event.result, at, event.output_path or ""))
     if isinstance(event, ev.ModelAnswered) and event.calls:
         return replace(after, talk=topics.called(after.talk, [call.tool for call in event.calls]))
     if isinstance(event, ev.SessionOpened) and event.ontology is not None:

@@ -34,9 +34,11 @@ def said(talk: Talk, by: str, found: Understood | None, seq: int, at: str) -> Ta
     return replace(talk, heard=found.references, heard_seq=seq) if by == "customer" else talk
 
 
-def shown(talk: Talk, tool: str, result: Any, at: str) -> Talk:
-    """The talk after `tool` gave `result`: the entities that it is declared to hold are known."""
-    return known(talk, declared(talk.ontology, tool, result, at))
+def shown(talk: Talk, tool: str, result: Any, at: str, written: str = "") -> Talk:
+    """The talk after `tool` gave `result`, written to the output path `written`: the entities that the tool is declared
+    to give are known.
+    """
+    return known(talk, declared(talk.ontology, tool, result, at, written))
 
 
 def known(talk: Talk, found: Iterable[Entity]) -> Talk:

@@ -19,12 +19,15 @@ _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 
 
 class Entity(msgspec.Struct, frozen=True):
-    """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others."""
+    """One entity. `attributes` hold plain values: text, whole numbers, Decimals, {minor, currency}, ids of others.
+    `place` is where the result that gave it was written, as its output path; empty: nowhere.
+    """
 
     id: str
     type: str
     label: str
     attributes: dict[str, Any] = {}
+    place: str = ""
 
 
 @lru_cache(maxsize=64)
@@ -33,13 +36,16 @@ def types_of(ontology: Ontology) -> Mapping[str, EntityType]:
     return {kind.name: kind for kind in ontology.types}
 
 
-def entity(identifier: str, type_name: str, label: str, attributes: Mapping[str, Any] | None = None) -> Entity:
+def entity(
+    identifier: str, type_name: str, label: str, attributes: Mapping[str, Any] | None = None, place: str = ""
+) -> Entity:
     """Returns an entity with everything cut to size."""
     return Entity(
         identifier[:MOST_TEXT],
         type_name,
         label[:MOST_TEXT],
         {key: _plain(value) for key, value in list((attributes or {}).items())[:MOST_ATTRIBUTES]},
+        place,
     )
 
 
@@ -58,15 +64,15 @@ def _plain(value: Any) -> Any:
     return None
 
 
-def declared(ontology: Ontology, tool: str, result: Any, at: str) -> list[Entity]:
-    """The entities that `tool` is declared to give in `result`, which came at instant `at`. Never raises: what is not
-    where it was declared is not there.
+def declared(ontology: Ontology, tool: str, result: Any, at: str, written: str = "") -> list[Entity]:
+    """The entities that `tool` is declared to give in `result`, which came at instant `at` and was written to the path
+    `written`. Never raises: what is not where it was declared is not there.
     """
     found: list[Entity] = []
     for source in ontology.sources:
         if source.tool == tool:
             for place in _places(result, source.path):
-                made = _from(ontology, source, place, at)
+                made = _from(ontology, source, place, at, written)
                 if made is not None and len(found) < MOST_FOUND:
                     found.append(made)
     return found
@@ -87,7 +93,7 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str) -> Entity | None:
+def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str, written: str) -> Entity | None:
     kind = types_of(ontology)[source.type]
     identifier = filled(source.id, place)
     if not identifier:
@@ -96,7 +102,7 @@ def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str) ->
     attributes = {name: value for name in names if (value := _at(place, source.attributes.get(name, name))) is not None}
     if kind.happened:
         attributes.setdefault(kind.happened, at)
-    return entity(identifier, source.type, filled(source.label, place) or identifier, attributes)
+    return entity(identifier, source.type, filled(source.label, place) or identifier, attributes, written)
 
 
 def filled(template: str, place: dict[str, Any]) -> str:
