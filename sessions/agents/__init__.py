@@ -1,0 +1,1 @@
+"""Agents and their models: the registry, the context of a request, and the clients of model providers."""

@@ -54,7 +54,7 @@ def decide(
     key: str = "",
 ) -> Committed:
     """A person's decision on exactly what the request shows: `seen` is the digest of what they were shown, needed once
-    somebody has edited the request. `view` is what their page showed, as it was signed (`showing.signed`); a program
+    somebody has edited the request. `view` is what their page showed, as signed by `reviewer_view.signed`; a program
     that names `seen` has seen what the API shows under that digest. Either is recorded with the decision.
 
     Its deadline is judged by the database's clock in the appending statement. Raises UnknownRequest, AlreadyDecided

@@ -1,9 +1,9 @@
 """Who may look at which session, and the record that they did: the one place both are decided for all doors.
 
 A query asks `may` (or filters by `within`), and says with `note` what it hands out. Inside a request the reads are
-collected and written as one entry before the answer leaves (`recorded`, a middleware); anywhere else each is written at
-once. When that fails, so does the reading. A door can only say that its page is followed live (`live`): then there is
-an entry when it opens, one when it ends, and none for each change between.
+collected and written as one entry before the answer leaves (`sessions.http.access_log`, a middleware); anywhere else
+each is written at once. When that fails, so does the reading. A door can only say that its page is followed live
+(`live`): then there is an entry when it opens, one when it ends, and none for each change between.
 """
 
 from __future__ import annotations

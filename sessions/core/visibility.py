@@ -2,7 +2,7 @@
 
 Two things are withheld from some who may read. *Guidance*, what colleagues tell the agent (whispers, summaries of a
 hand-back, summaries that an agent wrote of both), from the customer's side. *Private values*, what a schema marks
-`x-private`, from those without `unmask`. `contents` says which field holds which, `places` where private values stand.
+`x-private`, from those without `unmask`. `contents` says which field holds which, `slots` where private values are.
 What a masked export or proof shows is less than anybody here sees: the list in `sessions/core/masks.py`.
 """
 

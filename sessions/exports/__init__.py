@@ -1,6 +1,6 @@
-"""Exports of many sessions: chosen by a filter, built in the background, kept sealed, put together at the download.
+"""Exports: one session at once, or many that a filter selects, built in the background.
 
-Read in this order: `choosing` (which sessions, who may, the record of it), `building` (a worker makes bundle after
-bundle and may be killed anywhere), `keeping` (how a bundle lies in the database, and its end), `packing` (the archive
-that is handed out). audit/verify.py reads the archive back.
+Read in this order: `selection` (which sessions, who may, the record of it), `builder` (a worker makes one bundle after
+the other and may be killed anywhere), `storage` (a bundle in the database, until it expires), `archive` (the download).
+audit/verify.py reads the archive.
 """

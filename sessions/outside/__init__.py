@@ -1,4 +1,1 @@
-"""Calls to the outside: which addresses may be reached, how long and how much, and what comes back.
-
-Used by every part that sends something to an address that data names: tools over HTTP, MCP servers.
-"""
+"""Requests to other services: which addresses may be reached, limits of time and size, and checks of the answer."""

@@ -1,0 +1,1 @@
+"""Workers: leases, model requests, running calls, deadlines and delegates. Intent before effect, result after."""

@@ -1,3 +1,3 @@
-"""Tools over HTTP, each described by a JSON file: `described` is the form, `mapping` what is sent and taken, `running`
-the call. The files of this folder, and those of `http/` in TOOL_FOLDER, are the tools.
+"""Tools over HTTP, each a JSON file: `description` is its form, `mapping` what is sent and read, `calls` the request.
+The files of this folder, and those of `http/` in TOOL_FOLDER, are the tools.
 """

@@ -1,3 +1,3 @@
-"""Tools of MCP servers: `servers` is the form in which one is described, `transports` how it is reached, `talking` what
-is said to it, `offers` what it offered and what of that somebody accepted, `source` how its tools reach the registry.
+"""Tools of MCP servers: `servers` is the form of a server, `transports` how it is reached, `requests` what is sent to
+it, `offers` what it offers and what of that was accepted, `source` how its tools reach the registry.
 """

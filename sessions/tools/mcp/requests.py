@@ -1,5 +1,6 @@
-"""What is said to an MCP server: what it offers, and one call. A call's time begins when it is asked, in a conversation
-that is begun for it or was kept from the one before (`kept`): nothing of it is open for a call while people think.
+"""What is said to an MCP server: what it offers, and one call. A call's time begins when it is asked, in a
+conversation that is begun for it or was kept from the one before (`connections`): nothing of it is open for a call
+while people think.
 
 A server is told that we are asked nothing (no sampling, no forms, no roots): what it wants from people or models it
 does not get. What it says is data: text, and a structure if it gives one.
