@@ -85,6 +85,7 @@ def copied(folder: Path) -> Path:
 def run(folder: Path, *arguments: str, given: str = "") -> None:
     """Runs a program in `folder`. Fails with its output unless it succeeds in time."""
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)  # set where these tests run with Django
     done = subprocess.run(
         arguments, cwd=folder, env=environment, input=given, capture_output=True, text=True, timeout=MAX_SECONDS
     )
