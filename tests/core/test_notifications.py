@@ -13,6 +13,7 @@ from agentstate.engine.guards import BadGuard
 from sessions.automation.notifications import definition, matching, quiet_hours, retries
 from sessions.automation.notifications.definition import BadRule
 from sessions.automation.notifications.quiet_hours import BadQuiet, Quiet
+from tests.searching import drawn
 
 STEP = {"to": ["role:supervisor"], "by": ["in_app"]}
 RULE = {"on": {"kinds": ["approval.requested"]}, "steps": [STEP]}
@@ -101,13 +102,13 @@ def shown(at: datetime, hours: Quiet) -> bool:
 
 
 @given(INSTANTS, HOURS)
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 def test_quiet_hours_are_those_that_the_clock_on_the_wall_shows(at, hours):
     assert (quiet_hours.until(at, [hours]) is not None) == shown(at, hours)
 
 
 @given(INSTANTS, st.lists(HOURS, max_size=3))
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 def test_quiet_hours_end_when_nobodys_are_quiet_any_more(at, several):
     until = quiet_hours.until(at, several)
     assert (until is None) == all(quiet_hours.until(at, [each]) is None for each in several)

@@ -21,6 +21,7 @@ from sessions.agents import context
 from sessions.agents.registry import Agent
 from tests.core import worlds
 from tests.core.worlds import World
+from tests.searching import drawn
 
 FREE = worlds.pol.Rule(
     "free", ("load_customer", "authorize", "transfer", "post_letter", "plan"), "true", 0, "allow", ""
@@ -115,7 +116,7 @@ def answer(
     return state, decided
 
 
-@settings(max_examples=600)
+@settings(max_examples=drawn(600))
 @given(OFFERED, CALLS, st.booleans())
 def test_whatever_a_model_answers_is_recorded_and_nothing_else_is_raised(offered, calls, paths):
     world, given = asked(offered, paths)
@@ -141,7 +142,7 @@ def is_recordable(calls: list[ev.CallProposed]) -> bool:
     return True
 
 
-@settings(max_examples=600)
+@settings(max_examples=drawn(600))
 @given(OFFERED, CALLS, st.booleans())
 def test_nothing_that_was_not_offered_comes_into_a_plan_or_begins(offered, calls, paths):
     world, given = asked(offered, paths)
@@ -172,7 +173,7 @@ def _referring(call: dict[str, Any]) -> list[Any]:
     return list(references.within({name: value for name, value in call.items() if not name.startswith("_")}))
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(CALLS)
 def test_of_an_agent_that_offers_nothing_no_answer_makes_a_plan(calls):
     world, given = asked((), paths=False)

@@ -17,6 +17,7 @@ from sessions.automation.service_levels import clocks, definition
 from sessions.automation.service_levels.clocks import Clock, Measure, Session
 from sessions.automation.service_levels.definition import BadTarget
 from sessions.text import calendars
+from tests.searching import drawn
 
 START = datetime(2026, 11, 20, 16, 0, tzinfo=UTC)  # a Friday
 SESSION = Session(UUID(int=7), "bank", "phone", START)
@@ -130,7 +131,7 @@ def by_id(found: list[Clock]) -> dict[UUID, Clock]:
     return {each.id: each for each in found}
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(turns=TALKS, cut=st.integers(0, 25), again=st.integers(0, 25))
 def test_entries_in_parts_and_gone_through_twice_move_the_clocks_as_once(turns, cut, again):
     entries = told(turns)
@@ -140,7 +141,7 @@ def test_entries_in_parts_and_gone_through_twice_move_the_clocks_as_once(turns, 
     assert by_id(replayed) == by_id(whole)
 
 
-@settings(max_examples=150)
+@settings(max_examples=drawn(150))
 @given(turns=TALKS)
 def test_at_most_one_clock_of_a_target_runs_and_a_missed_one_used_more_than_allowed(turns):
     found = clocks.moved([], told(turns), ALL, SESSION)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audit.signing import memory as module
 from audit.signing.errors import BadMemory
 from audit.signing.memory import Head, Memory
+from tests.searching import drawn
 
 NAMES = [bytes([number]) * 17 for number in range(5)]
 HEADS = st.tuples(st.integers(0, 2**56 - 1), st.binary(min_size=32, max_size=32))
@@ -22,7 +23,7 @@ LATER: Head = (4, b"s" * 32)
 
 
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), HEADS, max_size=4), min_size=1, max_size=6))
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 def test_the_next_process_reads_what_was_remembered_and_each_log_has_one_place(rounds: list[dict[bytes, Head]]) -> None:
     known: dict[bytes, Head] = {}
     with TemporaryDirectory() as folder:

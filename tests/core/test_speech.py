@@ -28,6 +28,7 @@ from tests.core import worlds
 from tests.core.test_forks import fork
 from tests.core.test_versions import rollback
 from tests.core.worlds import World, proposed
+from tests.searching import drawn
 
 RULES = (
     pol.Rule("say.money", (SAY,), "size(arguments.amounts) > 0", 2, "approve", "It names an amount of money."),
@@ -353,7 +354,7 @@ MOVES = st.lists(
 
 
 @given(MOVES)
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 def test_nothing_is_heard_that_was_not_allowed_or_approved_exactly(moves: list[tuple[str, str]]):
     world = opened()
     for name, text in moves:

@@ -32,6 +32,7 @@ from tests.core.tlog_world import (
     transfer_story,
     unpack,
 )
+from tests.searching import drawn
 
 NAMES = verify.TABLES
 
@@ -100,7 +101,7 @@ def in_cells(row: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
+@settings(max_examples=drawn(60))
 @given(data=st.data())
 def test_every_value_that_was_altered_is_found_and_its_entry_named(name, data, tmp_path_factory):
     files, rows = story(), rows_of(story())
