@@ -1,7 +1,7 @@
 """How the ledger is kept up, for whoever looks after the installation: sequencer, signer, waiting heads, witnesses.
 
-Only reads. What the signer refuses the elected sequencer leaves in its row (`audit.electing`), so that a page learns
-of it without asking the signer.
+Only reads. `audit.sequencer_leader` writes what the signer refuses in the row of the log, so that a page learns of it
+without asking the signer.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from uuid import UUID
 from django.conf import settings
 
 from audit import signer, witnesses
-from audit.electing import ALTERED, UNSIGNED
 from audit.ledger import run
+from audit.sequencer_leader import ALTERED, UNSIGNED
 from audit.signing.reports import WAITS
 
 MOST = 10_000  # waiting heads that are counted

@@ -7,7 +7,7 @@ sequencer that slept, and one killed anywhere leave nothing half done or twice. 
 is still the one that was read and nobody holds its row: a stalled writer waits for no round and no round for it. The
 mark only says where to look first: audit.comparing compares all heads.
 
-Anybody may run a round, on demand; `audit.electing` keeps one sequencer running.
+Anybody may run a round, on demand; `audit.sequencer_leader` keeps one sequencer running.
 """
 
 from __future__ import annotations

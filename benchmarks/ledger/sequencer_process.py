@@ -16,8 +16,8 @@ import django
 def main(file: Path) -> None:
     """Until SIGTERM."""
     django.setup()
-    from audit.electing import keep_sequencing
     from audit.management.commands.sequence import tenant
+    from audit.sequencer_leader import keep_sequencing
 
     lags: list[float] = []
     over = threading.Event()

@@ -17,11 +17,11 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from agentstate import leader
 from agentstate.celery import app
-from sessions.automation.triggers import clock, firings, leader
+from sessions.automation.triggers import clock, firings
 from sessions.automation.triggers import repository as keeping
-from sessions.automation.triggers.beat import Elected
-from sessions.automation.triggers.leader import Office
+from sessions.automation.triggers.beat import BeatLeader, Elected
 from sessions.models.sessions import AgentSession
 from sessions.models.triggers import Beat, Trigger, TriggerFiring
 from tests import cast
@@ -31,41 +31,41 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def offices(monkeypatch):
+def clocks(monkeypatch):
     monkeypatch.setattr(leader, "HEARTBEAT", 0.0)  # ask the database at every look
-    made = [Office(), Office()]
+    made = [BeatLeader(), BeatLeader()]
     yield made
     for each in made:
-        each.leave()
+        each.candidate.resign()
 
 
-def test_of_two_clocks_one_ticks_and_the_other_takes_over_with_a_higher_number(offices):
-    first, second = offices
+def test_of_two_clocks_one_ticks_and_the_other_takes_over_with_a_higher_number(clocks):
+    first, second = clocks
     assert (first.is_ours(), second.is_ours()) == (True, False)
-    first.leave()
+    first.candidate.resign()
     assert (second.is_ours(), first.is_ours()) == (True, False)
-    assert second.fence == first.fence + 1 == Beat.objects.get().fence
+    assert second.candidate.fence == first.candidate.fence + 1 == Beat.objects.get().fence
 
 
-def test_a_clock_whose_connection_was_cut_notices_that_another_was_elected(offices):
-    first, second = offices
+def test_a_clock_whose_connection_was_cut_notices_that_another_was_elected(clocks):
+    first, second = clocks
     assert first.is_ours()
     with psycopg.connect(**{**connection.get_connection_params(), "cursor_factory": None, "context": None}) as other:
-        other.execute("SELECT pg_terminate_backend(%s)", [first._lock.info.backend_pid])
+        other.execute("SELECT pg_terminate_backend(%s)", [first.candidate._lock.info.backend_pid])
     assert second.is_ours() or second.is_ours()
     assert not first.is_ours()
     assert second.is_ours()
 
 
-def test_a_clock_that_was_deposed_by_number_alone_stops(offices):
-    first, _ = offices
+def test_a_clock_that_was_deposed_by_number_alone_stops(clocks):
+    first, _ = clocks
     assert first.is_ours()
     Beat.objects.update(fence=99)
     assert not first.is_ours()
 
 
-def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
-    first, _ = offices
+def test_a_clock_without_the_place_sends_nothing(clocks, monkeypatch):
+    first, _ = clocks
     assert first.is_ours()
     sent = []
     waiting = Elected(app=app, lazy=True)
@@ -74,11 +74,11 @@ def test_a_clock_without_the_place_sends_nothing(offices, monkeypatch):
     try:
         assert waiting.tick() >= 0
         assert sent == []
-        first.leave()
+        first.candidate.resign()
         eventually(lambda: waiting.tick() >= 0 and "sweep" in sent)
     finally:
         waiting._finalize.cancel()
-        waiting.office.leave()
+        waiting.leader.candidate.resign()
 
 
 def scheduled(name: str = "daily", **schedule) -> Trigger:

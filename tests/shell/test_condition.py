@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from audit import condition, electing, sequencer, signer
+from audit import condition, sequencer, sequencer_leader, signer
 from audit.tlog import note
 from audit.witness import Witness
 from tests import cast
@@ -22,7 +22,7 @@ def elected(monkeypatch):
     """A sequencer in office, whose rounds the test calls for."""
     tenant = cast.tenant().pk
     monkeypatch.setattr("tests.shell.test_ledger.TENANT", tenant)
-    with electing.Term(tenant) as term:
+    with sequencer_leader.SequencerLeader(tenant) as term:
         term._begin()
         yield term
 

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from agentstate.clock import now
 from audit import comparison, condition, globallog, growth, ledger, sequencer, signer, staff, verify
-from audit.electing import Term
+from audit.sequencer_leader import SequencerLeader
 from audit.signer import Growth
 from audit.tlog import headleaf, tree
 from audit.tlog.checkpoint import Checkpoint
@@ -199,7 +199,7 @@ def test_a_decision_that_is_kept_from_the_signature_is_an_alarm_past_the_databas
     report(decided)
     superuser.run("UPDATE audit_place SET size = %s, frontier = %s", decided.size, decided.frontier)
     superuser.run("UPDATE audit_head SET dirty_since = NULL")
-    with Term(TENANT) as term:
+    with SequencerLeader(TENANT) as term:
         term._begin()
         term._comparison.look()
         term._tried()

@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from audit import electing, globallog, ledger, sequencer, server_clock, signer
+from audit import globallog, ledger, sequencer, sequencer_leader, server_clock, signer
 from audit.tlog import headmap, note, tiles, tree
 from audit.tlog.checkpoint import open_signed
 from tests.processes import ROOT, eventually
@@ -417,7 +417,7 @@ class Office:
 
     def _run(self) -> None:
         try:
-            electing.keep_sequencing(lambda: TENANT, self.over)
+            sequencer_leader.keep_sequencing(lambda: TENANT, self.over)
         finally:
             connection.close()
 
@@ -429,7 +429,7 @@ class Office:
 @pytest.fixture
 def offices(monkeypatch, settings):
     """Two sequencers at once."""
-    monkeypatch.setattr(electing, "REST", 0.1)
+    monkeypatch.setattr(sequencer_leader, "REST", 0.1)
     settings.SEQUENCE_EVERY = 0.02
     both = [Office(), Office()]
     yield both
@@ -445,7 +445,7 @@ def test_of_two_sequencers_one_is_elected_and_the_other_takes_over(offices):
     with psycopg.connect(**_params()) as stranger:
         stranger.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid = %s",
-            [electing.LOCK],
+            [sequencer_leader.LOCK],
         )
     eventually(lambda: fence() == 2, what="another term")
     second = new_log()
@@ -587,7 +587,7 @@ def test_sequencers_killed_at_any_moment_lose_and_double_nothing():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_sequencer_without_a_signer_stays_in_office_says_so_once_and_goes_on(settings, monkeypatch, caplog):
-    monkeypatch.setattr(electing, "REST", 0.05)
+    monkeypatch.setattr(sequencer_leader, "REST", 0.05)
     right, settings.SIGNER_SOCKET = settings.SIGNER_SOCKET, "/nowhere/signer.sock"
     log = new_log()
     office = Office()

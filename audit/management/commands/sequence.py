@@ -10,8 +10,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand
 
 from agentstate.people.models import Tenant
-from audit.electing import keep_sequencing
 from audit.lag import Lags
+from audit.sequencer_leader import keep_sequencing
 
 
 class Command(BaseCommand):

@@ -1,8 +1,7 @@
-"""Keeps one sequencer running: elected by an advisory lock, with a number by which a deposed one notices.
+"""Keeps one sequencer running. Many processes may be candidates, and `agentstate.leader` elects one.
 
-The lock is held on a connection of its own and ends with it. Should two hold themselves elected all the same (one was
-stopped, its connection cut), the number decides: each election raises it in the log's row, and every round compares it.
-Rounds that others run on demand carry no number; the size that every round compares is what keeps them apart.
+Every round of the leader compares its fencing number with the row of the log. Rounds that others run on demand carry no
+number; the size that every round compares keeps them apart.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from agentstate.errors import AgentStateError
+from agentstate.leader import Candidate, FenceRow
 from audit import globallog, growth, sequencer, signer
 from audit.asking import outside_parties
 from audit.comparison import Comparison, comparing
@@ -27,7 +27,6 @@ from audit.sequencer import Deposed, Round, Unsettled
 from audit.tlog.downtime import Downtime
 
 LOCK = 0x6C6F6701  # namespace of the locks, one for each tenant
-HEARTBEAT = 2.0  # seconds between two signs of life
 PAUSE = 0.005  # seconds between two rounds, at least
 LULL = 2.0  # seconds without a changed head, and it looks for them as at rest
 QUIET = 1.0  # seconds without a change, and a head that stands in the log is marked clean
@@ -50,10 +49,10 @@ def keep_sequencing(
         try:
             tenant = tenant_of()
             if tenant is not None:
-                with Term(tenant) as term:
-                    if term.elected:
+                with SequencerLeader(tenant) as leader:
+                    if leader.has_lock:
                         said = ""
-                        term.serve(over, told)
+                        leader.serve(over, told)
         except (AgentStateError, OperationalError, InterfaceError, psycopg.Error) as error:
             connection.close()
             if str(error) != said:
@@ -62,14 +61,13 @@ def keep_sequencing(
         over.wait(REST)
 
 
-class Term:
-    """One time in office, or the try to get it."""
+class SequencerLeader:
+    """The sequencer of a tenant, from its election until it ends or is deposed."""
 
     def __init__(self, tenant: UUID) -> None:
         self.tenant = tenant
-        self.elected = False
-        self._fence = 0
-        self._beaten = self._mapped = self._signed = self._tidied = time.monotonic()
+        self._candidate = Candidate(LOCK, str(tenant), FenceRow("audit_gstate", "tenant", tenant))
+        self._mapped = self._signed = self._tidied = time.monotonic()
         self._busy_until = 0.0
         self._seen: datetime | None = None
         self._comparison = Comparison(tenant)
@@ -78,18 +76,22 @@ class Term:
         self._said = ""
         self._told: tuple[str, str] | None = None  # what the row says, once we wrote it
 
-    def __enter__(self) -> Term:
-        params = connection.get_connection_params()
-        for of_django in ("cursor_factory", "context"):
-            params.pop(of_django, None)
-        self._lock = psycopg.connect(**params, autocommit=True)
-        self._lock.execute("SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3")
-        found = self._lock.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, str(self.tenant)]).fetchone()
-        self.elected = bool(found and found[0])
+    def __enter__(self) -> SequencerLeader:
+        self._candidate.take_lock()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lock.close()
+        self._candidate.resign()
+
+    @property
+    def has_lock(self) -> bool:
+        """Whether this process may serve: no other sequencer of the tenant runs."""
+        return self._candidate.has_lock
+
+    @property
+    def fence(self) -> int:
+        """The number of this term."""
+        return self._candidate.fence
 
     def serve(self, over: threading.Event, told: Callable[[Round], None]) -> None:
         """Run rounds until `over` or deposed. Raises what a round raises."""
@@ -108,17 +110,14 @@ class Term:
 
     def _begin(self) -> None:
         sequencer.begin(self.tenant)
-        self._fence, last_alive, present = run(
-            "UPDATE audit_gstate g SET fence = g.fence + 1, alive_at = now() FROM audit_gstate before"
-            " WHERE g.tenant = %(tenant)s AND before.tenant = g.tenant RETURNING g.fence, before.alive_at, now()",
-            {"tenant": self.tenant},
-        )[0]
-        log.info("elected, number %d", self._fence)
-        if last_alive and (present - last_alive).total_seconds() > settings.GAP_SECONDS:
-            self._downtimes.append(Downtime(settings.LOG_ORIGIN, "sequencer", last_alive, present))
+        term = self._candidate.elect()
+        log.info("elected, number %d", term.fence)
+        last = term.last_alive_at
+        if last and (term.began_at - last).total_seconds() > settings.GAP_SECONDS:
+            self._downtimes.append(Downtime(settings.LOG_ORIGIN, "sequencer", last, term.began_at))
 
     def _tried(self) -> Round | None:
-        """A round; None, said once, when the signer refuses or does not answer. One stays in office meanwhile."""
+        """A round; None, said once, when the signer refuses or does not answer. The term goes on meanwhile."""
         try:
             done = self._round(self._comparison.take())
         except (globallog.Altered, signer.BadMemory, signer.HeadRefused, signer.SignerDown, Unsettled) as error:
@@ -144,23 +143,24 @@ class Term:
             "UPDATE audit_gstate SET trouble = %(code)s, trouble_detail = %(detail)s,"
             " trouble_at = CASE WHEN %(code)s = '' THEN NULL WHEN trouble = %(code)s THEN trouble_at ELSE now() END"
             " WHERE tenant = %(tenant)s AND fence = %(fence)s RETURNING 1",
-            {"tenant": self.tenant, "fence": self._fence, "code": code, "detail": detail},
+            {"tenant": self.tenant, "fence": self.fence, "code": code, "detail": detail},
         )
         self._told = code, detail
 
     def _round(self, wanted: list[UUID]) -> Round:
         """One look: a round, which may find nothing to do. `wanted`: logs to look at, marked or not."""
-        self._say_alive()
+        if not self._candidate.is_leader():
+            raise Deposed()
         if not self._knows_downtimes:  # the signer was away, or we were
             extra = [*self._downtimes, *unrecorded_downtimes(self.tenant)]
             if extra:
-                sequencer.run_once(self.tenant, extra=extra, fence=self._fence)
+                sequencer.run_once(self.tenant, extra=extra, fence=self.fence)
             self._downtimes, self._knows_downtimes = [], True
-        done = sequencer.advance(self.tenant, wanted=wanted, fence=self._fence, seen=self._seen)
+        done = sequencer.advance(self.tenant, wanted=wanted, fence=self.fence, seen=self._seen)
         if done.whole:
             self._seen = done.read_at
         if self._is_due("_mapped", settings.HEADMAP_EVERY):  # after the heads are signed: they do not wait for it
-            sequencer.advance(self.tenant, with_heads=False, with_map=True, fence=self._fence)
+            sequencer.advance(self.tenant, with_heads=False, with_map=True, fence=self.fence)
         self._tidy()
         if done.size > done.first:
             self._signed = time.monotonic()
@@ -186,18 +186,6 @@ class Term:
         if due:
             setattr(self, name, time.monotonic())
         return bool(due)
-
-    def _say_alive(self) -> None:
-        """Raises Deposed when another was elected, psycopg.OperationalError when the lock's connection is gone."""
-        if time.monotonic() - self._beaten < HEARTBEAT:
-            return
-        self._beaten = time.monotonic()
-        self._lock.execute("SELECT 1")
-        if not run(
-            "UPDATE audit_gstate SET alive_at = now() WHERE tenant = %(tenant)s AND fence = %(fence)s RETURNING 1",
-            {"tenant": self.tenant, "fence": self._fence},
-        ):
-            raise Deposed()
 
 
 def unrecorded_downtimes(tenant: UUID) -> list[Downtime]:
