@@ -15,14 +15,14 @@ from typing import Any
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine import policy
+from agentstate.engine import model_request, policy
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.tokens import ESTIMATE
+from agentstate.engine.model import ModelRequest
 from agentstate.engine.state import SessionState, calls_in, evolve
-from sessions.agents import context
-from sessions.agents.model import ModelRequest
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 
 BANK = policy.load_superseded(
@@ -74,8 +74,8 @@ class Talk:
     def _asks(self, text: str, calls: tuple[ev.CallProposed, ...]) -> None:
         request, frame = self._fitting()
         step = f"step-{self.state.seq}"
-        shown = context.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget, frame)
-        self.does(core.Ask(step, "model", 0, 0, (LOOK.name,), context.digest(request), shown=shown))
+        shown = model_request.shown(request, "bank", self.state, ESTIMATE, AGENT.memory.budget, frame)
+        self.does(core.Ask(step, "model", 0, 0, (LOOK.name,), model_request.digest(request), shown=shown))
         self.does(core.Answer(step, "model", text, calls))
 
     def request(self) -> ModelRequest:
@@ -85,11 +85,11 @@ class Talk:
     def _fitting(self) -> tuple[ModelRequest, Frame]:
         """The request, and the tokens as they were counted before it was made to fit."""
         state = self.state
-        request = context.build(AGENT, "model", state)
-        frame = context.frame(request, ESTIMATE, state.seq)
+        request = definition.build(AGENT, "model", state)
+        frame = model_request.frame(request, ESTIMATE, state.seq)
         self.does(core.Fit("model", frame))
         # As `sessions.runtime.model_requests` does: made anew where fitting changed something.
-        return (request if self.state is state else context.build(AGENT, "model", self.state)), frame
+        return (request if self.state is state else definition.build(AGENT, "model", self.state)), frame
 
 
 def _ids(seq: int) -> Callable[[], str]:

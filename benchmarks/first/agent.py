@@ -17,7 +17,7 @@ import redis
 from django.conf import settings
 
 from agentstate.engine.looping.settings import Looping
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.tools.registry import ToolContext, tool
 

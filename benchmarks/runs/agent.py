@@ -11,8 +11,8 @@ import os
 import time
 from typing import Any
 
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from benchmarks.first import agent as first
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.tools.registry import ToolContext, tool
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from agentstate.engine.decide import MAX_PROPOSED
+from agentstate.engine.model import ModelAnswer, ProposedCall, Usage
 from agentstate.ids import new_id
 from audit.tlog import canonical
-from sessions.agents.model import ModelAnswer, ProposedCall, Usage
 from sessions.agents.providers import Unusable
 
 MAX_ANSWER_BYTES = 1_000_000

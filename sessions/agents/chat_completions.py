@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 import msgspec
 
+from agentstate.engine.model import ModelAnswer, ModelRequest, Usage
 from sessions.agents.chat_answer import Assembly, storable
 from sessions.agents.chat_failures import failure_of, not_usable
 from sessions.agents.chat_request import chat_messages, chat_tools
-from sessions.agents.model import ModelAnswer, ModelRequest, Usage
 from sessions.agents.providers import Endpoint, Unusable, connect
 from sessions.outside.secret import Secret
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
+from agentstate.engine.model import ModelFailed
 from sessions.agents.chat_answer import storable
-from sessions.agents.model import ModelFailed
 from sessions.agents.providers import Unusable
 from sessions.outside.secret import Secret
 

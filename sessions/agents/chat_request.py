@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from agentstate.engine.memory.context import FORM
+from agentstate.engine.model import ContextMessage, ModelRequest, ProposedCall, ToolSpec
 from agentstate.engine.speech import SAY
 from agentstate.engine.state.supervision import GUIDANCE
 from sessions.agents.envelopes import RULE, Kind, as_json, envelope, envelope_of_json
-from sessions.agents.model import ContextMessage, ModelRequest, ProposedCall, ToolSpec
 
 Message = dict[str, Any]
 NO_RESULT = "There is no result yet."

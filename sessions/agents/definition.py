@@ -10,22 +10,14 @@ from functools import lru_cache
 
 import msgspec
 
-from agentstate.engine.memory.shown import ToolSpec
+from agentstate.engine.memory.shown import ModelRequest
+from agentstate.engine.model_request import Definition
+from agentstate.engine.model_request import build as build_from
+from agentstate.engine.state import SessionState
 from sessions.agents.registry import Agent, schemas_for, tool_specs, versions_of
 
 DATA_SHARE = 2  # tokens of the budget for one character of data: at four characters a token, an eighth of it
 _encoder = msgspec.json.Encoder(order="sorted")
-
-
-class Definition(msgspec.Struct, frozen=True):
-    """An agent as its requests show it. `forms`: each version of its state's schema, by reference, as JSON."""
-
-    instructions: str
-    tools: tuple[ToolSpec, ...]
-    private: tuple[str, ...] = ()
-    forms: dict[str, str] = {}
-    scopes: tuple[str, ...] | None = None  # all that its requests show of state and data; None: everything
-    data: int = 0  # characters that they have for data messages
 
 
 class _Same:
@@ -41,6 +33,11 @@ class _Same:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Same) and other.agent is self.agent
+
+
+def build(agent: Agent, model: str, state: SessionState) -> ModelRequest:
+    """Returns the request for the next answer of the agent's model."""
+    return build_from(definition_of(agent), model, state)
 
 
 def definition_of(agent: Agent) -> Definition:

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from django.conf import settings
 
+from agentstate.engine.model import Model
 from agentstate.errors import Broken
 from sessions.agents.chat_completions import ChatCompletions
-from sessions.agents.model import Model
 from sessions.agents.providers import endpoint
 from sessions.agents.registry import Agent
 

@@ -17,6 +17,7 @@ from agentstate.engine.looping.settings import ANSWER, Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
 from agentstate.engine.migrating.pruning import Reads, read_by, read_by_policy
+from agentstate.engine.model import Model, ToolSpec
 from agentstate.engine.plan import goals
 from agentstate.engine.schemas import check_schema, private_paths
 from agentstate.engine.state.goals import GOALS
@@ -25,7 +26,6 @@ from agentstate.engine.understanding import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions.agents import prices, token_counters
-from sessions.agents.model import Model, ToolSpec
 from sessions.library import charts, policies, state_schemas
 from sessions.tools import output
 from sessions.tools import registry as tools

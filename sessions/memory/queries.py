@@ -7,11 +7,12 @@ from uuid import UUID
 import msgspec
 
 from agentstate.clock import now
+from agentstate.engine import model_request
 from agentstate.engine.decide.memory import scene_of
 from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.summaries import Summary
-from sessions.agents import context
+from sessions.agents import definition
 from sessions.agents.registry import find, given_for
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
@@ -66,14 +67,14 @@ def memory_of(user: Person, session: UUID) -> Memory:
     shown = visibility.shown_state(user, session, team, state)
     agent = find(state.opened.agent)
     scene = scene_of(state, given_for(agent.name, now()), state.memory.asked_model)
-    request = context.build(agent, state.memory.asked_model, state)
+    request = definition.build(agent, state.memory.asked_model, state)
     held = scene.tokens(state.items, state.memory.summaries)
     return Memory(
         turn=state.memory.turn,
         budget=agent.memory.budget,
         counter=scene.counter.name,
         factor=scene.factor,
-        tokens=context.frame(request, scene.counter).total + held,
+        tokens=model_request.frame(request, scene.counter).total + held,
         items=tuple(_remembered(scene, place, item.text) for place, item in enumerate(shown.items)),
         summaries=shown.memory.summaries,
         pins=shown.memory.pins,

@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.context import FORMS
 from agentstate.engine.memory.held import Wanted
@@ -22,7 +23,7 @@ from agentstate.engine.memory.summaries import Summary
 from agentstate.engine.state import SessionState
 from agentstate.errors import NotFound, Refused
 from audit import ledger
-from sessions.agents import context, versions
+from sessions.agents import versions
 from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
@@ -116,7 +117,7 @@ def _of_model(seq: int, at: str, event: ev.ModelRequested, state: SessionState, 
     made = event.shown
     if made is None or made.form not in FORMS:
         raise NotRebuilt(f"entry {seq}")
-    request = context.rebuilt(versions.stored(made.definition), event.model, state)
+    request = model_request.build(versions.stored(made.definition), event.model, state)
     parts = {name: getattr(made, name) for name in ("instructions", "tools", "state", "messages", "summaries")}
     return StepRequest(
         seq=seq,

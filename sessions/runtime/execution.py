@@ -16,9 +16,9 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
 from agentstate.engine.decide.calls import NO_ANSWER
+from agentstate.engine.model import ModelAnswer, ModelFailed
 from agentstate.engine.state import Call, SessionState
-from sessions.agents import context, model_choice, registry
-from sessions.agents.model import ModelAnswer, ModelFailed
+from sessions.agents import definition, model_choice, registry
 from sessions.agents.registry import Agent
 from sessions.core import crash_points
 from sessions.core.commit import jitter
@@ -134,7 +134,7 @@ def ask_model(
     model = model_choice.model_for(agent)
     pause = jitter(1.0, state.model_attempt)
     try:
-        answer = model.answer(context.build(agent, model.name, state), on_text=on_text)
+        answer = model.answer(definition.build(agent, model.name, state), on_text=on_text)
     except Dropped:
         return NoAnswer(step, "nobody waits for the answer any more", False)
     except ModelFailed as error:

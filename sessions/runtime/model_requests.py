@@ -10,16 +10,17 @@ import logging
 
 from django.conf import settings
 
+from agentstate.engine import model_request
 from agentstate.engine.decide import Answer, Ask, Fit, NoAnswer, Notice, Summarise
 from agentstate.engine.decide.looping import is_circling
 from agentstate.engine.decide.memory import wanted_items
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Frame
+from agentstate.engine.model import ModelFailed, ModelRequest
 from agentstate.engine.state import SessionState
 from agentstate.ids import new_id
-from sessions.agents import context, model_choice, registry, token_counters, versions
-from sessions.agents.model import ModelFailed, ModelRequest
+from sessions.agents import definition, model_choice, registry, token_counters, versions
 from sessions.agents.registry import Agent
 from sessions.core.committed import Committed
 from sessions.core.partial_answers import Writing
@@ -43,9 +44,9 @@ class Asking:
         """Make what the model is shown fit, before it is asked."""
         agent = _agent(state)
         model = model_choice.model_for(agent)
-        request = context.build(agent, model.name, state)
+        request = definition.build(agent, model.name, state)
         self._built = (state, request)
-        self._frame = context.frame(request, token_counters.named(agent.memory.counter), state.seq)
+        self._frame = model_request.frame(request, token_counters.named(agent.memory.counter), state.seq)
         speaks = model is not agent.script  # a script has no words for a summary
         if not speaks or agent.memory.summaries != "model":
             return Fit(model.name, self._frame)
@@ -63,7 +64,7 @@ class Asking:
         """The request that was made to fit, where nothing had to change for it: of this very state."""
         if self._built is not None and self._built[0] is state and self._built[1].model == model:
             return self._built[1]
-        return context.build(agent, model, state)
+        return definition.build(agent, model, state)
 
 
 def _ask(state: SessionState, agent: Agent, request: ModelRequest, frame: Frame | None) -> Ask:
@@ -75,9 +76,9 @@ def _ask(state: SessionState, agent: Agent, request: ModelRequest, frame: Frame 
         first=state.items[0].seq if state.items else state.seq,
         last=state.seq - 1,
         tools=tuple(tool.name for tool in request.tools),
-        digest=context.digest(request),
+        digest=model_request.digest(request),
         trigger=state.items[-1].role if state.items else "opened",
-        shown=context.shown(request, versions.keep(agent), state, counter, agent.memory.budget, frame),
+        shown=model_request.shown(request, versions.keep(agent), state, counter, agent.memory.budget, frame),
     )
 
 

@@ -36,12 +36,12 @@ from agentstate.engine.decide import tasks
 from agentstate.engine.decide.commands.plans import TakeTask
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
+from agentstate.engine.model import ModelAnswer, ModelFailed, ModelRequest, Usage
 from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState, evolve, fold, pending
 from agentstate.errors import NotFound, Refused
 from sessions.agents import registry
 from sessions.agents.chat_answer import Assembly
-from sessions.agents.model import ModelAnswer, ModelFailed, ModelRequest, Usage
 from sessions.agents.providers import Unusable
 from sessions.core import families
 from sessions.core.projections import Place

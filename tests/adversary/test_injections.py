@@ -13,8 +13,8 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine.model import ModelAnswer, ModelRequest
 from sessions.agents.chat_completions import ChatCompletions
-from sessions.agents.model import ModelAnswer, ModelRequest
 from sessions.agents.providers import endpoint as endpoint_of
 from tests.adversary import worlds
 from tests.adversary.family import Family, Hostile

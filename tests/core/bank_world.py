@@ -15,6 +15,7 @@ from django.conf import settings
 
 import sessions.agents.bank  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.advance import AskModel, MoveChart, RunCall, next_action
 from agentstate.engine.decide import (
     Answer,
@@ -39,7 +40,7 @@ from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import Request, SessionState, evolve, pending
 from demo.authorization import verdict
 from demo.bank.people import Person, everybody
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from sessions.agents.scripted import ScriptedModel
 
 if not settings.configured:  # of the wiring, an agent reads only what its models cost
@@ -156,9 +157,9 @@ class World:
         raise AssertionError("the session does not come to rest")
 
     def _ask(self) -> None:
-        self.command(Fit("scripted", context.frame(context.build(AGENT, "scripted", self.state), ESTIMATE)))
-        step, request = str(uuid4()), context.build(AGENT, "scripted", self.state)
-        self.command(Ask(step, "scripted", 0, 0, AGENT.tools, context.digest(request)))
+        self.command(Fit("scripted", model_request.frame(definition.build(AGENT, "scripted", self.state), ESTIMATE)))
+        step, request = str(uuid4()), definition.build(AGENT, "scripted", self.state)
+        self.command(Ask(step, "scripted", 0, 0, AGENT.tools, model_request.digest(request)))
         answer = ScriptedModel().answer(request)
         calls = tuple(ev.CallProposed(c.id, c.tool, c.arguments, c.output_path) for c in answer.calls)
         self.command(Answer(step, "scripted", answer.text, calls))

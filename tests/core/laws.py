@@ -13,7 +13,7 @@ from typing import Any
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide import permit_digest
-from sessions.agents.model import ContextMessage
+from agentstate.engine.model import ContextMessage
 
 NEVER_AGAIN = {"rejected", "responded", "expired", "withdrawn"}
 

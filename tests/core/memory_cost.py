@@ -14,9 +14,9 @@ from itertools import count
 from msgspec import structs
 
 from agentstate.engine import decide as core
+from agentstate.engine import model_request
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.memory.tokens import ESTIMATE
-from sessions.agents import context
 from sessions.agents.registry import Agent
 from tests.core import memory_world
 from tests.core.memory_world import agent, remembering
@@ -70,7 +70,7 @@ def _cost(turn: int, world: World, of: Agent, times: int = 15) -> Cost:
         began = time.perf_counter()
         ready, request = memory_world.about_to_ask(world, of)
         request_bytes(request)
-        context.shown(request, "", ready.state, ESTIMATE, of.memory.budget)
+        model_request.shown(request, "", ready.state, ESTIMATE, of.memory.budget)
         taken.append(time.perf_counter() - began)
     tokens = memory_world.tokens(request, ready.state)
     return Cost(turn, sorted(taken)[times // 2], tokens, memory_world.bytes_of(ready.state))

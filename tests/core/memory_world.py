@@ -11,15 +11,16 @@ from msgspec import structs
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.conversation import LONGEST, MOST_ITEMS
 from agentstate.engine.memory.pins import MOST_PINS
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.summaries import LONGEST_TEXT, MOST
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
+from agentstate.engine.model import ModelRequest
 from agentstate.engine.state import SessionState, to_snapshot
 from agentstate.engine.state.memory import open_calls
-from sessions.agents import context
-from sessions.agents.model import ModelRequest
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core.laws import told_well
 from tests.core.worlds import World
@@ -41,21 +42,21 @@ def asked(world: World, of: Agent, *calls: ev.CallProposed, text: str = "", coun
     """The world after the runtime made what is shown fit, asked the model, and the model answered."""
     world, request = about_to_ask(world, of)
     step = f"step-{len(world.history)}"
-    told = context.shown(request, "definition", world.state, ESTIMATE, of.memory.budget)
-    ask = core.Ask(step, "model", 0, 0, tuple(world.tools), context.digest(request), shown=told)
+    told = model_request.shown(request, "definition", world.state, ESTIMATE, of.memory.budget)
+    ask = core.Ask(step, "model", 0, 0, tuple(world.tools), model_request.digest(request), shown=told)
     return world.after(ask, core.Answer(step, "model", text, calls, input_tokens=counted), core.Rest("customer"))
 
 
 def about_to_ask(world: World, of: Agent, counter: Counter = ESTIMATE) -> tuple[World, ModelRequest]:
     """The world after what is shown was made to fit, and the request then."""
-    request = context.build(of, "model", world.state)
-    world = world.after(core.Fit("model", context.frame(request, counter)))
-    return world, context.build(of, "model", world.state)
+    request = definition.build(of, "model", world.state)
+    world = world.after(core.Fit("model", model_request.frame(request, counter)))
+    return world, definition.build(of, "model", world.state)
 
 
 def tokens(request: ModelRequest, state: SessionState, counter: Counter = ESTIMATE) -> int:
     """Tokens of a whole request by the counter, before correction."""
-    return context.shown(request, "", state, counter, 0).tokens
+    return model_request.shown(request, "", state, counter, 0).tokens
 
 
 def least_tokens(world: World, of: Agent) -> int:
@@ -67,7 +68,7 @@ def least_tokens(world: World, of: Agent) -> int:
     kept |= {call for each in calls.values() if each & kept for call in each if call}
     items = tuple(item for item in world.state.items if item.seq in pins or calls[item.seq] & kept)
     state = structs.replace(world.state, items=items, memory=structs.replace(world.state.memory, summaries=()))
-    return tokens(context.build(of, "model", state), state)
+    return tokens(definition.build(of, "model", state), state)
 
 
 def said_in(history: Iterable[tuple[ev.AnyEvent, str]]) -> dict[int, str]:
@@ -160,7 +161,7 @@ def lawful(world: World) -> None:
     """Every law of memory, and that a model would be shown something well-formed."""
     for law in LAWS:
         law(world)
-    told_well(context.build(agent(), "model", world.state).messages)
+    told_well(definition.build(agent(), "model", world.state).messages)
 
 
 def bytes_of(state: SessionState) -> int:

@@ -27,7 +27,7 @@ from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
 from sessions.agents import bank as _bank  # noqa: F401  (its agent is registered)
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from tests.core import worlds
 from tests.core.laws import told_well
 from tests.core.test_approval_explorer import ALLOW, NAMES, decides, rule, start
@@ -342,7 +342,7 @@ def test_a_crash_in_a_tool_leaves_no_call_without_a_result_in_what_the_model_is_
         world = world.after(core.Begin(world.call("authorize").id))  # another worker finds the open intent
         world = world.after(core.Fail(world.call("authorize").id, 2, "lost", False, 0.0, "lost"))
     world = world.after(core.Say("customer", "Hello? Are you still there?", "customer"))
-    shown = context.build(registry.find("bank"), "model", stored(world).state).messages
+    shown = definition.build(registry.find("bank"), "model", stored(world).state).messages
     told_well(shown)
     assert shown[-1].role == "customer" or any(message.role == "customer" for message in shown[-3:])
     assert world.asked(text="I am here.").events(ev.MessageAdded)[-1].text == "I am here."

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agentstate.engine.model import ContextMessage, ModelRequest, ProposedCall
 from agentstate.engine.state.supervision import GUIDANCE
 from sessions.agents.chat_request import NO_RESULT, chat_messages
 from sessions.agents.envelopes import RULE
-from sessions.agents.model import ContextMessage, ModelRequest, ProposedCall
 
 
 def told(*said: ContextMessage, state: dict[str, Any] | None = None) -> list[dict[str, Any]]:

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
+from agentstate.engine import model_request
 from agentstate.engine.conversation import Item, ItemCall
+from agentstate.engine.model import ContextMessage
 from agentstate.engine.state import SessionState
-from sessions.agents import context
-from sessions.agents.model import ContextMessage
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core import worlds
 from tests.core.laws import told_well
@@ -51,12 +52,12 @@ def items_of(made: list[object]) -> list[Item]:
 def test_what_a_model_is_shown_is_well_formed_at_every_moment(made):
     items = items_of(made)
     for end in range(len(items) + 1):
-        told_well(context.build(AGENT, "model", SessionState(items=tuple(items[:end]))).messages)
+        told_well(definition.build(AGENT, "model", SessionState(items=tuple(items[:end]))).messages)
 
 
 def shown(world: World) -> tuple[ContextMessage, ...]:
     """What the model is shown of a world."""
-    return context.build(AGENT, "model", world.state).messages
+    return definition.build(AGENT, "model", world.state).messages
 
 
 def test_a_call_that_waits_for_a_person_is_shown_waiting():
@@ -93,7 +94,7 @@ def test_of_two_calls_one_is_shown_done_and_one_waiting_each_in_its_place():
 
 def test_the_same_state_gives_the_same_request_and_another_another_digest():
     world = worlds.opened().asked(proposed("load_customer", "state.customer"))
-    before = context.build(AGENT, "model", world.state)
-    assert context.digest(before) == context.digest(context.build(AGENT, "model", world.state))
+    before = definition.build(AGENT, "model", world.state)
+    assert model_request.digest(before) == model_request.digest(definition.build(AGENT, "model", world.state))
     after = world.ran(world.call("load_customer"), {"name": "Ada"})
-    assert context.digest(context.build(AGENT, "model", after.state)) != context.digest(before)
+    assert model_request.digest(definition.build(AGENT, "model", after.state)) != model_request.digest(before)

@@ -15,7 +15,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import Call, digest_of, fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Refused
-from sessions.agents import context
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core import worlds
 from tests.core.laws import judge, told_well
@@ -157,7 +157,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def the_model_is_shown_every_result_with_its_call(self) -> None:
-        told_well(context.build(AGENT, "model", self.world.state).messages)
+        told_well(definition.build(AGENT, "model", self.world.state).messages)
 
     @invariant()
     def a_snapshot_is_read_back_as_it_was_written(self) -> None:

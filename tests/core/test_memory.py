@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.advance import next_action
 from agentstate.engine.conversation import LONGEST, Item, ItemCall
 from agentstate.engine.decide.memory import BeingSummarised
@@ -28,7 +29,7 @@ from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.scratchpad import BadPath
 from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import fold
-from sessions.agents import context
+from sessions.agents import definition
 from tests.core import memory_world, worlds
 from tests.core.made import values
 from tests.core.memory_world import agent
@@ -241,9 +242,9 @@ def test_what_was_counted_of_another_state_is_counted_again():
     world = under(worlds.opened(), of)
     for turn in range(40):
         world = world.after(core.Say("customer", f"Turn {turn}: and then? " * 4, "customer"))
-    request = context.build(of, "model", world.state)
-    parts = context.frame(request, ESTIMATE)
-    counted = context.frame(request, ESTIMATE, world.state.seq)
+    request = definition.build(of, "model", world.state)
+    parts = model_request.frame(request, ESTIMATE)
+    counted = model_request.frame(request, ESTIMATE, world.state.seq)
     stale = msgspec.structs.replace(counted, messages=1, summaries=0, seq=world.state.seq - 1)
     made = [world.after(core.Fit("model", frame)).history[len(world.history) :] for frame in (parts, counted, stale)]
     assert made[0] == made[1] == made[2] != []

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.memory.context import FORM, FORMS
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import fold
-from sessions.agents import context
 from sessions.agents.chat_request import chat_messages
 from sessions.agents.definition import from_bytes
 
@@ -36,7 +36,7 @@ def chat_of(form: str) -> list[dict[str, Any]]:
 def test_a_stored_history_gives_the_bytes_that_a_model_was_given(form: str):
     vector = stored()
     state = fold((ev.decode(_encoder.encode(event)), at) for event, at in vector["events"])
-    request = context.rebuilt(from_bytes(vector["definition"].encode()), vector["model"], state)
+    request = model_request.build(from_bytes(vector["definition"].encode()), vector["model"], state)
     assert request_bytes(request).decode() == vector["request"]
     assert chat_messages(request, form) == chat_of(form)
     assert FORMS[-1] == FORM
@@ -44,7 +44,7 @@ def test_a_stored_history_gives_the_bytes_that_a_model_was_given(form: str):
 
 def test_a_request_has_the_same_bytes_made_at_once_and_message_by_message():
     state = fold((ev.decode(_encoder.encode(event)), at) for event, at in stored()["events"])
-    request = context.rebuilt(from_bytes(stored()["definition"].encode()), stored()["model"], state)
+    request = model_request.build(from_bytes(stored()["definition"].encode()), stored()["model"], state)
     at_once = msgspec.json.Encoder(decimal_format="number", order="sorted").encode([request])
     assert at_once == request_bytes(request) == request_bytes(request)
 
@@ -61,5 +61,5 @@ def test_the_entries_that_were_shown_are_read_from_their_steps_and_from_older_li
     of_steps, of_list = ev.Shown(*parts, (), (7,), (8, 1, 3)), ev.Shown(*parts, (8, 9, 12), (7,))
     assert of_steps.entries == of_list.entries == (8, 9, 12)
     state = fold((ev.decode(_encoder.encode(event)), at) for event, at in stored()["events"])
-    request = context.rebuilt(from_bytes(stored()["definition"].encode()), stored()["model"], state)
-    assert context.shown(request, "d", state, ESTIMATE, 100).entries == tuple(item.seq for item in state.items)
+    request = model_request.build(from_bytes(stored()["definition"].encode()), stored()["model"], state)
+    assert model_request.shown(request, "d", state, ESTIMATE, 100).entries == tuple(item.seq for item in state.items)

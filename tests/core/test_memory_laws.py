@@ -17,7 +17,7 @@ from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.state import calls_in, fold, from_snapshot, pending, to_snapshot
 from agentstate.errors import Refused
-from sessions.agents import context
+from sessions.agents import definition
 from tests.core import memory_world, worlds
 from tests.core.memory_cost import cost_at
 from tests.core.memory_world import LAWS, about_to_ask, agent, least_tokens, remembering, tokens
@@ -97,8 +97,8 @@ class Conversation(RuleBasedStateMachine):
     @invariant()
     def what_is_kept_with_the_items_is_what_they_say(self) -> None:
         if hasattr(self, "world"):
-            request = context.build(self.agent, "model", self.world.state)
-            afresh = context.build(self.agent, "model", from_snapshot(to_snapshot(self.world.state)))
+            request = definition.build(self.agent, "model", self.world.state)
+            afresh = definition.build(self.agent, "model", from_snapshot(to_snapshot(self.world.state)))
             assert request_bytes(request) == request_bytes(afresh)
             assert tokens(request, self.world.state) == tokens(afresh, self.world.state)
 

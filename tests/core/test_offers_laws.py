@@ -17,7 +17,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
 from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
-from sessions.agents import context
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core import worlds
 from tests.core.worlds import World
@@ -131,7 +131,7 @@ def test_whatever_a_model_answers_is_recorded_and_nothing_else_is_raised(offered
     ]
     gone_on = [call for call in state.calls.values() if call.status is CallStatus.PROPOSED]
     assert gone_on == []
-    context.build(AGENT, "model", state)
+    definition.build(AGENT, "model", state)
 
 
 def is_recordable(calls: list[ev.CallProposed]) -> bool:

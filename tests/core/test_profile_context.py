@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.state import SessionState
-from sessions.agents import context
+from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core.profile_world import Customer
 
@@ -21,7 +21,7 @@ def known(customer: Customer) -> SessionState:
 
 
 def test_what_is_known_stands_under_user_and_changes_instructions_and_parameters():
-    request = context.build(AGENT, "model", known(Customer().agrees().says("Shorter!")))
+    request = definition.build(AGENT, "model", known(Customer().agrees().says("Shorter!")))
     assert request.state["user"] == {"preferences": {"answers": {"value": "brief", "from": "learned"}}}
     assert request.instructions.splitlines() == [
         "Be kind.",
@@ -31,7 +31,7 @@ def test_what_is_known_stands_under_user_and_changes_instructions_and_parameters
 
 
 def test_a_customer_of_whom_nothing_is_known_leaves_no_trace_in_the_request():
-    request = context.build(AGENT, "model", known(Customer()))
+    request = definition.build(AGENT, "model", known(Customer()))
     assert "user" not in request.state
     assert request.instructions == "Be kind."
     assert b"parameters" not in request_bytes(request)
@@ -39,4 +39,4 @@ def test_a_customer_of_whom_nothing_is_known_leaves_no_trace_in_the_request():
 
 def test_nothing_that_the_scratchpad_holds_passes_for_what_is_known_of_the_customer():
     state = replace(known(Customer().agrees().says("Shorter!")), pad={"user": {"preferences": "all money is mine"}})
-    assert context.build(AGENT, "model", state).state["user"]["preferences"]["answers"]["value"] == "brief"
+    assert definition.build(AGENT, "model", state).state["user"]["preferences"]["answers"]["value"] == "brief"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sessions.agents.model import ContextMessage, ModelFailed, ModelRequest, ProposedCall, ToolSpec
+from agentstate.engine.model import ContextMessage, ModelFailed, ModelRequest, ProposedCall, ToolSpec
 from sessions.agents.scripted import ScriptedModel
 from sessions.agents.scripted.hearing import hear
 from sessions.agents.scripted.lines import LINES, recall, say

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agentstate.engine.model import ContextMessage, ModelAnswer, ModelFailed, ModelRequest, ToolSpec
 from sessions.agents.chat_completions import ChatCompletions
-from sessions.agents.model import ContextMessage, ModelAnswer, ModelFailed, ModelRequest, ToolSpec
 from sessions.agents.providers import Endpoint
 from sessions.outside.secret import Secret
 from tests.live.chat_server import Call, ChatServer, Reply, Say

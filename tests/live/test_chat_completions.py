@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from agentstate.engine.model import ContextMessage, ModelAnswer, ModelFailed, Usage
 from sessions.agents.chat_completions import ChatCompletions
-from sessions.agents.model import ContextMessage, ModelAnswer, ModelFailed, Usage
 from sessions.agents.providers import Endpoint, endpoint
 from sessions.outside.secret import Secret
 from tests.live.chat_asking import BOTH_WAYS, KEY, SSE, ask, asking, model_at, proposing

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from sessions.agents.model import ModelFailed
+from agentstate.engine.model import ModelFailed
 from sessions.agents.providers import MAX_WIRE_BYTES
 from tests.live.chat_asking import BOTH_WAYS, SSE, ask, asking, failing, model_at, proposing
 from tests.live.chat_server import Call, ChatServer, Endless, Hang, Raw, Say, events, stream

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sessions.agents.model import ModelFailed
+from agentstate.engine.model import ModelFailed
 from tests.live.chat_asking import BOTH_WAYS, KEY, ask, asking, failing, model_at
 from tests.live.chat_server import Call, ChatServer, Hang, Raw, Reply, Say
 

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.looping.settings import Limits, Looping
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents import registry
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent
 from sessions.tools import registry as tools
 from sessions.tools.registry import Tool, ToolContext

@@ -12,6 +12,7 @@ import msgspec
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
+from agentstate.engine import model_request
 from agentstate.engine.advance import AskModel, RunCall, next_action
 from agentstate.engine.decide import offers
 from agentstate.engine.instants import stamp
@@ -23,7 +24,7 @@ from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.scratchpad.messages import Held
 from agentstate.engine.state import SessionState, evolve, pending
 from agentstate.errors import Refused
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from sessions.agents.chat_request import chat_messages
 from sessions.agents.registry import Agent
 from sessions.runtime import delegates, execution, model_tasks
@@ -160,12 +161,12 @@ class Flow:
             self.out.append(ev.encode(event))
 
     def ask(self) -> None:
-        request = context.build(self.agent, "m", self.state)
+        request = definition.build(self.agent, "m", self.state)
         self.shows(request)
         items = tuple(self.state.items)
         self.shows(summary_request("m", items, self.state.memory.summaries, self.agent.memory.private, 400))
         step = f"step-{next(self.numbers)}"
-        self.command(core.Ask(step, "m", 0, 0, self.agent.tools, context.digest(request)))
+        self.command(core.Ask(step, "m", 0, 0, self.agent.tools, model_request.digest(request)))
         self.step = step
 
     def shows(self, request: Any) -> None:

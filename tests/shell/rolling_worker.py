@@ -18,7 +18,7 @@ django.setup()
 
 from agentstate.engine import events  # noqa: E402 - once Django is set up
 from agentstate.engine.events.upcast import Vocabulary  # noqa: E402
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall  # noqa: E402
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall  # noqa: E402
 from sessions.agents.registry import Agent, register  # noqa: E402
 from sessions.runtime import advance  # noqa: E402
 from sessions.tools.registry import tool  # noqa: E402

@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.decide import offers
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.library import policies
 from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool

@@ -12,10 +12,10 @@ from msgspec import structs
 
 from agentstate.engine.decide import offers, permit_digest
 from agentstate.engine.memory.shown import request_digest
+from agentstate.engine.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall, Usage
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
-from sessions.agents import context, registry
-from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall, Usage
+from sessions.agents import definition, registry
 from sessions.agents.registry import Agent, register
 from sessions.approvals import commands as approvals_commands
 from sessions.core import entry_lines, states
@@ -240,11 +240,13 @@ def test_the_bank_reads_a_customer_without_contacts_where_a_plan_says_so(bank):
 def test_an_agent_with_scopes_of_its_own_is_shown_no_more_than_they_name():
     session = handed(step("shout", "state.a", text="x"), step("shout", "state.b", text="y"), data={"n": 3})
     narrow = structs.replace(AGENT, scopes=("state.b", "notes.n"))
-    wide, few = (context.build(agent, "m", state(session)).state for agent in (AGENT, narrow))
+    wide, few = (definition.build(agent, "m", state(session)).state for agent in (AGENT, narrow))
     assert (wide["a"], wide["data"]) == ({"said": "X"}, {"notes": {"n": 3}})
     assert "a" not in few
     assert (few["b"], few["data"]) == ({"said": "Y"}, {"notes": {"n": 3}})
-    assert context.build(structs.replace(AGENT, scopes=()), "m", state(session)).state.keys().isdisjoint({"b", "data"})
+    assert (
+        definition.build(structs.replace(AGENT, scopes=()), "m", state(session)).state.keys().isdisjoint({"b", "data"})
+    )
 
 
 def test_a_model_that_plans_is_told_by_which_activities_a_tool_may_act():

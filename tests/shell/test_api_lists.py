@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from agentstate.ids import new_id
 from audit import keys
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.approvals import queries as approvals_queries
 from sessions.conversation import commands as conversation_commands
 from sessions.core import projections, session_lines, states

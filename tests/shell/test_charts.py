@@ -64,11 +64,11 @@ def test_the_chart_follows_the_conversation_and_every_move_is_an_entry(bank):
 
 
 def test_what_the_agent_is_told_and_may_call_changes_with_it(bank):
-    from sessions.agents import context, registry
+    from sessions.agents import definition, registry
 
     session = opened("C-1001")
     say(session, "Hello.")
-    told = context.build(registry.find("bank"), "a model", state(session))
+    told = definition.build(registry.find("bank"), "a model", state(session))
     assert "Find out what is wanted" in told.instructions
     assert {tool.name for tool in told.tools} >= {"load_customer", "authorize"}
     assert "transfer" not in {tool.name for tool in told.tools}

@@ -14,8 +14,8 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.memory.remembering import Remembering
+from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall, Usage
 from sessions.agents import model_choice, registry
-from sessions.agents.model import ModelAnswer, ModelRequest, ProposedCall, Usage
 from sessions.agents.registry import Agent
 from sessions.memory import steps
 from sessions.runtime import model_requests

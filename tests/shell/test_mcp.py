@@ -15,12 +15,12 @@ import httpx
 import pytest
 
 from agentstate.clock import now
+from agentstate.engine.model import ProposedCall
 from agentstate.errors import Refused
 from agentstate.people.permissions import PermissionDenied
 from agentstate.stack.ports import any_free
 from audit import ledger, staff
 from sessions.agents import registry as agents
-from sessions.agents.model import ProposedCall
 from sessions.agents.registry import Agent
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries

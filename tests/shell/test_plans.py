@@ -11,11 +11,11 @@ from msgspec import structs
 
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
+from agentstate.engine.model import ModelFailed
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.state import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import registry
-from sessions.agents.model import ModelFailed
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands
 from sessions.core import plan_checks, states

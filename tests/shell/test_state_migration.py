@@ -19,7 +19,7 @@ from agentstate.engine.migrating import CannotMigrate
 from agentstate.engine.state import conversation
 from agentstate.engine.understanding.held import Understood
 from agentstate.people.permissions import PermissionDenied
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries
 from sessions.core import states
@@ -219,7 +219,7 @@ def test_private_values_are_shown_to_those_who_may_unmask_only(bank):
 def test_private_values_enter_no_model_request(bank):
     session = loaded()
     _put(session, "state.verification", {"method": "question", "passed": True, "answer": "blue"})
-    request = context.build(registry.find("bank"), "scripted", state(session))
+    request = definition.build(registry.find("bank"), "scripted", state(session))
     assert "verification" not in request.state
     assert b"blue" not in msgspec.json.encode(request, enc_hook=str)
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from agentstate.engine.decide import TakenByAnother
 from agentstate.engine.handing_back import OPENING
 from agentstate.people.permissions import PermissionDenied
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from sessions.agents.scripted import ScriptedModel
 from sessions.agents.scripted.lines import LINES
 from sessions.approvals import assignment
@@ -179,7 +179,7 @@ def test_a_whisper_reaches_the_model_and_never_the_customer(bank):
     work()
     supervision_commands.whisper(cast.alice(), session, GUIDANCE)
     say(session, "What is my balance?")
-    request = context.build(registry.find("bank"), "m", state(session))
+    request = definition.build(registry.find("bank"), "m", state(session))
     assert [message.role for message in request.messages if GUIDANCE in message.text] == ["note"]
     staff, caller = cast.browser(cast.alice()), cast.browser(cast.cleo())
     assert GUIDANCE in staff.get(reverse("session", args=[session])).content.decode()
@@ -329,7 +329,7 @@ def test_a_person_barges_in_from_the_page_while_the_agent_is_answering_and_the_a
         "",
         ["spoken_over"],
     )
-    request = context.build(registry.find("bank"), "m", state(session))
+    request = definition.build(registry.find("bank"), "m", state(session))
     assert [message.text for message in request.messages if message.role == "staff"] == [sent["text"]]
     with pytest.raises(PermissionDenied):
         supervision_commands.barge_in(cast.vera(), session, "x")

@@ -9,13 +9,14 @@ import msgspec
 import pytest
 from django.urls import reverse
 
+from agentstate.engine import model_request
 from agentstate.engine.migrating import catalogue
 from agentstate.engine.schemas import declare
 from agentstate.engine.understanding.entities import Entity
 from agentstate.engine.understanding.held import Resolution, Talk
 from agentstate.engine.understanding.private import without_private
 from agentstate.people.models import User
-from sessions.agents import context, registry
+from sessions.agents import definition, registry
 from sessions.core.slots import HIDDEN
 from sessions.library import state_schemas
 from tests import cast
@@ -86,7 +87,7 @@ def test_a_reference_is_put_right_and_the_model_is_told_so(session):
     checking = next(entity.id for entity in state(session).talk.entities if entity.label.startswith("checking"))
     body = {"seq": seq, "mention": mention, "entities": [checking]}
     assert api().post(f"/sessions/{session}/references", body).status_code == 201
-    request = context.build(registry.find("bank"), "scripted", state(session))
+    request = definition.build(registry.find("bank"), "scripted", state(session))
     (fact,) = request.state["references"]
     assert fact["said"] == mention
     assert [meant["id"] for meant in fact["means"]] == [checking]
@@ -107,9 +108,9 @@ def test_who_may_not_whisper_may_not_set_a_topic(session):
 
 def test_the_note_is_in_the_request_byte_for_byte_as_often_as_it_is_made(session):
     agent = registry.find("bank")
-    first, second = (context.digest(context.build(agent, "scripted", state(session))) for _ in range(2))
+    first, second = (model_request.digest(definition.build(agent, "scripted", state(session))) for _ in range(2))
     assert first == second
-    assert json.dumps(context.build(agent, "scripted", state(session)).state["references"])
+    assert json.dumps(definition.build(agent, "scripted", state(session)).state["references"])
 
 
 def test_what_is_declared_at_the_opening_is_not_declared_again(session):
@@ -180,5 +181,5 @@ def test_a_request_to_a_model_names_no_reference_to_a_private_result(session):
     agent = registry.find("bank")
     memory = msgspec.structs.replace(agent.memory, private=(*agent.memory.private, "state.customer"))
     hiding = msgspec.structs.replace(agent, name="bank_hiding", memory=memory)
-    assert "references" in context.build(agent, "scripted", state(session)).state
-    assert "references" not in context.build(hiding, "scripted", state(session)).state
+    assert "references" in definition.build(agent, "scripted", state(session)).state
+    assert "references" not in definition.build(hiding, "scripted", state(session)).state

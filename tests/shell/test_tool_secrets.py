@@ -12,8 +12,8 @@ from django.db import connections
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agentstate.engine.model import ProposedCall
 from sessions.agents import registry as agents
-from sessions.agents.model import ProposedCall
 from sessions.agents.registry import Agent
 from sessions.tools import registry as tools
 from sessions.tools.http import calls, description

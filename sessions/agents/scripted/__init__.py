@@ -13,8 +13,8 @@ from collections.abc import Callable
 import msgspec
 
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
+from agentstate.engine.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
 from agentstate.engine.wanted import ASK_FOR_PERSON
-from sessions.agents.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
 from sessions.agents.scripted.complaints import sorted_complaint
 from sessions.agents.scripted.lines import say
 from sessions.agents.scripted.moves import COMPLAINT, Move, next_move

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from agentstate.engine.model import ContextMessage, ProposedCall
 from agentstate.engine.state.supervision import BACK
 from agentstate.engine.wanted import ASK_FOR_PERSON
-from sessions.agents.model import ContextMessage, ProposedCall
 from sessions.agents.scripted.amounts import amounts_in
 from sessions.agents.scripted.hearing import Account, Said, hear
 from sessions.agents.scripted.lines import recall, waits

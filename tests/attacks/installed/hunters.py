@@ -18,7 +18,7 @@ from psycopg.types.json import Json
 
 import sessions.tools.bank  # noqa: F401  (the agents name its tools)
 from agentstate.engine.decide import offers
-from sessions.agents.model import ModelAnswer, ProposedCall
+from agentstate.engine.model import ModelAnswer, ProposedCall
 from sessions.agents.registry import Agent, register
 from sessions.library import charts, state_schemas
 from sessions.tools.registry import Effect, Retry, ToolFailed, tool

@@ -10,6 +10,7 @@ from functools import lru_cache
 from operator import sub
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -29,19 +30,21 @@ from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import SessionState, rounds
 from agentstate.engine.understanding.notes import resolved_note
 from agentstate.engine.understanding.private import without_private
-from sessions.agents.definition import Definition, definition_of
-from sessions.agents.registry import Agent
-
-__all__ = ["build", "digest", "frame", "rebuilt", "shown"]
 
 
-def build(agent: Agent, model: str, state: SessionState) -> ModelRequest:
-    """The request for the model's next answer."""
-    return rebuilt(definition_of(agent), model, state)
+class Definition(msgspec.Struct, frozen=True):
+    """An agent as its requests show it. `forms`: each version of its state's schema, by reference, as JSON."""
+
+    instructions: str
+    tools: tuple[ToolSpec, ...]
+    private: tuple[str, ...] = ()
+    forms: dict[str, str] = {}
+    scopes: tuple[str, ...] | None = None  # all that its requests show of state and data; None: everything
+    data: int = 0  # characters that they have for data messages
 
 
-def rebuilt(definition: Definition, model: str, state: SessionState) -> ModelRequest:
-    """The request that an agent so defined makes, or made, of `state`."""
+def build(definition: Definition, model: str, state: SessionState) -> ModelRequest:
+    """Returns the request that an agent so defined makes, or made, of `state`."""
     return ModelRequest(
         model=model,
         instructions="\n".join((definition.instructions, *state.chart.instructions, *state.user.instructions)),
