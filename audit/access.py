@@ -65,20 +65,20 @@ def record(
     reader: str,
     kind: str,
     facts: Mapping[str, object],
-    also: Sequence[ledger.Fragment] = (),
+    extra_writes: Sequence[ledger.Fragment] = (),
     at: datetime | None = None,
 ) -> ledger.Head:
     """Append one entry and give the log's head after it. In the caller's transaction if there is one.
 
-    `also` is written in the same statement; its seq is the parameter `base`. Raises NotRecorded: then nothing was
-    written, and what was to be shown must not be.
+    `extra_writes` are written in the same statement; its seq is the parameter `base`. Raises NotRecorded: then
+    nothing was written, and what was to be shown must not be.
     """
     at = at or now()
     payload = _encoder.encode({"kind": kind, **facts})
     log = log_of(tenant, reader, at)
     try:
         for number in range(TRIES):
-            head = _append(log, tenant, reader, kind, payload, stamp(at), also, lock=number >= RACES)
+            head = _append(log, tenant, reader, kind, payload, stamp(at), extra_writes, lock=number >= RACES)
             if head is not None:
                 return head
     except FAILURES as error:
@@ -94,14 +94,14 @@ def _append(
     kind: str,
     payload: bytes,
     at: str,
-    also: Sequence[ledger.Fragment],
+    extra_writes: Sequence[ledger.Fragment],
     *,
     lock: bool,
 ) -> ledger.Head | None:
     """One try. A remembered head that is not the newest, and a key destroyed meanwhile, are forgotten."""
     known = None if lock else _remembered(log)
     kid = known.kid if known else keys.subject_kid(tenant, reader)
-    batch = ledger.Batch([ledger.Draft(kind, payload)], kid, reader, at, new_id(), also=also)
+    batch = ledger.Batch([ledger.Draft(kind, payload)], kid, reader, at, new_id(), extra_writes=extra_writes)
     try:
         with transaction.atomic() if lock else nullcontext():
             head = _written(log, tenant, known.head if known else None, batch, lock=lock)

@@ -112,7 +112,7 @@ class Batch:
     key: bytes = b""  # idempotency key; empty: none
     digest: bytes = b""
     guard: Fragment | None = None  # a SELECT that must find a row, or nothing is written
-    also: Sequence[Fragment] = ()
+    extra_writes: Sequence[Fragment] = ()
     seals: bool = False  # nothing may follow but another batch that seals
 
 
@@ -180,14 +180,14 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
     }
     if batch.key:
         params |= {"key": batch.key, "command": batch.command, "digest": batch.digest}
-    for fragment in (*batch.also, *([batch.guard] if batch.guard else [])):
+    for fragment in (*batch.extra_writes, *([batch.guard] if batch.guard else [])):
         params |= fragment.params
-    also = tuple(fragment.sql for fragment in batch.also)
+    extra_writes = tuple(fragment.sql for fragment in batch.extra_writes)
     kids = keyed.unseen(base.log, {batch.kid, *(draft.kid or batch.kid for draft in batch.drafts)})
     if kids:
         params["keyed_kids"] = kids
     guard = batch.guard.sql if batch.guard else ""
-    if not direct.found(_statement(head_sql, guard, bool(batch.key), bool(kids), also), params):
+    if not direct.found(_statement(head_sql, guard, bool(batch.key), bool(kids), extra_writes), params):
         return None
     if kids:
         keyed.written(base.log, kids)
@@ -195,7 +195,7 @@ def _write(base: Head, batch: Batch, head_sql: str) -> Head | None:
 
 
 @lru_cache(maxsize=256)
-def _statement(head_sql: str, guard: str, with_receipt: bool, with_kids: bool, also: tuple[str, ...]) -> str:
+def _statement(head_sql: str, guard: str, with_receipt: bool, with_kids: bool, extra_writes: tuple[str, ...]) -> str:
     head = head_sql.format(
         where="WHERE EXISTS (SELECT 1 FROM guard)" if guard else "",
         and_guard="AND EXISTS (SELECT 1 FROM guard)" if guard else "",
@@ -206,7 +206,7 @@ def _statement(head_sql: str, guard: str, with_receipt: bool, with_kids: bool, a
         parts.append(_RECEIPT)
     if with_kids:
         parts.append(keyed.ROWS)
-    parts += [f"also{number} AS ({sql})" for number, sql in enumerate(also)]
+    parts += [f"extra{number} AS ({sql})" for number, sql in enumerate(extra_writes)]
     return f"WITH {', '.join(parts)} SELECT 1 FROM head"
 
 

@@ -44,7 +44,7 @@ class Talk:
     def does(self, command: core.Command) -> None:
         """Decide, evolve, encode."""
         state, at = self.state, START + timedelta(seconds=self.state.seq)
-        given = core.Given(at, _ids(state.seq), {LOOK.name: LOOK}, BANK, AGENT.memory)
+        given = core.CommandContext(at, _ids(state.seq), {LOOK.name: LOOK}, BANK, AGENT.memory)
         for event in core.decide(command, state, given):
             state = evolve(state, event, stamp(at))
             self.kept.append((ev.encode(event), stamp(at)))

@@ -60,17 +60,23 @@ class Log:
     def fresh(cls, here: Ground, customer: str, entries: int) -> Log:
         """A new session with the fence of a lease."""
         loaded = states.load(opened(here, "steps", customer))
-        also = projections.fragments(loaded.place, loaded.state, [], before=loaded.state, lease=6.0)
+        extra_writes = projections.fragments(loaded.place, loaded.state, [], before=loaded.state, lease=6.0)
         guard = Lease(loaded.place.id, 0).guard()
         batch = ledger.Batch(
-            drafts(entries), loaded.place.kid, "agent:steps", stamp(now()), new_id(), guard=guard, also=also
+            drafts(entries),
+            loaded.place.kid,
+            "agent:steps",
+            stamp(now()),
+            new_id(),
+            guard=guard,
+            extra_writes=extra_writes,
         )
         return cls(loaded.head, batch)
 
     def append(self) -> None:
         """One append, the rows' seq as it will be."""
         size = self.head.size + len(self.batch.drafts)
-        for fragment, name in zip(self.batch.also, ("s_seq", "o_seq"), strict=True):
+        for fragment, name in zip(self.batch.extra_writes, ("s_seq", "o_seq"), strict=True):
             fragment.params[name] = size
         head = ledger.append(self.head, self.batch)
         assert head is not None

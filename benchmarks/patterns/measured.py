@@ -86,11 +86,11 @@ def measured(folder: Path, messages: int, samples: int) -> Iterator[Figures]:
         )
 
 
-def given(number: int) -> core.Given:
+def given(number: int) -> core.CommandContext:
     """What the outside hands to a step."""
     numbers = count()
     at = START + timedelta(seconds=number)
-    return core.Given(at, lambda: f"id-{number}-{next(numbers)}", {}, BANK, AGENT.memory)
+    return core.CommandContext(at, lambda: f"id-{number}-{next(numbers)}", {}, BANK, AGENT.memory)
 
 
 def said(store: Store, number: int, before: Handled) -> Handled:

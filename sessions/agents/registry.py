@@ -12,7 +12,7 @@ from django.conf import settings
 
 from agentstate.engine import policy as pol
 from agentstate.engine import references, scratchpad, writers
-from agentstate.engine.decide import Given, ToolFacts, offers
+from agentstate.engine.decide import CommandContext, ToolFacts, offers
 from agentstate.engine.looping.settings import ANSWER, Looping, Price
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
@@ -224,12 +224,12 @@ def _answering(tool: Tool, agent: Agent) -> Tool:
     return msgspec.structs.replace(tool, arguments=schema, validator=tools.validator_of(tool.name, schema))
 
 
-def given_for(agent: str, at: datetime) -> Given:
+def context_for(agent: str, at: datetime) -> CommandContext:
     """What `decide` is handed for a session of that agent at that instant. Raises UnknownAgent."""
     found = find(agent)
     counter = token_counters.named(found.memory.counter)
     policy = policy_named(found.policy)
-    return Given(
+    return CommandContext(
         at,
         lambda: str(new_id()),
         facts_for(agent),

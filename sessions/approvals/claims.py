@@ -39,12 +39,12 @@ def claim(user: Person, request: UUID, *, take: bool = False, key: str = "") -> 
     session, team, too_few = _place(user, request)
     author = author_of(user, key)
 
-    def wish(_: Loaded) -> core.Claim:
+    def command(_: Loaded) -> core.Claim:
         lasts = bool(ledger.run(_LASTS, {"request": request}))
         mine = authority.own(user, team, too_few)
         return core.Claim(str(request), author.actor, mine.may, take, lasts, mine.names, authority.lent(user, team))
 
-    committed = person_command(session, wish, author)
+    committed = person_command(session, command, author)
     if not committed.events and not committed.repeated:
         keep(user, request)
     return committed

@@ -8,11 +8,9 @@ from uuid import UUID
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.state import digest_of
-from agentstate.errors import Refused
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission
-from audit import ledger
-from sessions.approvals import reviewer_view
+from sessions.approvals import guards, reviewer_view
 from sessions.approvals.customer_turns import customer_turns, differences_of
 from sessions.approvals.differences import as_data, withheld
 from sessions.core import authority
@@ -23,20 +21,6 @@ from sessions.core.states import Loaded
 from sessions.models.sessions import ApprovalRequest
 
 _DECIDED = ("session_id", "team_id", "state", "decided_by", "ended_at", "approvers_missing")
-_IN_TIME = """SELECT 1 FROM agent_sessions_approvalrequest
- WHERE id = %(g_request)s AND state = 'pending' AND greatest(expires_at, held_until) > clock_timestamp()"""
-
-
-class HoldIsOver(Refused):
-    """Its time is over: it is being done, or is done."""
-
-    code = "hold_is_over"
-
-
-class RequestExpired(Refused):
-    """The deadline of this request has passed."""
-
-    code = "request_expired"
 
 
 def decide(
@@ -66,7 +50,7 @@ def decide(
     author = author_of(user, key)
     page = reviewer_view.read(author.actor, request, view) if view else None
 
-    def wish(loaded: Loaded) -> core.Decide:
+    def command(loaded: Loaded) -> core.Decide:
         return core.Decide(
             request=str(request),
             decision=decision,
@@ -85,13 +69,12 @@ def decide(
             shown=page or _over_the_api(loaded, str(request), seen),
         )
 
-    def still() -> None:
+    def recheck() -> None:
         if (authority.own(user, team, too_few), authority.lent(user, team)) != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
-    in_time = ledger.Fragment(_IN_TIME, {"g_request": request})
     try:
-        return person_command(row["session_id"], wish, author, guard=in_time, refused=RequestExpired(), still=still)
+        return person_command(row["session_id"], command, author, guard=guards.not_expired(request), recheck=recheck)
     except core.UnknownRequest:  # ended so long ago that the bounded state has let go of it
         raise _already_decided(row) from None
 
@@ -130,12 +113,8 @@ def undo(user: Person, request: UUID, *, reason: str = "", key: str = "") -> Com
     row = _readable(user, request)
     author, team, too_few = author_of(user, key), row["team_id"], row["approvers_missing"] > 0
 
-    def wish(_: Loaded) -> core.Undo:
+    def command(_: Loaded) -> core.Undo:
         may = authority.own(user, team, too_few).may
         return core.Undo(str(request), author.actor, may, reason, authority.lent(user, team))
 
-    in_time = ledger.Fragment(
-        "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND held_until > clock_timestamp()",
-        {"g_request": request},
-    )
-    return person_command(row["session_id"], wish, author, guard=in_time, refused=HoldIsOver())
+    return person_command(row["session_id"], command, author, guard=guards.delayed(request))

@@ -25,7 +25,7 @@ def withdraw(
     _must_withdraw(user, session)
     author = author_of(user, key)
     command = core.Withdraw(author.actor, reason, call, request)
-    return person_command(session, command, author, still=lambda: _must_withdraw(user, session))
+    return person_command(session, command, author, recheck=lambda: _must_withdraw(user, session))
 
 
 def _must_withdraw(user: Person, session: UUID) -> None:

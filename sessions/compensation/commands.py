@@ -24,4 +24,4 @@ def compensate(
     author = author_of(user, key)
     lasting = history.lasting_at(session, rollback)
     command = core.Compensate(rollback, tuple(calls), author.actor, reason, lasting)
-    return person_command(session, command, author, still=lambda: must_may(user, session, Permission.CHANGE_STATE))
+    return person_command(session, command, author, recheck=lambda: must_may(user, session, Permission.CHANGE_STATE))

@@ -158,8 +158,8 @@ def grant(
         more = msgspec.convert([tokens, micros, steps, seconds, calls], type=list[Whole])
     except msgspec.ValidationError as error:
         raise Invalid(str(error), field="tokens") from None
-    wish = core.Grant(author_of(user).actor, reason, Limits(*more), of)
-    return person_command(session, wish, author_of(user, key))
+    command = core.Grant(author_of(user).actor, reason, Limits(*more), of)
+    return person_command(session, command, author_of(user, key))
 
 
 def pause(user: Person, session: UUID, reason: str, *, key: str = "") -> Committed:

@@ -304,9 +304,13 @@ def _columns(seen: Iterable[Seen]) -> dict[str, Any]:
 
 
 def _append(
-    user: User, kind: Kind, facts: Mapping[str, object], seen: Iterable[Seen], also: Iterable[ledger.Fragment] = ()
+    user: User,
+    kind: Kind,
+    facts: Mapping[str, object],
+    seen: Iterable[Seen],
+    extra_writes: Iterable[ledger.Fragment] = (),
 ) -> None:
-    _entered(user.tenant_id, user.actor, kind, facts, list(seen), also)
+    _entered(user.tenant_id, user.actor, kind, facts, list(seen), extra_writes)
 
 
 def _entered(
@@ -315,12 +319,12 @@ def _entered(
     kind: Kind,
     facts: Mapping[str, object],
     seen: list[Seen],
-    also: Iterable[ledger.Fragment] = (),
+    extra_writes: Iterable[ledger.Fragment] = (),
 ) -> None:
     at = now()
     about, teams = sorted({each.id for each in seen}), sorted({each.team for each in seen})
     line = ledger.Fragment(_LINE, {"reader": reader, "at": at, "kind": kind.value, "about": about, "teams": teams})
-    log.record(tenant, reader, kind.value, facts, (line, *also), at)
+    log.record(tenant, reader, kind.value, facts, (line, *extra_writes), at)
 
 
 def _open(answer: _Answer, door: str, reads: list[_Read], seen: list[Seen]) -> None:

@@ -95,7 +95,7 @@ _OF_TEAM = """SELECT id FROM people_user WHERE is_active AND id IN (
 
 # A line for each person and for each delegation to them, with all memberships of whose authority it is; their own line
 # first. As `own` and `lent` read it, and a test holds the two to each other.
-_STANDING = """WITH who AS ({who}),
+_AUTHORITIES = """WITH who AS ({who}),
  line AS (SELECT id AS receiver, NULL::uuid AS loan, id AS giver, NULL::varchar[] AS permissions FROM who
   UNION ALL SELECT d.receiver_id, d.id, d.giver_id, d.permissions FROM people_delegation d JOIN who
    ON who.id = d.receiver_id WHERE d.team_id = %(team)s AND d.until > statement_timestamp() AND d.revoked_at IS NULL)
@@ -107,7 +107,7 @@ _STANDING = """WITH who AS ({who}),
   ORDER BY line.receiver, line.loan NULLS FIRST"""
 
 
-def standing(
+def authorities_of(
     actors: Iterable[str], team: UUID, too_few: bool = False, shared: Sharing = _NOBODY
 ) -> dict[str, tuple[Authority, ...]]:
     """Returns what each of these people may decide now: their own authority first, then those delegated to them. One
@@ -122,7 +122,7 @@ def _standing(
 ) -> dict[str, tuple[Authority, ...]]:
     found: dict[str, tuple[Authority, ...]] = {}
     programs: set[UUID] = set()
-    rows = ledger.run(_STANDING.format(who=who), {"team": team, "too_few": too_few, **params})
+    rows = ledger.run(_AUTHORITIES.format(who=who), {"team": team, "too_few": too_few, **params})
     for receiver, giver, permissions, login, teams, slugs, roles, is_deputy in rows:
         memberships = zip(teams or (), slugs or (), roles or (), strict=True)
         names = names_from((*each, login) for each in memberships)

@@ -21,17 +21,17 @@ from agentstate.engine.decide import (
     Answer,
     Begin,
     Command,
+    CommandContext,
     Compensate,
     CountDelegate,
     Decide,
-    Given,
     ProposePlan,
     TakeTask,
     decide,
 )
 from agentstate.engine.decide import families as counting
+from agentstate.engine.decide.context import Giver
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Giver
 from agentstate.engine.decide.grants import counted
 from agentstate.engine.decide.verdicts import grants_for
 from agentstate.engine.instants import stamp
@@ -39,14 +39,15 @@ from agentstate.engine.remembered import Remembered
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.state.rounds import place_of
 from agentstate.engine.state.subjects import kid_of
-from agentstate.errors import AgentStateError, Broken, Refused
+from agentstate.errors import AgentStateError, Broken
 from agentstate.ids import new_id
 from audit import erasure, keys, ledger
 from audit.server_clock import now
-from sessions.agents.registry import given_for
+from sessions.agents.registry import context_for
 from sessions.core import announcements, children, families, plan_checks, projections, standing_approvals, states, stops
-from sessions.core.authority import approvers, sharing, standing
+from sessions.core.authority import approvers, authorities_of, sharing
 from sessions.core.committed import Author, Committed, Lease, LeaseLost
+from sessions.core.guards import Guard
 from sessions.core.states import Loaded
 
 TRIES = 5
@@ -54,19 +55,21 @@ RESTING = (Answer, Begin, Compensate)  # commands that may let a call through on
 
 
 # A step decides on the state that the steps before it led to, and may consist of steps itself.
-Step = Callable[[SessionState, Given], Sequence["ev.AnyEvent | Step"]]
+Step = Callable[[SessionState, CommandContext], Sequence["ev.AnyEvent | Step"]]
 
 
-def decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+def decided(command: Command, state: SessionState, context: CommandContext) -> Sequence[ev.AnyEvent]:
     """The events that `command` amounts to, with what it names looked up beforehand. Raises what `decide` refuses."""
     if isinstance(command, TakeTask):
-        given = msgspec.structs.replace(given, family=families.family_of(state, command.parent))
+        context = msgspec.structs.replace(context, family=families.family_of(state, command.parent))
     return decide(
-        _standing(command, state), state, _with_givers(command, state, plan_checks.informed(command, state, given))
+        _with_authorities(command, state),
+        state,
+        _with_givers(command, state, plan_checks.informed(command, state, context)),
     )
 
 
-def _standing(command: Command, state: SessionState) -> Command:
+def _with_authorities(command: Command, state: SessionState) -> Command:
     """Returns the command to run an approved call, with what its approvers may still decide. Other commands cost no
     query.
     """
@@ -75,24 +78,24 @@ def _standing(command: Command, state: SessionState) -> Command:
     request = state.requests.get(_passed(state, command.call))
     if request is None or not request.approvals:
         return command
-    may = standing(request.approvals, UUID(state.opened.team), too_few=request.asked.approvers_missing > 0)
-    return msgspec.structs.replace(command, standing=may)
+    held = authorities_of(request.approvals, UUID(state.opened.team), too_few=request.asked.approvers_missing > 0)
+    return msgspec.structs.replace(command, authorities=held)
 
 
-def _with_givers(command: Command, state: SessionState, given: Given) -> Given:
+def _with_givers(command: Command, state: SessionState, context: CommandContext) -> CommandContext:
     """Returns the context with what the givers of standing approvals may decide now. Only commands that may allow a
     call by a standing approval cost a query.
     """
     if not isinstance(command, RESTING) or state.opened is None:
-        return given
-    actors = {grant.by for grant in grants_for(state, given)}
+        return context
+    actors = {grant.by for grant in grants_for(state, context)}
     if not actors:
-        return given
+        return context
     team = UUID(state.opened.team)
     shared = sharing(team)
-    held = standing(actors, team, shared=shared)
+    held = authorities_of(actors, team, shared=shared)
     givers = {by: Giver(held.get(by, ()), shared.get(by, frozenset())) for by in actors}
-    return msgspec.structs.replace(given, givers=givers)
+    return msgspec.structs.replace(context, givers=givers)
 
 
 def _passed(state: SessionState, call_id: str) -> str:
@@ -194,30 +197,30 @@ def _under_lease(lease: Lease, loaded: Loaded, steps: Sequence[Step], root: Load
 
 
 # A command that rests on what is read from the log is made once nobody else can append.
-Wish = Command | Callable[[Loaded], Command]
+CommandFactory = Callable[[Loaded], Command]
 
 
-def _made(wish: Wish, loaded: Loaded) -> Command:
-    return wish if isinstance(wish, Command) else wish(loaded)
+def _made(command: Command | CommandFactory, loaded: Loaded) -> Command:
+    return command if isinstance(command, Command) else command(loaded)
 
 
 def person_command(
     session: UUID,
-    wish: Wish,
+    command: Command | CommandFactory,
     author: Author,
     *,
-    guard: ledger.Fragment | None = None,
-    refused: Refused | None = None,
-    still: Callable[[], None] | None = None,
-    also: Sequence[ledger.Fragment] = (),
+    guard: Guard | None = None,
+    recheck: Callable[[], None] | None = None,
+    extra_writes: Sequence[ledger.Fragment] = (),
     under: UUID | None = None,
 ) -> Committed:
-    """A command of a person, a caller or a timer. `refused` is raised when `guard` finds nothing; `still` is called
-    once nobody else can append, and raises what its author may no longer do: waiting for the session may take long.
-    `also` is written with the entries. `under` is a session that must live and stays as it is meanwhile. What the
-    command does to the session, its end or a pause, is done to those that do its calls as well. Every change of a
-    request is written by such a statement, so the lock on the session's head is all that a decision and an expiry need
-    to take turns.
+    """Appends a command of a person, a caller or a timer.
+
+    The session's head is locked first. A command factory and `recheck` run after that: `recheck` raises what the author
+    may no longer do, because waiting for the lock may take long. The appending statement checks `guard` and writes
+    `extra_writes` with the entries. `under` is a session that must live and stays as it is meanwhile. The end or a
+    pause of the session also reaches the sessions that do its calls. Every change of a request is written by such a
+    statement, so the lock on the head is all that a decision and an expiry need to take turns.
 
     The same idempotency key gives the first answer again; the same key with another command is refused.
     """
@@ -228,15 +231,17 @@ def person_command(
             if under is not None:
                 must_live(states.load(under, lock=True).state)
             loaded = states.load(session, lock=True)
-            if still is not None:
-                still()
-            command = _made(wish, loaded)
-            if author.key and (earlier := _answered_before(loaded, command, author)):
+            if recheck is not None:
+                recheck()
+            made = _made(command, loaded)
+            if author.key and (earlier := _answered_before(loaded, made, author)):
                 return earlier
-            digest = _digest(loaded, command)
-            committed = _append(loaded, [step(command)], author, guard=guard, digest=digest, also=also, root=root)
+            digest, condition = _digest(loaded, made), guard.query if guard else None
+            committed = _append(
+                loaded, [step(made)], author, guard=condition, digest=digest, extra_writes=extra_writes, root=root
+            )
             if committed is None:
-                raise refused or Broken(f"session {session}: the head moved although it was locked")
+                raise guard.failure if guard else Broken(f"session {session}: the head moved although it was locked")
             for each in (committed, *_answered_by_children(loaded.state, committed, author)):
                 transaction.on_commit(partial(announcements.announce, each, wake=True))
         return committed
@@ -258,23 +263,23 @@ def _answered_by_children(before: SessionState, committed: Committed, author: Au
 
 
 def together(
-    main: UUID, wishes: Mapping[UUID, Callable[[Mapping[UUID, Loaded]], Command]], author: Author
+    main: UUID, factories: Mapping[UUID, Callable[[Mapping[UUID, Loaded]], Command]], author: Author
 ) -> Committed:
     """One command a session, all in one transaction and under one command id; the answer and the idempotency key are
     those of `main`. All heads are locked first, in the order in which they are named: a session before what came of it
     (its fork, a session that does its call), so two of these cannot wait for each other.
     """
     with transaction.atomic(durable=True):
-        loaded = {session: states.load(session, lock=True) for session in wishes}
-        wish = wishes[main](loaded)
-        if author.key and (earlier := _answered_before(loaded[main], wish, author)):
+        loaded = {session: states.load(session, lock=True) for session in factories}
+        command = factories[main](loaded)
+        if author.key and (earlier := _answered_before(loaded[main], command, author)):
             return earlier
-        digest = _digest(loaded[main], wish)
+        digest = _digest(loaded[main], command)
         key = ledger.receipt_key(author.actor, author.key) if author.key else b""
         link = ledger.keyed_command(key, digest) if key else new_id()
         written = {
             session: _linked(
-                each, wishes[session](loaded), author if session == main else Author(author.actor), digest, link
+                each, factories[session](loaded), author if session == main else Author(author.actor), digest, link
             )
             for session, each in loaded.items()
         }
@@ -316,9 +321,9 @@ def _others_in(state: SessionState, command: Command) -> list[UUID]:
 
 
 def _plain(command: Command) -> dict[str, Any]:
-    """The command without what is no part of its wish: what its author held at that moment, or was found for it."""
+    """Returns the fields that identify a command: without what its author held then, and what was looked up for it."""
     fields = msgspec.structs.asdict(command)
-    return {name: value for name, value in fields.items() if name != "may" and name not in command.beside_the_wish}
+    return {name: value for name, value in fields.items() if name != "may" and name not in command.excluded_from_digest}
 
 
 def _answered_before(loaded: Loaded, command: Command, author: Author) -> Committed | None:
@@ -339,12 +344,12 @@ def _append(
     digest: bytes = b"",
     lease: float | None = None,
     command: UUID | None = None,
-    also: Sequence[ledger.Fragment] = (),
+    extra_writes: Sequence[ledger.Fragment] = (),
     root: Loaded | None = None,
 ) -> Committed | None:
-    given = _given_now(loaded)
-    at = stamp(given.at)
-    state, events, drafts = _decided(loaded.state, steps, given, at)
+    context = _context_now(loaded)
+    at = stamp(context.at)
+    state, events, drafts = _decided(loaded.state, steps, context, at)
     if not events:
         return Committed(loaded.place, new_id(), loaded.head.size, loaded.head.size, state, head=loaded.head)
     news = counting.news(loaded.state, state)
@@ -362,13 +367,13 @@ def _append(
         key=key,
         digest=digest,
         guard=standing_approvals.in_time(
-            stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, given.grants
+            stops.guarded(guard, loaded.place, state, events), state, events, loaded.state, context.grants
         ),
-        also=(
+        extra_writes=(
             *projections.fragments(loaded.place, state, events, before=loaded.state, lease=lease),
-            *standing_approvals.fragments(loaded.place, loaded.state, events, given.grants, at),
+            *standing_approvals.fragments(loaded.place, loaded.state, events, context.grants, at),
             *([states.snapshot(loaded.place, state)] if kept else []),
-            *also,
+            *extra_writes,
         ),
         seals=isinstance(events[-1], ev.SessionSealed),
     )
@@ -381,13 +386,13 @@ def _append(
     return _kept(Loaded(loaded.place, head, state), batch, loaded.head.size, events, with_snapshot=kept)
 
 
-def _given_now(loaded: Loaded) -> Given:
+def _context_now(loaded: Loaded) -> CommandContext:
     """Returns what deciding needs besides the state: the stops, the standing approvals, and the team's approvers."""
-    given = given_for(loaded.state.opened.agent if loaded.state.opened else "", now())
+    context = context_for(loaded.state.opened.agent if loaded.state.opened else "", now())
     return msgspec.structs.replace(
-        given,
+        context,
         halt=stops.halt_for(loaded.place, loaded.state),
-        grants=standing_approvals.standing_for(loaded.place, loaded.state, given.policy),
+        grants=standing_approvals.standing_for(loaded.place, loaded.state, context.policy),
         givers={},
         approvers=cache(partial(approvers, loaded.place.team)),
         family=families.family_of(loaded.state, loaded.state.plans.parent),
@@ -401,20 +406,20 @@ def _is_due(first: int, size: int) -> bool:
 
 
 def _decided(
-    state: SessionState, steps: Sequence[Step], given: Given, at: str
+    state: SessionState, steps: Sequence[Step], context: CommandContext, at: str
 ) -> tuple[SessionState, list[ev.AnyEvent], list[ledger.Draft]]:
     """The state after `steps`, their events, and each event as the entry to be."""
     events: list[ev.AnyEvent] = []
     drafts: list[ledger.Draft] = []
 
     def take(step: Step) -> None:
-        nonlocal state, given
-        for made in step(state, given):
+        nonlocal state, context
+        for made in step(state, context):
             if isinstance(made, ev.Event):
                 drafts.append(_draft(state, made))
-                given, before = counted(given, state, made), state
+                context, before = counted(context, state, made), state
                 state = evolve(state, made, at)
-                given = counting.counted(given, before, state)
+                context = counting.counted(context, before, state)
                 events.append(made)
             else:
                 take(made)
@@ -477,16 +482,16 @@ def open_session(place: projections.Place, command: Command, author: Author) -> 
     """The first commit of a session; None when a session of that id exists. Raises keys.Erased when the erasure of its
     customer has begun: who asks again gets a new key.
     """
-    given = given_for(getattr(command, "agent", ""), now())
-    at = stamp(given.at)
-    state, events, drafts = _decided(SessionState(), [step(command)], given, at)
+    context = context_for(getattr(command, "agent", ""), now())
+    at = stamp(context.at)
+    state, events, drafts = _decided(SessionState(), [step(command)], context, at)
     batch = ledger.Batch(
         drafts=drafts,
         kid=place.kid,
         actor=author.actor,
         at=at,
         command=new_id(),
-        also=projections.fragments(place, state, events),
+        extra_writes=projections.fragments(place, state, events),
         guard=erasure.living([place.kid]),
     )
     with transaction.atomic(durable=True):

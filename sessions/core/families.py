@@ -10,7 +10,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from agentstate.engine.decide import families
-from agentstate.engine.decide.given import Family
+from agentstate.engine.decide.context import Family
 from agentstate.engine.state import SessionState
 from audit import keys
 from sessions.core import states

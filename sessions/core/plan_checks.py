@@ -15,7 +15,7 @@ from django.db.models import Max
 from msgspec.structs import replace
 
 from agentstate.clock import now
-from agentstate.engine.decide import Command, Given
+from agentstate.engine.decide import Command, CommandContext
 from agentstate.engine.decide.plans import card_of, delegates_in, facts_for
 from agentstate.engine.plan import library
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
@@ -28,7 +28,7 @@ from agentstate.ids import new_id
 from audit import keys
 from audit.keys import teams
 from audit.models import KeyedLog
-from sessions.agents.registry import given_for
+from sessions.agents.registry import context_for
 from sessions.core import states
 from sessions.models.sessions import AgentSession, SavedPlan
 
@@ -120,18 +120,18 @@ def kept_among(team: UUID, references: Iterable[str]) -> frozenset[str]:
     return frozenset(reference for reference, parts in wanted.items() if parts in kept)
 
 
-def informed(command: Command, state: SessionState, given: Given) -> Given:
-    """`given` with the saved plans that calls in the command may be handed over to: `decide` itself looks nothing up.
+def informed(command: Command, state: SessionState, context: CommandContext) -> CommandContext:
+    """`context` with the saved plans that calls in the command may be handed over to: `decide` itself looks nothing up.
     Costs nothing where no call names a delegate.
     """
-    return _with_saved(given, state, delegates_in(command, state, given.offers))
+    return _with_saved(context, state, delegates_in(command, state, context.offers))
 
 
-def _with_saved(given: Given, state: SessionState, named: Iterable[str]) -> Given:
-    wanted = frozenset(named) - given.saved
+def _with_saved(context: CommandContext, state: SessionState, named: Iterable[str]) -> CommandContext:
+    wanted = frozenset(named) - context.saved
     if not wanted or state.opened is None:
-        return given
-    return replace(given, saved=given.saved | kept_among(UUID(state.opened.team), wanted))
+        return context
+    return replace(context, saved=context.saved | kept_among(UUID(state.opened.team), wanted))
 
 
 def opened(row: SavedPlan) -> Saved:
@@ -146,13 +146,13 @@ def _newest(team: UUID, name: str) -> Saved | None:
 
 def cards_of(agent: str) -> dict[str, ToolCard]:
     """The tools of an agent as plans know them."""
-    return {name: card_of(tool) for name, tool in given_for(agent, now()).tools.items()} if agent else {}
+    return {name: card_of(tool) for name, tool in context_for(agent, now()).tools.items()} if agent else {}
 
 
 def facts_of(session: UUID, plan: Plan | None = None, inputs: dict[str, Any] | None = None) -> Facts:
     """What a plan of this session is checked against."""
     state = states.load(session).state
     plan = plan or Plan()
-    given = given_for(state.opened.agent if state.opened else "", now())
+    context = context_for(state.opened.agent if state.opened else "", now())
     named = {call.delegate for call in plan.calls} - {"", ANONYMOUS}
-    return facts_for(state, plan, inputs or {}, _with_saved(given, state, named))
+    return facts_for(state, plan, inputs or {}, _with_saved(context, state, named))

@@ -20,6 +20,6 @@ def add_data(user: Person, session: UUID, message: dict[str, Any], *, key: str =
     must_may(user, session, Permission.CHANGE_STATE)
     author = author_of(user, key)
     read = messages.read(message)
-    # Bounded and readable before it is hashed as a wish.
+    # Bounded and readable before it is hashed as a command.
     messages.judged(None, messages.Data(read.data, read.kind))
     return person_command(session, AddData(read.kind, read.data, author.actor, read.schema, read.instance), author)

@@ -30,7 +30,7 @@ def intervene(
     _must_decide(user, session, call)
     author = author_of(user, key)
     command = core.Intervene(call, how, author.actor, reason, result)  # type: ignore[arg-type]
-    return person_command(session, command, author, still=lambda: _must_decide(user, session, call))
+    return person_command(session, command, author, recheck=lambda: _must_decide(user, session, call))
 
 
 def _must_decide(user: Person, session: UUID, call: str) -> None:

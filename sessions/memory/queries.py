@@ -13,7 +13,7 @@ from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.summaries import Summary
 from sessions.agents import definition
-from sessions.agents.registry import find, given_for
+from sessions.agents.registry import context_for, find
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
@@ -66,7 +66,7 @@ def memory_of(user: Person, session: UUID) -> Memory:
     visibility.of_reader(user, session, team).must_see_all(state.items, state.memory.summaries)
     shown = visibility.shown_state(user, session, team, state)
     agent = find(state.opened.agent)
-    scene = scene_of(state, given_for(agent.name, now()), state.memory.asked_model)
+    scene = scene_of(state, context_for(agent.name, now()), state.memory.asked_model)
     request = definition.build(agent, state.memory.asked_model, state)
     held = scene.tokens(state.items, state.memory.summaries)
     return Memory(

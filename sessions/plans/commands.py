@@ -24,12 +24,13 @@ from agentstate.ids import new_id
 from agentstate.people.models import Team
 from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.roles import Permission
-from audit import erasure, keys, ledger
+from audit import erasure, keys
 from sessions.agents.registry import BATCH
 from sessions.conversation.commands import KEYS
 from sessions.core import plan_checks, states
 from sessions.core.commit import open_session, person_command
 from sessions.core.committed import Author, Committed
+from sessions.core.guards import Guard
 from sessions.core.person import Person, author_of, must_may
 from sessions.core.projections import Place
 from sessions.core.states import Loaded
@@ -69,15 +70,15 @@ def propose_plan(
     command = _proposal(session, calls, saved, inputs or {}, follow, author)
     command = msgspec.structs.replace(command, replace=replace)
     if len(members) <= MAX_INSTANCES:
-        wish = msgspec.structs.replace(command, instances=members)
-        return person_command(session, wish, author, guard=_living(members), refused=SubjectLeaves())
+        command = msgspec.structs.replace(command, instances=members)
+        return person_command(session, command, author, guard=_living(members))
     return _shared_out(session, command, members, author)
 
 
-def _living(members: Sequence[InstanceGiven]) -> ledger.Fragment | None:
-    """A guard that nobody of these is being erased; none for a plan of the session's own customer."""
+def _living(members: Sequence[InstanceGiven]) -> Guard | None:
+    """Returns the guard that nobody of these is being erased; none for a plan of the session's own customer."""
     kids = {UUID(each.kid) for each in members if each.kid}
-    return erasure.living(kids) if kids else None
+    return Guard(erasure.living(kids), SubjectLeaves()) if kids else None
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ def _proposal(
     if (calls is None) == (not saved):
         raise Invalid("want calls, or the name of a saved plan", field="calls")
     if calls is not None:
-        model.read(calls)  # refused here, before it is hashed as a wish
+        model.read(calls)  # refused here, before it is hashed as a command
         return ProposePlan(tuple(calls), author.actor, follow, inputs)
     team = states.load(session).place.team
     found = plan_checks.saved_plan(team, saved)
@@ -166,13 +167,13 @@ def _shared_out(session: UUID, command: ProposePlan, members: tuple[InstanceGive
 def _open_part(parent: Loaded, child: UUID, plan: ProposePlan, author: Author) -> None:
     opened, place = parent.state.opened, parent.place
     assert opened is not None
-    wish = Open(opened.customer, opened.team, opened.agent, opened.channel, opened.topic)
-    open_session(Place(child, place.tenant, place.team, place.kid), wish, Author(author.actor))
+    opening = Open(opened.customer, opened.team, opened.agent, opened.channel, opened.topic)
+    open_session(Place(child, place.tenant, place.team, place.kid), opening, Author(author.actor))
     if not states.load(child).state.plans.parent:
         authors, customers = parent.state.plans.parent_authors, parent.state.involved.customer
         task = TakeTask(str(place.id), "", author.actor, plan=plan, authors=authors, customers=customers)
         guard = _living(plan.instances)
-        person_command(child, task, Author(author.actor), guard=guard, refused=SubjectLeaves(), under=place.id)
+        person_command(child, task, Author(author.actor), guard=guard, under=place.id)
 
 
 def edit_plan(user: Person, session: UUID, calls: list[Any], *, version: int, key: str = "") -> Committed:

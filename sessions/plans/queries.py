@@ -27,7 +27,7 @@ from agentstate.errors import NotFound
 from agentstate.people.permissions import can, teams_with
 from agentstate.people.roles import Permission
 from audit import ledger
-from sessions.agents.registry import facts_for, given_for
+from sessions.agents.registry import context_for, facts_for
 from sessions.core import plan_checks, states
 from sessions.core.entry_lines import must_read, state_of
 from sessions.core.session_lines import ERASED_NAME, Person
@@ -268,7 +268,7 @@ def _why_it_stops(state: SessionState, call: model.Call, arguments: dict[str, An
     if tool is None:
         return ""
     asked = Call(call.id, call.tool, arguments, None, CallStatus.PROPOSED)
-    verdict = verdict_on(state, asked, tool, given_for(agent, now()))
+    verdict = verdict_on(state, asked, tool, context_for(agent, now()))
     return f"{verdict.rule}: {verdict.why}" if verdict.gate != "allow" else ""
 
 

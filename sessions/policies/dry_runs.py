@@ -19,7 +19,7 @@ import msgspec
 
 from agentstate.clock import now
 from agentstate.engine import policy as pol
-from agentstate.engine.decide import Given
+from agentstate.engine.decide import CommandContext
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.versions.judged_again import MOVES, JudgedAgain, judged_again
 from agentstate.errors import Invalid
@@ -158,14 +158,14 @@ class _Going:
 
     def _judged(self, row: dict[str, Any]) -> Iterator[JudgedAgain]:
         entries = islice(history(row["id"], row["seq"]), row["seq"])
-        return judged_again(entries, self._given(row["agent"]), self.since, self.until)
+        return judged_again(entries, self._context(row["agent"]), self.since, self.until)
 
-    def _given(self, agent: str) -> Callable[[str], Given]:
-        def given(at: str) -> Given:
-            found = registry.given_for(agent, parse(at))
+    def _context(self, agent: str) -> Callable[[str], CommandContext]:
+        def context(at: str) -> CommandContext:
+            found = registry.context_for(agent, parse(at))
             return msgspec.structs.replace(found, policy=self.policy, zone=self.zone)
 
-        return given
+        return context
 
     def _count(self, call: DryCall) -> None:
         self.counts[call.move] += 1

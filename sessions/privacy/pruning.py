@@ -27,6 +27,7 @@ from audit import erasure, keys, ledger, retention, staff
 from sessions.core import crash_points, recorded, states
 from sessions.core.commit import person_command
 from sessions.core.committed import Author
+from sessions.core.guards import Guard
 from sessions.models.sessions import AgentSession, ApprovalRequest, RecordedState, Snapshot, SnapshotPart
 
 log = logging.getLogger(__name__)
@@ -215,15 +216,20 @@ def _went_well(each: Due) -> bool:
 def pruned(each: Due) -> None:
     """Prune one session: tombstone, ciphertexts, what was derived from them, and at last the card. Raises Held."""
     command = PrunePayloads(each.retention, stamp(each.due_at))
-    guard = ledger.Fragment(f"SELECT 1 WHERE NOT EXISTS ({_HELD})", {"h_log": each.session})
+    guard = _not_held(each.session)
     with suppress(keys.Erased):  # pruned before by somebody who was killed, or erased meanwhile
-        person_command(each.session, command, Author(ledger.SYSTEM), guard=guard, refused=Held())
+        person_command(each.session, command, Author(ledger.SYSTEM), guard=guard)
     crash_points.point("after_pruning_entry")
     last = _tombstone_of(each.session)
     if last is not None:
         erasure.delete_range(each.session, 0, last - 1)
         crash_points.point("after_pruning")
         _forget(each.session)
+
+
+def _not_held(session: UUID) -> Guard:
+    """Returns the guard that no legal hold keeps the session. It fails with Held."""
+    return Guard(ledger.Fragment(f"SELECT 1 WHERE NOT EXISTS ({_HELD})", {"h_log": session}), Held())
 
 
 def pruned_history(each: Due) -> None:
@@ -233,8 +239,8 @@ def pruned_history(each: Due) -> None:
         state = states.as_of(session, each.upto)
         kept = recorded.sealed(session, states.load(session).place.kid, state)
         command = PruneHistory(each.upto, kept.digest, kept.form, each.retention, stamp(each.due_at))
-        guard = ledger.Fragment(f"SELECT 1 WHERE NOT EXISTS ({_HELD})", {"h_log": session})
-        person_command(session, command, Author(ledger.SYSTEM), guard=guard, refused=Held(), also=[kept.row()])
+        guard = _not_held(session)
+        person_command(session, command, Author(ledger.SYSTEM), guard=guard, extra_writes=[kept.row()])
     crash_points.point("after_pruning_entry")
     _history_gone(session, recorded.upto(session))
 

@@ -104,11 +104,11 @@ def write(
     declared: Declaration,
     command: ProfileCommand,
     author: Author,
-    also: Sequence[ledger.Fragment] = (),
+    extra_writes: Sequence[ledger.Fragment] = (),
 ) -> Kept:
     """`command` decided on the newest profile and appended. The same idempotency key gives the first answer again.
 
-    `also` is written only when the command has events. Raises what `decide` refuses; keys.Erased.
+    `extra_writes` are written only when the command has events. Raises what `decide` refuses; keys.Erased.
     """
     with transaction.atomic():
         head, state = _locked(subject)
@@ -119,11 +119,11 @@ def write(
         if not events:
             return Kept(subject, new_id(), state.seq, state.seq, state)
         after = core.fold(((event, at) for event in events), state)
-        batch = _batch(subject, command, author, at, events, after, also)
+        batch = _batch(subject, command, author, at, events, after, extra_writes)
         written = ledger.append(head, batch) if head else ledger.create(subject.log, subject.tenant, batch)
         if written is not None:
             return Kept(subject, batch.command, state.seq, after.seq, after)
-    return write(subject, declared, command, author, also)  # somebody else has just opened the profile
+    return write(subject, declared, command, author, extra_writes)  # somebody else has just opened the profile
 
 
 def _locked(subject: Subject) -> tuple[ledger.Head | None, ProfileState]:
@@ -145,7 +145,7 @@ def _batch(
     at: str,
     events: Sequence[ev.AnyProfileEvent],
     after: ProfileState,
-    also: Sequence[ledger.Fragment],
+    extra_writes: Sequence[ledger.Fragment],
 ) -> ledger.Batch:
     key = ledger.receipt_key(author.actor, author.key) if author.key else b""
     token = _token(subject, command) if key else b""
@@ -158,15 +158,15 @@ def _batch(
         command=ledger.keyed_command(key, token) if key else new_id(),
         key=key,
         digest=token,
-        also=[ledger.Fragment(_ROW, columns), *also],
+        extra_writes=[ledger.Fragment(_ROW, columns), *extra_writes],
         guard=erasure.living([subject.kid]),
     )
 
 
 def _token(subject: Subject, command: ProfileCommand) -> bytes:
     """By what a repeated command is known: keyed, because what it says of a customer could be guessed from a hash."""
-    wish = digest(type(command).__name__, msgspec.structs.asdict(command))
-    return keys.token(subject.kid, "command", bytes.fromhex(wish))
+    content = digest(type(command).__name__, msgspec.structs.asdict(command))
+    return keys.token(subject.kid, "command", bytes.fromhex(content))
 
 
 def answered_before(subject: Subject, state: ProfileState, command: ProfileCommand, author: Author) -> Kept | None:

@@ -25,7 +25,7 @@ def prove_value(user: Person, session: UUID, path: str, *, of: int = 0, key: str
     if not can(user, Permission.CHANGE_STATE, team) and not can(user, Permission.SPEAK_AS_CUSTOMER, team):
         needed = Permission.CHANGE_STATE.value
         raise PermissionDenied(f"This needs the permission {needed}.", permission=needed)
-    committed = person_command(session, values.wish(path, of), author_of(user, key))
+    committed = person_command(session, values.factory(path, of), author_of(user, key))
     proof = values.proof_of(committed)
     access.note(user, "proof", [Seen(session, team, committed.first, committed.seq - 1)])
     return committed, proof

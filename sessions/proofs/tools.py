@@ -47,7 +47,7 @@ def prove(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
     try:
         opened = states.load(session).state.opened
         author = Author(f"agent:{opened.agent if opened else ''}", f"prove/{context.key}")
-        committed = person_command(session, values.wish(arguments["path"], arguments.get("of", 0)), author)
+        committed = person_command(session, values.factory(arguments["path"], arguments.get("of", 0)), author)
         return {"proof": canonical.loads(values.proof_of(committed))}
     except Broken as error:
         raise ToolFailed(f"{error.code}: {error.title}", transient=error.status == 503) from None

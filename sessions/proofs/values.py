@@ -5,7 +5,6 @@ People and programs come by `commands.prove_value`, agents by the tool `prove`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from uuid import UUID
 
 from agentstate.engine import events as ev
@@ -15,14 +14,15 @@ from agentstate.errors import Broken
 from audit import ledger
 from audit.proofs import making
 from sessions.core import states
+from sessions.core.commit import CommandFactory
 from sessions.core.committed import Committed
 from sessions.core.states import Loaded
 
 LOOK_BACK = 500  # entries in which the writer of a value is looked for
 
 
-def wish(path: str, of: int = 0) -> Callable[[Loaded], Command]:
-    """The command that proves the value at `path` after `of` entries (0: now), once nobody else can append."""
+def factory(path: str, of: int = 0) -> CommandFactory:
+    """Returns the factory of the command that proves the value at `path` after `of` entries (0: now)."""
 
     def made(loaded: Loaded) -> Command:
         if not of or of == loaded.head.size:

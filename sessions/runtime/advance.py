@@ -20,8 +20,8 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import (
     Begin,
     Command,
+    CommandContext,
     ExpireSession,
-    Given,
     GiveUp,
     Outdated,
     Rest,
@@ -185,9 +185,9 @@ def settled(lease: Lease, outcome: Command) -> Step:
     with it is recorded.
     """
 
-    def recorded(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+    def recorded(state: SessionState, context: CommandContext) -> Sequence[ev.AnyEvent]:
         try:
-            return decided(outcome, state, given)
+            return decided(outcome, state, context)
         except (Outdated, SessionOver) as refused:
             log.info("session %s: dropped %s: %s", lease.session, type(outcome).__name__, refused)
             return ()
@@ -200,25 +200,25 @@ def intend(session: UUID, flying: Set[str], places: Places | None = None) -> Ste
     rests; before it acts, what is known of the customer is brought up to date. Raises NotKnownHere.
     """
 
-    def intended(state: SessionState, given: Given) -> Sequence[Step]:
-        at = stamp(given.at)
-        actions = (places or Places(session)).allowed(state, at, flying, given.halt.held_calls(state))
-        return [partial(_made, wanted) for wanted in _commands(session, left(actions, given.halt, flying), at)]
+    def intended(state: SessionState, context: CommandContext) -> Sequence[Step]:
+        at = stamp(context.at)
+        actions = (places or Places(session)).allowed(state, at, flying, context.halt.held_calls(state))
+        return [partial(_made, wanted) for wanted in _commands(session, left(actions, context.halt, flying), at)]
 
     return intended
 
 
-def _made(wanted: Wanted, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+def _made(wanted: Wanted, state: SessionState, context: CommandContext) -> Sequence[ev.AnyEvent]:
     command = wanted(state)
-    return _decided(command, state, given) if command is not None else ()
+    return _decided(command, state, context) if command is not None else ()
 
 
-def _decided(command: Command, state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+def _decided(command: Command, state: SessionState, context: CommandContext) -> Sequence[ev.AnyEvent]:
     """What the command amounts to. A context that cannot be made to fit is a failure that people see."""
     try:
-        return decided(command, state, given)
+        return decided(command, state, context)
     except ContextTooSmall as refused:
-        return decided(GiveUp(str(refused)), state, given)
+        return decided(GiveUp(str(refused)), state, context)
 
 
 def _commands(session: UUID, actions: Sequence[core.Action], at: str) -> Iterator[Wanted]:

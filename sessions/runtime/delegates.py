@@ -16,7 +16,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.advance import is_task_done
-from agentstate.engine.decide import Command, End, Fail, Given, Open, Outdated, Return, SessionOver, decide
+from agentstate.engine.decide import Command, CommandContext, End, Fail, Open, Outdated, Return, SessionOver, decide
 from agentstate.engine.decide.commands.plans import (
     Delegated,
     Deliver,
@@ -108,8 +108,8 @@ def _open(session: UUID, state: SessionState, call: Call, delegate: str, allowed
     author = Author(f"agent:{opened.agent}")
     part = state.plans.instances.get(call.instance) if call.kid else None
     customer, kid = (part.subject, UUID(part.kid)) if part is not None else (opened.customer, place.kid)
-    wish = Open(customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
-    open_session(Place(child, place.tenant, place.team, kid), wish, author)
+    opening = Open(customer, opened.team, opened.agent, opened.channel, f"for {call.tool}"[:200])
+    open_session(Place(child, place.tenant, place.team, kid), opening, author)
 
     def handed(loaded: Mapping[UUID, Loaded]) -> Command:
         now = loaded[session].state
@@ -159,11 +159,11 @@ def finish(lease: Lease) -> None:
     run_commands(lease, [_end])
 
 
-def _end(state: SessionState, given: Given) -> Sequence[ev.AnyEvent]:
+def _end(state: SessionState, context: CommandContext) -> Sequence[ev.AnyEvent]:
     if not is_task_done(state):
         return ()
     reason = f"its task failed: {state.failure}"[:MAX_REASON] if state.failure else DONE
-    return decide(End(reason, "system"), state, given)
+    return decide(End(reason, "system"), state, context)
 
 
 def deliver_due() -> int:

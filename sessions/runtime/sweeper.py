@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Final
 from uuid import UUID
 
 from agentstate.engine.decide import AlreadyDecided, Escalate, Expire, HoldOver, NotHeld, Outdated
 from audit import ledger
+from sessions.approvals import guards
 from sessions.core.commit import person_command
 from sessions.core.committed import Author, NotDue
+from sessions.core.guards import Guard
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +40,8 @@ def _expired(session: UUID, request: UUID) -> bool:
 
 def expire(session: UUID, request: UUID) -> bool:
     """Append the expiry of one request, unless a decision was faster or the deadline is still to come."""
-    overdue = ledger.Fragment(
-        "SELECT 1 FROM agent_sessions_approvalrequest"
-        " WHERE id = %(g_request)s AND expires_at <= clock_timestamp() AND held_until IS NULL",
-        {"g_request": request},
-    )
     try:
-        person_command(session, Expire(str(request)), Author(ledger.SYSTEM), guard=overdue, refused=NotDue())
+        person_command(session, Expire(str(request)), Author(ledger.SYSTEM), guard=guards.overdue(request))
     except (AlreadyDecided, NotDue, Outdated):
         return False
     return True
@@ -63,8 +61,8 @@ _DUE = """SELECT session_id, id, escalated FROM agent_sessions_approvalrequest r
   WHERE state = 'pending' AND COLUMN <= now() AND (session_id = %(session)s OR %(session)s::uuid IS NULL)
    AND NOT EXISTS (SELECT 1 FROM audit_subjectkey k WHERE k.kid = r.kid AND k.destroyed_at IS NOT NULL)
   ORDER BY COLUMN LIMIT %(limit)s"""
-_OVER = "SELECT 1 FROM agent_sessions_approvalrequest WHERE id = %(g_request)s AND COLUMN <= clock_timestamp()"
-ESCALATES, HELD = "escalates_at", "held_until"
+ESCALATES: Final = "escalates_at"
+HELD: Final = "held_until"
 
 
 def _due(column: str, limit: int, session: UUID | None = None) -> list[tuple[UUID, UUID, int]]:
@@ -83,18 +81,17 @@ def _passed(end: Callable[[UUID, UUID, int], bool], session: UUID, request: UUID
 
 def escalate(session: UUID, request: UUID, step: int) -> bool:
     """Append that a request goes on from `step` of its chain, unless somebody was faster or its time is to come."""
-    return _timed(session, Escalate(str(request), step + 1), request, ESCALATES)
+    return _timed(session, Escalate(str(request), step + 1), request, guards.due(request, ESCALATES))
 
 
 def end_hold(session: UUID, request: UUID, step: int = 0) -> bool:
     """Append that the time of a held request is over, unless somebody objected before or it is still to come."""
-    return _timed(session, HoldOver(str(request)), request, HELD)
+    return _timed(session, HoldOver(str(request)), request, guards.due(request, HELD))
 
 
-def _timed(session: UUID, command: Escalate | HoldOver, request: UUID, column: str) -> bool:
-    due = ledger.Fragment(_OVER.replace("COLUMN", column), {"g_request": request})
+def _timed(session: UUID, command: Escalate | HoldOver, request: UUID, guard: Guard) -> bool:
     try:
-        person_command(session, command, Author(ledger.SYSTEM), guard=due, refused=NotDue())
+        person_command(session, command, Author(ledger.SYSTEM), guard=guard)
     except (AlreadyDecided, NotDue, NotHeld, Outdated):
         return False
     return True

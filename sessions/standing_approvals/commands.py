@@ -15,6 +15,7 @@ from agentstate.people.roles import Permission
 from sessions.core import authority, standing_approvals, states
 from sessions.core.commit import person_command
 from sessions.core.committed import Committed
+from sessions.core.guards import Guard
 from sessions.core.person import Person, author_of
 from sessions.core.states import Loaded, UnknownSession
 from sessions.models.sessions import AgentSession, StandingGrant
@@ -38,15 +39,15 @@ def grant_same(
     team = _team(user, session)
     mine, others, author = authority.own(user, team), authority.lent(user, team), author_of(user, key)
 
-    def wish(_: Loaded) -> GrantSame:
+    def command(_: Loaded) -> GrantSame:
         sharing = authority.sharing(team).get(author.actor, frozenset())
         return GrantSame(str(request), author.actor, mine.may, seconds, uses, reason, mine.names, others, sharing)
 
-    def still() -> None:
+    def recheck() -> None:
         if (authority.own(user, team), authority.lent(user, team)) != (mine, others):
             raise core.DecisionNotAllowed("your permissions have just changed")
 
-    return person_command(session, wish, author, still=still)
+    return person_command(session, command, author, recheck=recheck)
 
 
 def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:
@@ -58,14 +59,13 @@ def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", k
     standing = _standing(session, grant)
     command = RevokeGrant(grant, author.actor, may, reason, wider=standing is not None)
     if standing is None:
-        return person_command(session, command, author, still=_still(user, team, may))
+        return person_command(session, command, author, recheck=_recheck(user, team, may))
     return person_command(
         session,
         command,
         author,
-        still=_still(user, team, may),
-        guard=standing_approvals.not_revoked(standing.pk),
-        refused=GrantOver("somebody has taken it back"),
+        recheck=_recheck(user, team, may),
+        guard=Guard(standing_approvals.not_revoked(standing.pk), GrantOver("somebody has taken it back")),
     )
 
 
@@ -85,7 +85,7 @@ def _team(user: Person, session: UUID) -> UUID:
     return team
 
 
-def _still(user: Person, team: UUID, may: frozenset[str]) -> Callable[[], None]:
+def _recheck(user: Person, team: UUID, may: frozenset[str]) -> Callable[[], None]:
     """Checks once nobody else can append: waiting for the session may take long."""
 
     def check() -> None:

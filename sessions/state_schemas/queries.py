@@ -107,7 +107,7 @@ def kinds_of(user: Person, session: UUID) -> KindsLine:
     state = states.load(session).state
     if state.opened is None:
         raise states.UnknownSession()
-    given = registry.given_for(state.opened.agent, now())
+    given = registry.context_for(state.opened.agent, now())
     declared = in_force(state, given)
     shown = visibility.shown_state(user, session, team, state)
     pending, blocked = _ahead(given.schemas, state)

@@ -24,7 +24,7 @@ def take_over(user: Person, session: UUID, reason: str = "", *, holder: str = ""
     must_may(user, session, Permission.TAKE_OVER)
     author = author_of(user, key)
     command = core.TakeOver(author.actor, reason, holder)
-    return person_command(session, command, author, still=lambda: must_may(user, session, Permission.TAKE_OVER))
+    return person_command(session, command, author, recheck=lambda: must_may(user, session, Permission.TAKE_OVER))
 
 
 def speak(user: Person, session: UUID, text: str, *, key: str = "") -> Committed:

@@ -7,7 +7,7 @@ from uuid import UUID
 from agentstate.clock import now
 from agentstate.engine.decide.supervision import inconsistent
 from agentstate.engine.handing_back import summary_of
-from sessions.agents.registry import given_for
+from sessions.agents.registry import context_for
 from sessions.core import states
 from sessions.core.entry_lines import must_read, state_of
 from sessions.core.session_lines import Person
@@ -27,4 +27,4 @@ def not_consistent(user: Person, session: UUID) -> list[str]:
     """What keeps the session from being handed back, by path and rule. Raises UnknownSession, PermissionDenied."""
     must_read(user, session)
     state = states.load(session).state
-    return inconsistent(state, given_for(state.opened.agent if state.opened else "", now()))
+    return inconsistent(state, context_for(state.opened.agent if state.opened else "", now()))

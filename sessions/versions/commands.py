@@ -36,12 +36,12 @@ def roll_back(user: Person, session: UUID, to: int, *, seen: str, reason: str, k
     author = author_of(user, key)
     older = states.as_of(session, to)
 
-    def wish(loaded: Loaded) -> Rollback:
+    def command(loaded: Loaded) -> Rollback:
         children.lock(session)
         found = history.since(session, older, loaded.head.size)
         return Rollback(to, author.actor, reason, seen, older, found)
 
-    return person_command(session, wish, author)
+    return person_command(session, command, author)
 
 
 def fork(user: Person, session: UUID, *, seq: int = -1, reason: str, key: str = "") -> Committed:

@@ -10,14 +10,14 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide import Given
+from agentstate.engine.decide import CommandContext
 from agentstate.engine.instants import parse
 from agentstate.engine.state import SessionState
 from agentstate.engine.versions.difference import Difference, difference, sentences, view
 from agentstate.engine.versions.replay import Assume, CallReplayed, Gate, Input, Replayed, replay
 from agentstate.errors import Refused
 from audit import ledger
-from sessions.agents.registry import given_for
+from sessions.agents.registry import context_for
 from sessions.core import states
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
@@ -67,11 +67,11 @@ def replayed(
         raise TooLongToReplay(f"{loaded.head.size} entries, {MOST_ENTRIES} at most")
     agent = loaded.state.opened.agent if loaded.state.opened else ""
     other = None if policy is None else pol.load(_encoder.encode(policy))
-    found = replay(history(session, loaded.head.size), given_under(agent, other), inputs, assume)
+    found = replay(history(session, loaded.head.size), context_under(agent, other), inputs, assume)
     was, would = (shown_state(user, session, team, state) for state in (found.recorded, found.state))
     changes = difference(_seen(was), _seen(would))
     told = [said_of(call) for call in found.calls if call.differs]
-    named = (other or given_for(agent, parse(loaded.state.last_at)).policy).reference
+    named = (other or context_for(agent, parse(loaded.state.last_at)).policy).reference
     return ReplayLine(found, named, changes, [*told, *sentences(changes, voice(was, would))])
 
 
@@ -93,14 +93,14 @@ def history(session: UUID, size: int) -> Iterator[tuple[int, ev.AnyEvent, str]]:
         yield envelope.seq, ev.decode(payload), envelope.at
 
 
-def given_under(agent: str, policy: pol.Policy | None) -> Callable[[str], Given]:
+def context_under(agent: str, policy: pol.Policy | None) -> Callable[[str], CommandContext]:
     """What `decide` is handed at a time, with `policy` in the place of the agent's own."""
 
-    def given(at: str) -> Given:
-        found = given_for(agent, parse(at))
+    def context(at: str) -> CommandContext:
+        found = context_for(agent, parse(at))
         return found if policy is None else msgspec.structs.replace(found, policy=policy)
 
-    return given
+    return context
 
 
 def said_of(call: CallReplayed) -> str:

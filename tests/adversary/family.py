@@ -137,7 +137,7 @@ class Family:
         self.command(session, command)
         return self.sessions[session]
 
-    def given(self, session: Session, parent: str = "") -> core.Given:
+    def given(self, session: Session, parent: str = "") -> core.CommandContext:
         """What `decide` is handed. Ids are counted."""
         numbers = iter(range(10_000))
         base = f"{session.id}/{len(session.log)}"

@@ -92,7 +92,7 @@ class World(ABC):
     def channel(self, family: Family) -> str:
         return "phone"
 
-    def given(self, agent: str) -> core.Given:
+    def given(self, agent: str) -> core.CommandContext:
         return shipped(agent)
 
     @contextmanager
@@ -403,6 +403,6 @@ def _short(value: Any) -> str:
 
 
 @lru_cache
-def shipped(agent: str) -> core.Given:
+def shipped(agent: str) -> core.CommandContext:
     """What `decide` is given of an agent as it is registered, at the beginning."""
-    return registry.given_for(agent, START)
+    return registry.context_for(agent, START)

@@ -123,7 +123,7 @@ class Planner(Bank):
 
     agent = "hostile-planner"
 
-    def given(self, agent: str) -> core.Given:
+    def given(self, agent: str) -> core.CommandContext:
         return _handing_over(shipped(agent))
 
 
@@ -133,7 +133,7 @@ def _handing_over_in(policy: pol.Policy) -> pol.Policy:
     return replace(policy, rules=(*policy.rules, rule))
 
 
-def _handing_over(given: core.Given) -> core.Given:
+def _handing_over(given: core.CommandContext) -> core.CommandContext:
     return replace(given, policy=_handing_over_in(given.policy))
 
 
@@ -242,7 +242,7 @@ class Open(World):
         super().__init__(secret)
         self.checks = 0
 
-    def given(self, agent: str) -> core.Given:
+    def given(self, agent: str) -> core.CommandContext:
         return replace(shipped(agent), policy=OPEN_POLICY, reads=read_by_policy(OPEN_POLICY))
 
     def functions(self) -> dict[str, Any]:

@@ -27,11 +27,11 @@ class Bounded(worlds.World):
     loop: Looping = field(default_factory=lambda: BANK.loop)
 
     @property
-    def given(self) -> core.Given:
-        return core.Given(**{**_fields(super().given), "loop": self.loop})
+    def given(self) -> core.CommandContext:
+        return core.CommandContext(**{**_fields(super().given), "loop": self.loop})
 
 
-def _fields(given: core.Given) -> dict[str, Any]:
+def _fields(given: core.CommandContext) -> dict[str, Any]:
     return {name: getattr(given, name) for name in given.__struct_fields__}
 
 

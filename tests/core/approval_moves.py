@@ -182,7 +182,7 @@ def begins(slot: str, again: bool = False) -> Move:
         ready = left(next_actions(held, system.at, flying, 8, stopped), system.halt, flying)
         for action in ready:
             if isinstance(action, RunCall) and action.again == again:
-                begun = handing_over(system.after(name, core.Begin(action.call, standing=system.standing())), name)
+                begun = handing_over(system.after(name, core.Begin(action.call, authorities=system.standing())), name)
                 return _first_of(move, begun) if isinstance(begun.trail[-1][1], ev.PlanCommitted) else begun
             if isinstance(action, MoveChart | RingTimer | LetExpire):
                 return system.after(name, _due(action, system.at))

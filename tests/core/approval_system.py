@@ -93,9 +93,9 @@ class System:
     def state(self, name: str) -> SessionState:
         return self.sessions[name].state
 
-    def given(self, name: str) -> core.Given:
+    def given(self, name: str) -> core.CommandContext:
         numbers, held = count(), self.sessions.get(name, Session())
-        return core.Given(
+        return core.CommandContext(
             START + timedelta(seconds=self.seconds),
             lambda: f"{name}-{len(held.history)}-{next(numbers)}",
             self.tools,

@@ -136,7 +136,7 @@ class World:
 
     def command(self, command: object) -> None:
         self.at += timedelta(seconds=1)
-        given = registry.given_for("bank", self.at)
+        given = registry.context_for("bank", self.at)
         for event in decide(command, self.state, given):
             self.state = evolve(self.state, event, stamp(self.at))
             self.log.append(event)

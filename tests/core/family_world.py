@@ -24,11 +24,11 @@ class Member(World):
     above: tuple[World, ...] = ()
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         given = super().given
         family = families.family_of(tuple(each.state for each in self.above), ())
-        return core.Given(**{name: getattr(given, name) for name in given.__struct_fields__ if name != "family"},
-                          family=family)  # fmt: skip
+        fields = {name: getattr(given, name) for name in given.__struct_fields__ if name != "family"}
+        return core.CommandContext(**fields, family=family)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Forgetful(World):
     """A world that need not keep its history: ids are fresh by the number of events alone."""
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         numbers = count()
         return structs.replace(super().given, new_id=lambda: f"id-{self.state.seq}-{next(numbers)}")
 

@@ -390,8 +390,8 @@ def standing(may: frozenset[str]) -> dict[str, tuple[Authority, ...]]:
 
 def test_who_approved_a_plan_is_looked_up_when_each_of_its_calls_begins():
     world = checked()
-    assert not pending(begun(world, "transfer", standing=standing(worlds.SENIOR)).state)
-    without = begun(world, "transfer", standing=standing(frozenset()))
+    assert not pending(begun(world, "transfer", authorities=standing(worlds.SENIOR)).state)
+    without = begun(world, "transfer", authorities=standing(frozenset()))
     assert asked(without).startswith("Who approved the plan may not decide it any more.")
 
 
@@ -402,7 +402,7 @@ def test_the_approval_of_a_plan_is_kept_as_long_as_it_covers_calls():
         world = ran(world, f"n{number}", {"name": "Ann"})
     strict = msgspec.structs.replace(MONEY, reviewers=("role:fraud",))
     assert asked(begun(world.with_rules(FREE, WHOLE, strict), "transfer")).startswith("Policy asks for more")
-    assert asked(begun(world, "transfer", standing=standing(frozenset()))).startswith("Who approved the plan")
+    assert asked(begun(world, "transfer", authorities=standing(frozenset()))).startswith("Who approved the plan")
     assert not pending(begun(world, "transfer").state)
 
 
@@ -418,14 +418,14 @@ def failed_for_a_while() -> World:
 
 
 def test_a_covered_call_that_is_tried_again_is_covered_still():
-    again = begun(failed_for_a_while(), "transfer", standing=standing(worlds.SENIOR))
+    again = begun(failed_for_a_while(), "transfer", authorities=standing(worlds.SENIOR))
     assert [event.request for event in again.events(ev.ToolIntended)[-2:]] == [again.state.plans.approved.request] * 2
 
 
 def test_each_try_of_a_covered_call_is_judged_anew():
     world = failed_for_a_while()
     for then, why in (
-        (begun(world, "transfer", standing=standing(frozenset())), "Who approved the plan"),
+        (begun(world, "transfer", authorities=standing(frozenset())), "Who approved the plan"),
         (begun(world.with_rules(FREE, WHOLE, msgspec.structs.replace(MONEY, tier=3, quorum=2)), "transfer"), "Policy"),
         (begun(with_tool(world, "transfer", "idempotent", 2), "transfer"), "The tool has another version"),
     ):
@@ -475,7 +475,7 @@ def test_people_are_counted_for_what_is_asked_and_not_for_what_the_plan_covers()
     assert (type(intent), looked) == (ev.ToolIntended, [])
     assert core.decide(begin, begun(world, "transfer").state, given)  # its worker died
     assert looked == []
-    gone = core.decide(core.Begin(begin.call, standing=HAS_LEFT), world.state, given)
+    gone = core.decide(core.Begin(begin.call, authorities=HAS_LEFT), world.state, given)
     assert (gone[-1].approvers_missing, looked) == (1, [1])
 
 
@@ -488,9 +488,9 @@ def test_a_lost_result_is_not_begun_again_where_its_approver_lost_the_right(effe
     world = world.after(worlds.decision(world, "approve", "sue"))
     call = world.call("transfer").id
     world = world.after(core.Begin(call))
-    again = world.after(core.Begin(call, standing={"sue": (Authority(worlds.MAY["sue"]),)}))
+    again = world.after(core.Begin(call, authorities={"sue": (Authority(worlds.MAY["sue"]),)}))
     assert again.call("transfer").attempt == 2
-    left = world.after(core.Begin(call, standing=HAS_LEFT))
+    left = world.after(core.Begin(call, authorities=HAS_LEFT))
     assert left.call("transfer").status is (CallStatus.DOUBTED if effect == "idempotent" else CallStatus.FAILED)
     assert "who approved it may not decide it any more" in told(left)
 
@@ -498,7 +498,7 @@ def test_a_lost_result_is_not_begun_again_where_its_approver_lost_the_right(effe
 def test_a_lost_result_of_a_plans_call_is_not_begun_again_where_the_plan_covers_it_no_longer():
     world = begun(approved(PAY, inputs={"to": "A"}), "transfer")
     assert begun(world, "transfer").events(ev.ToolIntended)[-1].attempt == 2
-    left = begun(world, "transfer", standing=HAS_LEFT)
+    left = begun(world, "transfer", authorities=HAS_LEFT)
     assert left.call("transfer").status is CallStatus.DOUBTED
     assert "who approved the plan may not decide it any more" in told(left)
     stricter = begun(world.with_rules(FREE, WHOLE, msgspec.structs.replace(MONEY, quorum=2)), "transfer")

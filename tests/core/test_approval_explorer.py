@@ -113,13 +113,13 @@ def of_request(command: Callable[[str, Request], object]) -> Move:
 def gone(world: World) -> World:
     """The call begins, and whoever approved it may decide nothing any more."""
     standing = {by: (Authority(frozenset(), names),) for by, names in NAMES.items()}
-    return world.after(core.Begin(world.call("transfer").id, standing=standing))
+    return world.after(core.Begin(world.call("transfer").id, authorities=standing))
 
 
 def begins(world: World) -> World:
     """The call begins; those who approved it may what they always might."""
     standing = {by: (Authority(MAY[by], names), *_lent(by)) for by, names in NAMES.items()}
-    return world.after(core.Begin(world.call("transfer").id, standing=standing))
+    return world.after(core.Begin(world.call("transfer").id, authorities=standing))
 
 
 def _lent(by: str) -> tuple[Authority, ...]:

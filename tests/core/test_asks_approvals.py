@@ -291,9 +291,11 @@ def test_approval_is_not_authority_a_limit_lowered_meanwhile_stops_it():
 
 def test_an_approver_who_lost_the_right_meanwhile_stops_it():
     world = waiting().after(decision(waiting(), "approve", "ann"))
-    gone = world.after(core.Begin(world.call("transfer").id, standing={"ann": (core.Authority(frozenset()),)}))
+    gone = world.after(core.Begin(world.call("transfer").id, authorities={"ann": (core.Authority(frozenset()),)}))
     assert intents(gone) == []
-    there = world.after(core.Begin(world.call("transfer").id, standing={"ann": (core.Authority(worlds.MAY["ann"]),)}))
+    there = world.after(
+        core.Begin(world.call("transfer").id, authorities={"ann": (core.Authority(worlds.MAY["ann"]),)})
+    )
     assert len(intents(there)) == 1
 
 

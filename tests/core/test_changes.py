@@ -51,7 +51,7 @@ class Declaring(World):
     """A world whose session has a declared state."""
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         return msgspec.structs.replace(
             super().given, schemas=Catalogue("tests", {1: declare("tests", 1, SCHEMA)}, {}, {})
         )

@@ -46,7 +46,7 @@ class Charted(World):
     charts: Any = field(default_factory=lambda: {WINDOW.reference: WINDOW})
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         begins = self.charts.get(WINDOW.reference)
         return msgspec.structs.replace(super().given, chart=begins, charts=self.charts)
 

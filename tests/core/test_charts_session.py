@@ -44,7 +44,7 @@ class Desk:
         self.do(core.Open("C-1", "team", "desk", "phone"))
 
     def do(self, command: core.Command) -> list[str]:
-        given = core.Given(
+        given = core.CommandContext(
             self.at,
             lambda: f"id-{next(self.ids)}",
             {"look": LOOK, "move": MOVE},

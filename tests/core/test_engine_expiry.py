@@ -34,7 +34,7 @@ class Talk:
     def does(self, command: core.Command, seconds: float = 1) -> list[ev.AnyEvent]:
         self.now += timedelta(seconds=seconds)
         nobody = policy.Policy("none", 1, ())
-        given = core.Given(self.now, lambda: next(self.ids), {}, nobody, idle=self.idle)
+        given = core.CommandContext(self.now, lambda: next(self.ids), {}, nobody, idle=self.idle)
         events = core.decide(command, self.state, given)
         for event in events:
             self.state = evolve(self.state, event, stamp(self.now))

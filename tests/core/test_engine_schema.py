@@ -54,7 +54,7 @@ class World(worlds.World):
     charts: Mapping[str, Chart] = field(default_factory=dict)
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         return changed(super().given, schemas=self.schemas, reads=self.reads, chart=self.chart, charts=self.charts)
 
     def under(self, schemas: Catalogue | None) -> World:

@@ -161,13 +161,15 @@ def test_a_receipt_is_written_where_the_command_has_a_key_and_only_there(held):
 @pytest.mark.parametrize("how", ["append", "create"])
 def test_guard_and_fragments_stand_in_the_statement_with_their_parameters(how, held):
     guard = Fragment("SELECT 1 WHERE %(allowed)s", {"allowed": 1})
-    also = [Fragment(f"INSERT INTO t{each} SELECT %(x{each})s FROM head", {f"x{each}": each}) for each in (1, 2)]
-    whole = batch(key=b"k", guard=guard, also=also)
+    extra_writes = [
+        Fragment(f"INSERT INTO t{each} SELECT %(x{each})s FROM head", {f"x{each}": each}) for each in (1, 2)
+    ]
+    whole = batch(key=b"k", guard=guard, extra_writes=extra_writes)
     call = ledger.append if how == "append" else lambda _, each: ledger.create(LOG, TENANT, each)
     _, sql, params = held.write(head_of(0), whole, call)
     assert sql.startswith(f"WITH guard AS ({guard.sql}), ")
     assert "EXISTS (SELECT 1 FROM guard)" in sql
-    assert all(f"AS ({each.sql})" in sql for each in also)
+    assert all(f"AS ({each.sql})" in sql for each in extra_writes)
     assert {name: params[name] for name in ("allowed", "x1", "x2")} == {"allowed": 1, "x1": 1, "x2": 2}
     assert set(NAMES.findall(sql)) <= params.keys(), "every parameter of the statement is given"
     _, sql, _ = held.write(head_of(0), batch(), call)

@@ -45,10 +45,10 @@ class Bounded(worlds.World):
     loop: Looping = field(default_factory=Looping)
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         given = super().given
-        return core.Given(**{name: getattr(given, name) for name in ("at", "new_id", "tools", "policy", "memory")},
-                          loop=self.loop, prices={"model": CENTS})  # fmt: skip
+        kept = {name: getattr(given, name) for name in ("at", "new_id", "tools", "policy", "memory")}
+        return core.CommandContext(**kept, loop=self.loop, prices={"model": CENTS})
 
 
 def bounded(**bounds: object) -> Bounded:

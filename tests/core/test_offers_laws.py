@@ -95,7 +95,7 @@ def _nested(levels: int) -> Any:
     return value
 
 
-def asked(offered: tuple[str, ...], paths: bool) -> tuple[World, core.Given]:
+def asked(offered: tuple[str, ...], paths: bool) -> tuple[World, core.CommandContext]:
     world = worlds.opened().with_rules(FREE).offering(*offered)
     given = world.given
     if paths:
@@ -107,7 +107,7 @@ def asked(offered: tuple[str, ...], paths: bool) -> tuple[World, core.Given]:
 
 
 def answer(
-    state: SessionState, given: core.Given, calls: list[ev.CallProposed]
+    state: SessionState, given: core.CommandContext, calls: list[ev.CallProposed]
 ) -> tuple[SessionState, list[ev.AnyEvent]]:
     decided = core.decide(core.Answer("s", "model", "Well.", tuple(calls)), state, given)
     for event in decided:

@@ -77,7 +77,7 @@ def named(world: World, name: str) -> str:
 
 def begins(name: str, may: frozenset[str] = worlds.SENIOR) -> Move:
     standing = {"sue": (Authority(may, frozenset()),)}
-    return lambda world: world.after(core.Begin(named(world, name), standing=standing))
+    return lambda world: world.after(core.Begin(named(world, name), authorities=standing))
 
 
 def returns(name: str) -> Move:

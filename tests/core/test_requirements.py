@@ -152,10 +152,10 @@ def test_each_approver_is_measured_by_the_reviewers_of_the_step_at_which_they_ap
     world = world.after(core.Escalate(world.request.asked.request, 1))
     world = world.after(decision(world, "approve", "sue", names=names["sue"]))
     standing = {by: (Authority(MAY[by], names[by]),) for by in names}
-    begun = world.after(core.Begin(world.call("transfer").id, standing=standing))
+    begun = world.after(core.Begin(world.call("transfer").id, authorities=standing))
     assert [intent.call for intent in begun.events(ev.ToolIntended)] == [world.call("transfer").id]
     standing["sue"] = (Authority(MAY["sue"], names["ann"]),)  # among those of the first step, not of hers
-    again = world.after(core.Begin(world.call("transfer").id, standing=standing))
+    again = world.after(core.Begin(world.call("transfer").id, authorities=standing))
     assert "may not decide" in again.request.asked.why
 
 

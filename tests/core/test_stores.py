@@ -61,9 +61,9 @@ every = pytest.mark.parametrize("make", [*SHARED.values(), Stateless], ids=[*SHA
 _numbers = count(1)
 
 
-def given(minute: int = 0) -> core.Given:
+def given(minute: int = 0) -> core.CommandContext:
     at = datetime(2026, 11, 21, 9, 0, tzinfo=UTC) + timedelta(minutes=minute)
-    return core.Given(at, lambda: f"id-{next(_numbers)}", {}, BANK)
+    return core.CommandContext(at, lambda: f"id-{next(_numbers)}", {}, BANK)
 
 
 def talk(store, session: str = "one", sentences: int = 7) -> tuple[SessionState, bytes]:

@@ -42,7 +42,7 @@ class World(worlds.World):
     ontology: Ontology | None = ACCOUNTS
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         return msgspec.structs.replace(super().given, ontology=self.ontology)
 
 

@@ -22,7 +22,7 @@ STRICT = pol.Rule("all.transfers", ("transfer",), "true", 3, "approve", "Every t
 LOOSE = pol.Rule("no.questions", ("transfer", "authorize"), "true", 1, "allow", "Anything goes.")
 
 
-def under(world: World, *rules: pol.Rule) -> Callable[[str], core.Given]:
+def under(world: World, *rules: pol.Rule) -> Callable[[str], core.CommandContext]:
     """What `decide` is handed under other rules, or under today's."""
     policy = pol.Policy("other", 2, rules) if rules else BANK
     return lambda at: msgspec.structs.replace(world.given, at=parse(at), policy=policy)

@@ -21,8 +21,8 @@ def run(world: World, *answers: tuple[str, tuple[ev.CallProposed, ...]], assume:
 
     numbers = iter(range(10_000))
 
-    def given(at: str) -> core.Given:
-        return core.Given(world.given.at, lambda: f"new-{next(numbers)}", world.tools, world.policy)
+    def given(at: str) -> core.CommandContext:
+        return core.CommandContext(world.given.at, lambda: f"new-{next(numbers)}", world.tools, world.policy)
 
     history = [(seq, event, at) for seq, (event, at) in enumerate(world.history)]
     return rerun(history, given, ask, assume)  # type: ignore[arg-type]

@@ -98,12 +98,12 @@ class World:
     loop: Looping = Looping()  # noqa: RUF009 (frozen)
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         """What the outside hands to `decide` now. Ids are fresh, and the same for the same history."""
         numbers = count()
         at = START + timedelta(seconds=self.seconds)
         people = self.approvers
-        return core.Given(
+        return core.CommandContext(
             at,
             lambda: f"id-{len(self.history)}-{next(numbers)}",
             self.tools,

@@ -63,7 +63,7 @@ class World(worlds.World):
     reads: Reads = field(default_factory=Reads)
 
     @property
-    def given(self) -> core.Given:
+    def given(self) -> core.CommandContext:
         return changed(super().given, schemas=self.schemas, output_paths=self.output_paths, reads=self.reads)
 
     def changed_by_staff(self, path: str, value: Any) -> World:

@@ -140,8 +140,8 @@ class Flow:
         plans = msgspec.structs.replace(self.state.plans, own=own)
         self.state = msgspec.structs.replace(self.state, pad=pad(private, agent), plans=plans)
 
-    def given(self) -> core.Given:
-        made = registry.given_for(self.agent.name, self.at)
+    def given(self) -> core.CommandContext:
+        made = registry.context_for(self.agent.name, self.at)
         return msgspec.structs.replace(
             made,
             new_id=lambda: f"id-{next(self.numbers)}",

@@ -11,7 +11,7 @@ from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
 from agentstate.people.permissions import can
 from agentstate.people.roles import DELEGABLE, GRANTABLE
-from sessions.core.authority import lent, own, sharing, standing
+from sessions.core.authority import authorities_of, lent, own, sharing
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read
@@ -82,9 +82,9 @@ def test_what_several_people_may_now_is_read_in_one_statement_as_for_each_alone(
     for team in (retail.pk, cast.cards().pk):
         shared = sharing(team)
         with django_assert_num_queries(0):  # of Django's
-            together = standing([*(each.actor for each in (*people, gone)), "system"], team, shared=shared)
+            together = authorities_of([*(each.actor for each in (*people, gone)), "system"], team, shared=shared)
         assert together == {each.actor: (own(each, team), *lent(each, team)) for each in people}
-    assert any(each.of for each in standing([cast.vera().actor], retail.pk)[cast.vera().actor])
+    assert any(each.of for each in authorities_of([cast.vera().actor], retail.pk)[cast.vera().actor])
 
 
 def test_on_its_page_it_is_lent_and_given_back_without_a_script():

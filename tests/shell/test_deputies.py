@@ -349,7 +349,7 @@ def test_what_deputies_may_is_read_in_one_statement_as_for_each_alone(django_ass
     everybody = [deputy, colleague(), cast.alice(), cast.vera(), cast.adam()]
     for too_few in (False, True):
         with django_assert_num_queries(0):  # of Django's
-            found = authority.standing([each.actor for each in everybody], team, too_few)
+            found = authority.authorities_of([each.actor for each in everybody], team, too_few)
         assert found == {each.actor: (authority.own(each, team, too_few),) for each in everybody}
     assert found[deputy.actor][0].deputy
     assert [user.username for user, _ in authority.deciders(team, {})] == ["alice"]

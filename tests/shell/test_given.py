@@ -14,6 +14,6 @@ from tests.core.test_decide_reads_nothing import handed, nothing_outside
 
 def test_what_the_running_system_hands_in_reaches_outside_nowhere():
     world = worlds.opened()
-    given = registry.given_for("bank", worlds.START)
+    given = registry.context_for("bank", worlds.START)
     with nothing_outside(), pytest.raises(Invalid, match="unknown_delegate"):
         core.decide(ProposePlan(handed("greet"), "user:sue"), world.state, given)

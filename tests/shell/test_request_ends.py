@@ -15,7 +15,7 @@ from agentstate.engine.decide import AlreadyDecided, DecisionNotAllowed
 from agentstate.engine.policy.rules import Step
 from agentstate.people import delegations
 from audit import ledger
-from sessions.approvals import claims
+from sessions.approvals import claims, guards
 from sessions.approvals import commands as decisions
 from sessions.approvals import queries as approvals_queries
 from sessions.conversation import commands as conversation_commands
@@ -154,7 +154,7 @@ def _without(monkeypatch, words: str) -> None:
 def test_the_deadline_is_judged_by_the_database_in_the_statement_that_appends(asking, monkeypatch):  # noqa: F811
     late, later = asking(), asking()
     due(late, "expires_at")
-    with pytest.raises(decisions.RequestExpired):
+    with pytest.raises(guards.RequestExpired):
         decide(cast.alice(), late)
     due(later, "expires_at")
     with monkeypatch.context() as patched:
@@ -166,7 +166,7 @@ def test_the_deadline_is_judged_by_the_database_in_the_statement_that_appends(as
 def test_an_objection_comes_too_late_by_the_databases_clock(asking, monkeypatch):  # noqa: F811
     late, later = (asking(gate="hold", hold=60) for _ in range(2))
     due(late, "held_until")
-    with pytest.raises(decisions.HoldIsOver):
+    with pytest.raises(guards.HoldIsOver):
         decisions.undo(cast.alice(), late)
     due(later, "held_until")
     with monkeypatch.context() as patched:

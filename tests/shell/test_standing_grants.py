@@ -19,7 +19,7 @@ from sessions.agents import registry
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands
 from sessions.core import commit, standing_approvals, states
-from sessions.core.authority import standing
+from sessions.core.authority import authorities_of
 from sessions.models.sessions import AgentSession, StandingGrant
 from sessions.privacy import stores
 from sessions.standing_approvals import commands as grants
@@ -297,9 +297,12 @@ def test_a_rollback_names_nothing_that_was_taken_back_or_used_up_before(bank, sc
 def looked_up(monkeypatch) -> list[set[str]]:
     """Of whom commits ask from here on what they may decide."""
     found: list[set[str]] = []
-    monkeypatch.setattr(
-        commit, "standing", lambda actors, team, **more: found.append(set(actors)) or standing(actors, team, **more)
-    )
+
+    def looked_up(actors, team, **more):
+        found.append(set(actors))
+        return authorities_of(actors, team, **more)
+
+    monkeypatch.setattr(commit, "authorities_of", looked_up)
     return found
 
 

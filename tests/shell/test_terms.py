@@ -21,7 +21,7 @@ from agentstate.people import delegations
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import ROLES, Permission, Role
 from sessions.agents import registry
-from sessions.approvals import claims
+from sessions.approvals import claims, guards
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries
 from sessions.core import authority
@@ -282,7 +282,7 @@ def test_of_an_objection_and_the_end_of_the_hold_exactly_one_counts(asking):
     def objects() -> bool:
         try:
             approvals_commands.undo(cast.alice(), request)
-        except (approvals_commands.HoldIsOver, AlreadyDecided):
+        except (guards.HoldIsOver, AlreadyDecided):
             return False
         return True
 
@@ -425,7 +425,7 @@ def test_a_program_decides_nothing_whatever_it_is_given(asking):
     delegations.give(cast.alice(), bob, team, until=until, reason="away", permissions=[Permission.DECIDE])
     with pytest.raises(DecisionNotAllowed):
         decide(bob, request)
-    assert authority.standing([bob.actor], team.pk) == {}
+    assert authority.authorities_of([bob.actor], team.pk) == {}
     assert not line(request, bob).may_reject
     assert ROLES[Role.PROGRAM] & {Permission.DECIDE, Permission.DECIDE_TIER3, Permission.TAKE_OVER} == set()
 

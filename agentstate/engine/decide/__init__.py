@@ -1,10 +1,10 @@
-"""`decide(command, state, given) -> events`: the only place where rules live.
+"""`decide(command, state, context) -> events`: the only place where rules live.
 
 A command either becomes one or more events, or is refused with a typed error that names the rule; a refused command
 has changed nothing. Deadlines are not judged here: the appending statement compares them with the database's clock.
 
 A file a noun, each with its rules: `conversation`, `runs`, `gates`, `approvals`, `permits`, `calls`, `verdicts`; their
-words are in `commands`, `given` and `refusals`.
+words are in `commands`, `context` and `refusals`.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ from agentstate.engine.decide.commands import (
     Wind,
     Withdraw,
 )
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.forks import forked, promoted, superseded
 from agentstate.engine.decide.gates import REQUEST_SCHEMA
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.offers import MAX_CALLS, MAX_PROPOSED
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import (
@@ -193,6 +193,7 @@ __all__ = [
     "ClaimedByOther",
     "CloseAlert",
     "Command",
+    "CommandContext",
     "Compensate",
     "CorrectReference",
     "CountDelegate",
@@ -213,7 +214,6 @@ __all__ = [
     "Fit",
     "Fork",
     "GiveUp",
-    "Given",
     "Grant",
     "HandBack",
     "HoldOver",
@@ -281,7 +281,7 @@ __all__ = [
     "permit_digest",
 ]
 
-_RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEvent]]] = {
+_RULES: Mapping[type[Command], Callable[[Any, SessionState, CommandContext], list[AnyEvent]]] = {
     Open: conversation.opened,
     Say: said_over,
     End: conversation.ended,
@@ -371,20 +371,20 @@ _RULES: Mapping[type[Command], Callable[[Any, SessionState, Given], list[AnyEven
 }
 
 
-def decide(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
+def decide(command: Command, state: SessionState, context: CommandContext) -> list[AnyEvent]:
     """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
-    return resolved(followed(_ruled(command, state, given), state, given), state, given)
+    return resolved(followed(_ruled(command, state, context), state, context), state, context)
 
 
-def _ruled(command: Command, state: SessionState, given: Given) -> list[AnyEvent]:
+def _ruled(command: Command, state: SessionState, context: CommandContext) -> list[AnyEvent]:
     """What the command's rule gives, before the session's chart has heard of it."""
     rule = _RULES.get(type(command))
     if rule is None:
         raise Broken(f"no one decides {type(command).__name__}")
     if state.sealed and not isinstance(command, sealing.TOMBSTONES):
         raise SessionSealed()
-    first = schema.upgrade(command, state, given)
-    state = schema.after(first, state, given)
-    ruled = plans.judged(rule(command, state, given), state, given)
-    told = [*ruled, *supervision.heard(ruled, state, given), *withdrawals.asked_by_tool(ruled, state)]
-    return [*first, *memory.attended(plans.followed_up(told, state, given), state, given)]
+    first = schema.upgrade(command, state, context)
+    state = schema.after(first, state, context)
+    ruled = plans.judged(rule(command, state, context), state, context)
+    told = [*ruled, *supervision.heard(ruled, state, context), *withdrawals.asked_by_tool(ruled, state)]
+    return [*first, *memory.attended(plans.followed_up(told, state, context), state, context)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agentstate.engine import events as ev
 from agentstate.engine.alerts import MAX_OPEN, SEVERITIES, Alert, open_alerts, standing_for
 from agentstate.engine.decide.commands.alerts import AcknowledgeAlert, CloseAlert, EscalateAlert, RaiseAlert
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import HasChanged, Outdated
 from agentstate.engine.state import SessionState
 from agentstate.errors import Invalid, NotFound, Refused
@@ -42,7 +42,7 @@ class ForkHasNoAlerts(Refused):
     code = "fork_has_no_alerts"
 
 
-def raised(command: RaiseAlert, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def raised(command: RaiseAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when there is one already. Raises TooManyAlerts, ForkHasNoAlerts, Invalid."""
     if state.versions.is_draft:
         raise ForkHasNoAlerts()
@@ -68,7 +68,7 @@ def raised(command: RaiseAlert, state: SessionState, given: Given) -> list[ev.An
     ]
 
 
-def acknowledged(command: AcknowledgeAlert, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def acknowledged(command: AcknowledgeAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when they have it. Raises UnknownAlert, AlertOver, HasChanged when it is another's by now."""
     alert = _open(command.alert, state)
     if alert.held_by == command.by:
@@ -78,7 +78,7 @@ def acknowledged(command: AcknowledgeAlert, state: SessionState, given: Given) -
     return [ev.AlertAcknowledged(command.alert, command.by, alert.held_by)]
 
 
-def escalated(command: EscalateAlert, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def escalated(command: EscalateAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The next step of its chain, once. Raises UnknownAlert, AlertOver, Outdated."""
     alert = _open(command.alert, state)
     if alert.held_by or command.step != alert.step + 1 or command.step > len(alert.chain):
@@ -86,7 +86,7 @@ def escalated(command: EscalateAlert, state: SessionState, given: Given) -> list
     return [ev.AlertEscalated(command.alert, command.step, alert.chain[alert.step].to, "system")]
 
 
-def closed(command: CloseAlert, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def closed(command: CloseAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It is over. Raises UnknownAlert, AlertOver, Invalid."""
     _open(command.alert, state)
     reason = command.reason.strip()

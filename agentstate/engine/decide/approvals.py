@@ -14,9 +14,9 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Authority, Decide, Escalate, Expire
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.gates import approval_request, by_people
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.holds import held
 from agentstate.engine.decide.permits import permit_digest
 from agentstate.engine.decide.refusals import DecisionNotAllowed, Outdated
@@ -36,7 +36,7 @@ EDITED = "A person edited it, so another person decides the edited call."
 MAX_CHANGES = 200  # values of an edit that its entry lists
 
 
-def decided(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def decided(command: Decide, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The decision, and the end of the request unless others must approve as well, or it is held or passed on."""
     request = open_request(state, command.request)
     must_be_complete(command, request)
@@ -44,16 +44,16 @@ def decided(command: Decide, state: SessionState, given: Given) -> list[ev.AnyEv
     if command.deputy and not request.asked.approvers_missing:
         raise DecisionNotAllowed("a deputy decides only requests that too few people can approve")
     authority = must_be_entitled(command, request, request.asked.tier)
-    return concluded(command, state, given, request, authority)
+    return concluded(command, state, context, request, authority)
 
 
 def concluded(
-    command: Decide, state: SessionState, given: Given, request: Request, authority: Authority
+    command: Decide, state: SessionState, context: CommandContext, request: Request, authority: Authority
 ) -> list[ev.AnyEvent]:
     """What a decision leads to that its author may take."""
     seen = as_seen(command, state, request)
     if command.decision in ("approve", "edit"):
-        return _approve(command, state, request, authority, seen, given)
+        return _approve(command, state, request, authority, seen, context)
     made = _decision(command, request, authority, seen, "", request.asked.tier)
     if command.decision == "escalate":
         return [made, _escalated(request, command.by, command.reason.strip())]
@@ -112,45 +112,45 @@ def as_seen(command: Decide, state: SessionState, request: Request) -> str:
 
 
 def _approve(
-    command: Decide, state: SessionState, request: Request, authority: Authority, seen: str, given: Given
+    command: Decide, state: SessionState, request: Request, authority: Authority, seen: str, context: CommandContext
 ) -> list[ev.AnyEvent]:
-    asked, facts = request.asked, _facts(state, given, request.asked.tool)
+    asked, facts = request.asked, _facts(state, context, request.asked.tool)
     if request.held_until and request.terms.gate != "hold":
         raise DecisionNotAllowed("it is approved and held: undo that first")
     if command.decision == "edit":
-        return _edit(command, state, request, authority, seen, given)
+        return _edit(command, state, request, authority, seen, context)
     call = msgspec.structs.replace(state.calls[asked.call], arguments=request.arguments)
-    verdict = verdict_on(state, call, facts, given)
+    verdict = verdict_on(state, call, facts, context)
     _must_not_be_refused(verdict)
     tier = max(asked.tier, verdict.tier)
     authority = approving(command, state, request, tier)
     must_have_retyped(command, request.arguments, request)
     approved = _decision(command, request, authority, seen, seen, tier)  # what may execute is what was seen
     edited = request.approved_arguments is not None
-    return _let_through(approved, request, max(asked.quorum, verdict.quorum), edited, given)
+    return _let_through(approved, request, max(asked.quorum, verdict.quorum), edited, context)
 
 
 def _let_through(
-    approved: ev.DecisionMade, request: Request, quorum: int, edited: bool, given: Given
+    approved: ev.DecisionMade, request: Request, quorum: int, edited: bool, context: CommandContext
 ) -> list[ev.AnyEvent]:
     """The approval, and the end of the request unless others must approve as well or it is held."""
     if len(request.approvals) + 1 < quorum:
         return [approved]
-    return [approved, held(request, given) or ev.RequestEnded(approved.request, "edited" if edited else "approved")]
+    return [approved, held(request, context) or ev.RequestEnded(approved.request, "edited" if edited else "approved")]
 
 
 def _edit(
-    command: Decide, state: SessionState, request: Request, authority: Authority, seen: str, given: Given
+    command: Decide, state: SessionState, request: Request, authority: Authority, seen: str, context: CommandContext
 ) -> list[ev.AnyEvent]:
     """An edit proposes another call. It counts as the editor's own approval where `edit_approves` says so; else the
     request ends, and another person is asked about the edited call on the terms of its own verdict.
     """
-    asked, facts = request.asked, _facts(state, given, request.asked.tool)
+    asked, facts = request.asked, _facts(state, context, request.asked.tool)
     arguments = _edited(command, request.arguments, facts)
-    _must_not_be_settled(in_family(state, given), asked.tool, arguments)
+    _must_not_be_settled(in_family(state, context), asked.tool, arguments)
     before = state.calls[asked.call]
     call = msgspec.structs.replace(before, arguments=arguments, authors=people((*before.authors, command.by)))
-    verdict, _ = policy_on(state, call, facts, given)
+    verdict, _ = policy_on(state, call, facts, context)
     _must_not_be_refused(verdict)
     anew = msgspec.structs.replace(request, approvals=(), behalf=())  # earlier approvals are of other arguments
     own = _approving_edit(command, state, anew, verdict, arguments)
@@ -158,14 +158,14 @@ def _edit(
         made = _decision(command, request, authority, seen, "", asked.tier)
         ended = ev.RequestEnded(command.request, "superseded", EDITED)
         asks = by_people(verdict)
-        following = approval_request(state, call, facts, asks, given, because=EDITED, supersedes=command.request)
+        following = approval_request(state, call, facts, asks, context, because=EDITED, supersedes=command.request)
         return [made, ended, following]
     must_have_retyped(command, arguments, request)
     bound = permit_digest(
         asked.call, state.epoch, asked.tool, asked.tool_version, arguments, asked.basis, asked.activity
     )
     approved = _decision(command, request, own, seen, bound, asked.tier)
-    return _let_through(approved, anew, asked.quorum, True, given)
+    return _let_through(approved, anew, asked.quorum, True, context)
 
 
 def _approving_edit(
@@ -256,7 +256,7 @@ def _changes(path: str, old: Any, new: Any) -> Iterator[ev.Changed]:
         yield ev.Changed(path, old, new)
 
 
-def escalated(command: Escalate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def escalated(command: Escalate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The request goes to the next of its chain, because nobody decided in time. Raises Outdated where it has."""
     request = open_request(state, command.request)
     if request.held_until or command.step != request.step + 1 or command.step > len(request.terms.chain):
@@ -269,7 +269,7 @@ def _escalated(request: Request, by: str, reason: str) -> ev.RequestEscalated:
     return ev.RequestEscalated(request.asked.request, request.step + 1, following.reviewers, by, reason)
 
 
-def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def expired(command: Expire, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a request that nobody decided in time. Raises Outdated for one that is held: that has a time of its
     own.
     """
@@ -283,8 +283,8 @@ def expired(command: Expire, state: SessionState, given: Given) -> list[ev.AnyEv
     return [ev.RequestEnded(asked.request, "expired", because)]
 
 
-def _facts(state: SessionState, given: Given, tool: str) -> ToolFacts:
-    facts = facts_of(tool, state, given)
+def _facts(state: SessionState, context: CommandContext, tool: str) -> ToolFacts:
+    facts = facts_of(tool, state, context)
     if facts is None:
         raise Refused(f"the tool {tool!r} is not registered any more")
     return facts

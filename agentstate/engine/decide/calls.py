@@ -10,6 +10,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import interventions, plans, speech
 from agentstate.engine.decide.charts import not_in_this_state, overdue
 from agentstate.engine.decide.commands import Begin, Fail, Return
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.forks import held_back
 from agentstate.engine.decide.gates import (
@@ -20,9 +21,8 @@ from agentstate.engine.decide.gates import (
     with_approvers,
     without_activity,
 )
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.pausing import must_not_be_paused
-from agentstate.engine.decide.permits import Standing, changed_since, lost_right, met_by_plan
+from agentstate.engine.decide.permits import Authorities, changed_since, lost_right, met_by_plan
 from agentstate.engine.decide.refusals import Outdated, SessionOver, TakenOver
 from agentstate.engine.decide.schema import after, misfit, must_have_a_place, placed, unreadable
 from agentstate.engine.decide.speech import facts_of
@@ -44,74 +44,74 @@ NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all t
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
-def begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def begun(command: Begin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request. Timers
     of the chart that are due move it first: what it forbids by now does not begin.
     """
     must_not_be_paused(state)
-    moved = overdue(state, given)
-    return [*moved, *_begun(command, after(moved, state, given), given)]
+    moved = overdue(state, context)
+    return [*moved, *_begun(command, after(moved, state, context), context)]
 
 
-def _begun(command: Begin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _begun(command: Begin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     if command.call not in state.calls and (lost := plans.lost(state, command.call)):
         return [lost]
     call = state.calls.get(command.call) or plans.next_call(state, command.call)
     if call.status is not CallStatus.RUNNING and not may_begin(state, call):
         raise TakenOver()
     if call.status is CallStatus.PROPOSED and call.round and not state.ended:
-        return _begun_of_plan(call, state, given, command.standing)
+        return _begun_of_plan(call, state, context, command.authorities)
     if call.status not in (CallStatus.READY, CallStatus.RUNNING):
         raise Outdated(f"call {call.id} is {call.status.value}")
     if state.ended and call.status is CallStatus.READY:
         raise SessionOver()
     if call.tool == SAY and not has_its_turn(state, call):
         raise Outdated("other words are to be said first")
-    facts = facts_of(call.tool, state, given)
+    facts = facts_of(call.tool, state, context)
     if facts is None:
         return [_gone(call)]
     if call.status is CallStatus.RUNNING:
-        return [_begun_again(call, state, facts, given, command.standing)]
-    return _begun_ready(call, state, facts, given, command.standing)
+        return [_begun_again(call, state, facts, context, command.authorities)]
+    return _begun_ready(call, state, facts, context, command.authorities)
 
 
 def _begun_ready(
-    call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
+    call: Call, state: SessionState, facts: ToolFacts, context: CommandContext, authorities: Authorities | None
 ) -> list[ev.AnyEvent]:
     """Begins an allowed call, unless it is refused or a person must be asked again. A call that failed before fails for
     good once the total time of its tool is over.
     """
-    if over := _retries_over(call, given):
+    if over := _retries_over(call, context):
         return [ev.ToolFailed(call.id, call.attempt, f"it failed, and {over}", transient=True)]
     if gone := without_activity(call, facts):
         return [gone]
-    if (rejected := refused_before(in_family(state, given), call)) and not _was_approved(state, call):
+    if (rejected := refused_before(in_family(state, context), call)) and not _was_approved(state, call):
         return [rejected]  # a person rejected the same call after policy had allowed this one
-    misplaced = not_in_this_state(state, call, given) if call.tool in given.tools else None
+    misplaced = not_in_this_state(state, call, context) if call.tool in context.tools else None
     if misplaced is not None:
         return [misplaced]
-    verdict = verdict_on(state, call, facts, given)
+    verdict = verdict_on(state, call, facts, context)
     if never := refused_by_rule(call, verdict):
         return [never]
     if refused := held_back(state, call, facts, verdict):
         return refused
-    if broken := unreadable(state, verdict.evidence, given):
+    if broken := unreadable(state, verdict.evidence, context):
         return [ev.CallRefused(call.id, "breaks_schema", broken)]
     try:
-        must_have_a_place(state, placed(call, given), given)
+        must_have_a_place(state, placed(call, context), context)
     except Refused as error:
         return [ev.CallRefused(call.id, error.code, error.detail)]
     if call.round and call.request and not call.approved and verdict.gate != "allow":
-        asked = approval_request(state, call, facts, verdict, replace(given, approvers=None))
-        return [_under_the_plan(call, state, given, asked, standing)]  # tried again: judged as at first
-    if changed := changed_since(state, call, facts, verdict, standing):
-        return [approval_request(state, call, facts, verdict, given, because=changed, supersedes=call.request)]
+        asked = approval_request(state, call, facts, verdict, replace(context, approvers=None))
+        return [_under_the_plan(call, state, context, asked, authorities)]  # tried again: judged as at first
+    if changed := changed_since(state, call, facts, verdict, authorities):
+        return [approval_request(state, call, facts, verdict, context, because=changed, supersedes=call.request)]
     if (shaken := plans.shaken(state, call)) is not None:
-        again = approval_request(state, call, facts, verdict, given, because=shaken.why, supersedes=call.request)
+        again = approval_request(state, call, facts, verdict, context, because=shaken.why, supersedes=call.request)
         return [replace(again, changed=shaken.changed)]
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
-    intent = _intent(state, call, facts, verdict, given, _rests_on(state, call), call.approved)
+    intent = _intent(state, call, facts, verdict, context, _rests_on(state, call), call.approved)
     return speech.said(state, call, intent) if call.tool == SAY else [intent]
 
 
@@ -130,35 +130,41 @@ def _was_unopposed(state: SessionState, call: Call) -> bool:
     return passed is not None and passed.status is RequestStatus.UNOPPOSED
 
 
-def _begun_of_plan(call: Call, state: SessionState, given: Given, standing: Standing | None) -> list[ev.AnyEvent]:
+def _begun_of_plan(
+    call: Call, state: SessionState, context: CommandContext, authorities: Authorities | None
+) -> list[ev.AnyEvent]:
     """Judges a call of the plan on its resolved arguments. It begins, unless a person must be asked or it is refused. A
     call that the approval of the whole plan covers is not asked about again.
     """
-    if private := plans.private_reading(state, call, given):
+    if private := plans.private_reading(state, call, context):
         return [plans.readied(call, {}), ev.CallRefused(call.id, "private_parameter", private)]
-    gated = gate(state, call, replace(given, approvers=None))
+    gated = gate(state, call, replace(context, approvers=None))
     if isinstance(gated, ev.CallAllowed):
-        return [_intent(state, call, given.tools[call.tool], gated, given, "", "")]
+        return [_intent(state, call, context.tools[call.tool], gated, context, "", "")]
     if not isinstance(gated, ev.ApprovalRequested):
         return [plans.readied(call), gated]
-    found = _under_the_plan(call, state, given, gated, standing)
+    found = _under_the_plan(call, state, context, gated, authorities)
     return [found] if isinstance(found, ev.ToolIntended) else [plans.readied(call), found]
 
 
 def _under_the_plan(
-    call: Call, state: SessionState, given: Given, gated: ev.ApprovalRequested, standing: Standing | None
+    call: Call,
+    state: SessionState,
+    context: CommandContext,
+    gated: ev.ApprovalRequested,
+    authorities: Authorities | None,
 ) -> ev.ToolIntended | ev.ApprovalRequested:
     """The intent of a call that its plan's approval covers; else the question to a person, with why it does not."""
-    facts = given.tools[call.tool]
-    passed = _passed_with_plan(call, state, facts, gated, standing)
+    facts = context.tools[call.tool]
+    passed = _passed_with_plan(call, state, facts, gated, authorities)
     if passed.request:
-        return _intent(state, call, facts, gated, given, passed.request, "")
+        return _intent(state, call, facts, gated, context, passed.request, "")
     asked = replace(gated, why=f"{passed.why} {gated.why}".strip(), changed=passed.changed)
-    return with_approvers(asked, state, given)
+    return with_approvers(asked, state, context)
 
 
 def _passed_with_plan(
-    call: Call, state: SessionState, facts: ToolFacts, gated: ev.ApprovalRequested, standing: Standing | None
+    call: Call, state: SessionState, facts: ToolFacts, gated: ev.ApprovalRequested, authorities: Authorities | None
 ) -> plans.Covering:
     """The plan's request, where it covers the call, what it has met is all that policy asks of people for it today, and
     those people may still decide it.
@@ -170,7 +176,7 @@ def _passed_with_plan(
     now = required(gated.terms or Terms(), gated.tier, gated.quorum)
     if asks_more(now, met_by_plan(passed, approval, call, state.plans, now)):
         return plans.Covering("", plans.STRICTER)
-    if standing is not None and lost_right(passed, approval.tier, standing):
+    if authorities is not None and lost_right(passed, approval.tier, authorities):
         return plans.Covering("", plans.LOST_RIGHT)
     return covering
 
@@ -180,7 +186,7 @@ def _intent(
     call: Call,
     facts: ToolFacts,
     verdict: Verdict | ev.CallAllowed | ev.ApprovalRequested,
-    given: Given,
+    context: CommandContext,
     request: str,
     digest: str,
 ) -> ev.ToolIntended:
@@ -201,7 +207,7 @@ def _intent(
         digest=digest,
         adapted=verdict.adapted,
         activity=call.activity,
-        retry_until="" if effect in ("once", "delegate") else _retry_until(call, facts, given),
+        retry_until="" if effect in ("once", "delegate") else _retry_until(call, facts, context),
         moved={} if effect == "pure" else amounts_of(call.arguments, facts.amounts),
     )
 
@@ -214,15 +220,15 @@ def _gone(call: Call) -> ev.AnyEvent:
     return ev.ToolFailed(call.id, call.attempt, reason, transient=False)
 
 
-def _retries_over(call: Call, given: Given) -> str:
+def _retries_over(call: Call, context: CommandContext) -> str:
     """Returns why a call that began before is not tried again: its tool's total time is over; empty: it is not."""
-    if not call.retry_until or stamp(given.at) <= call.retry_until:
+    if not call.retry_until or stamp(context.at) <= call.retry_until:
         return ""
     return f"the time to try it again ended at {call.retry_until}"
 
 
 def _begun_again(
-    call: Call, state: SessionState, facts: ToolFacts, given: Given, standing: Standing | None
+    call: Call, state: SessionState, facts: ToolFacts, context: CommandContext, authorities: Authorities | None
 ) -> ev.AnyEvent:
     """A call whose result is lost: it is judged anew and begins again, or a person says whether it happened. What is
     never repeated is for a person; a read that may not be repeated fails, because it has changed nothing.
@@ -232,9 +238,9 @@ def _begun_again(
         return interventions.doubted(call, LOST)
     if call.attempt >= facts.attempts + LOST_RESULTS:
         return ev.ToolFailed(call.id, call.attempt, LOST, transient=False, code="lost")
-    verdict = verdict_on(state, call, facts, given)
-    if not (changed := _changed_while_lost(call, state, facts, verdict, given, standing)):
-        return _intent(state, call, facts, verdict, given, _rests_on(state, call), call.approved)
+    verdict = verdict_on(state, call, facts, context)
+    if not (changed := _changed_while_lost(call, state, facts, verdict, context, authorities)):
+        return _intent(state, call, facts, verdict, context, _rests_on(state, call), call.approved)
     why = f"{LOST}, and {changed[:1].lower()}{changed[1:]}"
     if effect == "pure":
         return ev.ToolFailed(call.id, call.attempt, why, transient=False, code="lost")
@@ -242,14 +248,19 @@ def _begun_again(
 
 
 def _changed_while_lost(
-    call: Call, state: SessionState, facts: ToolFacts, verdict: Verdict, given: Given, standing: Standing | None
+    call: Call,
+    state: SessionState,
+    facts: ToolFacts,
+    verdict: Verdict,
+    context: CommandContext,
+    authorities: Authorities | None,
 ) -> str:
     """Returns why a call with a lost result does not begin again; empty: it does. Another version of the tool could do
     something else. A delegate has no version and its own calls are judged; a read that asked nobody is exempt too.
     """
-    if (misplaced := not_in_this_state(state, call, given)) is not None:
+    if (misplaced := not_in_this_state(state, call, context)) is not None:
         return misplaced.reason
-    if over := _retries_over(call, given):
+    if over := _retries_over(call, context):
         return over
     effect = plans.effect_of(state.plans, call, facts)
     if effect == "delegate" or (effect == "pure" and not call.request):
@@ -257,49 +268,49 @@ def _changed_while_lost(
     if call.tool_version != facts.version:
         return OTHER_VERSION
     if call.round and call.request and not call.approved and verdict.gate != "allow":
-        asked = approval_request(state, call, facts, verdict, replace(given, approvers=None))
-        passed = _passed_with_plan(call, state, facts, asked, standing)
+        asked = approval_request(state, call, facts, verdict, replace(context, approvers=None))
+        passed = _passed_with_plan(call, state, facts, asked, authorities)
         return "" if passed.request else passed.why or plans.STRICTER
-    return changed_since(state, call, facts, verdict, standing)
+    return changed_since(state, call, facts, verdict, authorities)
 
 
-def returned(command: Return, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def returned(command: Return, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The result of the attempt that is running."""
     if (late := state.versions.late.get(command.call)) is not None:
         return late_returned(command, late)
     call = _running(state, command.call, command.attempt)
     if call.round:
-        return [plans.output(command, call, state, given)]
-    call = placed(call, given)  # by the arguments that ran
-    if broken := misfit(state, call, command.result, given):
+        return [plans.output(command, call, state, context)]
+    call = placed(call, context)  # by the arguments that ran
+    if broken := misfit(state, call, command.result, context):
         reason = f"it ran, but its result does not fit the state: {broken}"
         return [ev.ToolFailed(call.id, command.attempt, reason, False, "", "breaks_schema", command.result)]
     return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path, answered=command.answered)]
 
 
-def failed(command: Fail, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def failed(command: Fail, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The failure of the attempt that is running, and when to try again, if that is safe."""
     if (late := state.versions.late.get(command.call)) is not None:
         return late_failed(command, late)
     call = _running(state, command.call, command.attempt)
-    facts = given.tools.get(call.tool)
+    facts = context.tools.get(call.tool)
     effect = call.effect if facts is None else plans.effect_of(state.plans, call, facts)
     if command.code == NO_ANSWER and effect == "once":
         return [interventions.doubted(call, command.reason)]
     failure = ev.ToolFailed(call.id, command.attempt, command.reason, command.transient, code=command.code)
     if not command.transient or state.ended or effect == "once" or facts is None:
         return [failure]
-    retry_at, until = stamp(given.at + timedelta(seconds=command.pause)), _retry_until(call, facts, given)
+    retry_at, until = stamp(context.at + timedelta(seconds=command.pause)), _retry_until(call, facts, context)
     if retry_at > until if until else call.attempt >= facts.attempts:
         return [failure]
     return [replace(failure, retry_at=retry_at, retry_until=until)]
 
 
-def _retry_until(call: Call, facts: ToolFacts, given: Given) -> str:
+def _retry_until(call: Call, facts: ToolFacts, context: CommandContext) -> str:
     """Until when a call is tried again: the tool's total time, from its first try; empty: by attempts alone."""
     if call.retry_until or not facts.retry_seconds:
         return call.retry_until
-    return stamp(given.at + timedelta(seconds=facts.retry_seconds))
+    return stamp(context.at + timedelta(seconds=facts.retry_seconds))
 
 
 def _call(state: SessionState, call_id: str) -> Call:

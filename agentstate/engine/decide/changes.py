@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import schemas, scratchpad
 from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.schema import in_force
 from agentstate.engine.decide.versions import MAX_REASON, bounded
 from agentstate.engine.merge import three_way
@@ -64,26 +64,26 @@ class OwnCause(Refused):
     status = 403
 
 
-def changed(command: ChangeState, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def changed(command: ChangeState, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The change merged into what stands now. Raises ChangedMeanwhile, NotMergeable, NotAWriter, BreaksSchema, ..."""
     must_live(state)
     if command.change in state.changes.applied:
         return []
     if not 0 < command.seen <= state.seq:
         raise Invalid(f"got {command.seen}, want 1 to {state.seq}", field="seen")
-    declared = in_force(state, given)
+    declared = in_force(state, context)
     rules = declared_by(declared) if declared is not None else NO_RULES
     found = _merged(command, state, rules)
     for write in found.writes:
-        _must_fit(state, given, command.actor, write.path, ABSENT if write.removed else write.value)
+        _must_fit(state, context, command.actor, write.path, ABSENT if write.removed else write.value)
     for clash in found.clashes:
-        _must_fit(state, given, command.actor, clash.path, clash.ours[0] if clash.ours else ABSENT)
+        _must_fit(state, context, command.actor, clash.path, clash.ours[0] if clash.ours else ABSENT)
     changes: list[ev.AnyEvent] = (
         [ev.StateChanged(command.change, command.seen, command.by, found.writes, command.reason[:MAX_REASON])]
         if found.writes
         else []
     )
-    return [*changes, *_opened(found.clashes, command, state, given)]
+    return [*changes, *_opened(found.clashes, command, state, context)]
 
 
 def _merged(command: ChangeState, state: SessionState, rules: Rules) -> Merge:
@@ -96,28 +96,30 @@ def _merged(command: ChangeState, state: SessionState, rules: Rules) -> Merge:
     return found
 
 
-def _must_fit(state: SessionState, given: Given, actor: Actor, path: str, value: object) -> None:
+def _must_fit(state: SessionState, context: CommandContext, actor: Actor, path: str, value: object) -> None:
     """Raises NotAWriter, BreaksSchema, BadPath."""
-    declared = in_force(state, given)
+    declared = in_force(state, context)
     if value is ABSENT:
         schemas.check_removal(declared, actor, path, state.pad)
     else:
         schemas.check_write(declared, actor, path, value, state.pad, whole=False)
 
 
-def _opened(clashes: tuple[Clash, ...], command: ChangeState, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _opened(
+    clashes: tuple[Clash, ...], command: ChangeState, state: SessionState, context: CommandContext
+) -> list[ev.AnyEvent]:
     if len(state.changes.open) + len(clashes) > MOST_OPEN:
         raise TooManyConflicts(f"{MOST_OPEN} at most")
     return [
         ev.ConflictOpened(
-            conflict=given.new_id(),
+            conflict=context.new_id(),
             path=clash.path,
             rule="vote" if clash.becomes.rule == "vote" else "arbiter",
             quorum=clash.becomes.quorum,
             declared=clash.becomes.declared,
             base=clash.base,
             standing=clash.theirs,
-            proposal=ev.Proposal(given.new_id(), command.by, clash.ours, command.reason[:MAX_REASON]),
+            proposal=ev.Proposal(context.new_id(), command.by, clash.ours, command.reason[:MAX_REASON]),
             change=command.change,
             seen=command.seen,
         )
@@ -125,20 +127,20 @@ def _opened(clashes: tuple[Clash, ...], command: ChangeState, state: SessionStat
     ]
 
 
-def proposed(command: Propose, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def proposed(command: Propose, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The proposal with its author's vote; for a value that is proposed already, or stands, the vote alone."""
     conflict = _open(state, command.conflict)
     if not command.remove:
         bounds.check(command.value, conflict.path, MAX_VALUE)
     wanted = () if command.remove else (command.value,)
-    _must_fit(state, given, command.actor, conflict.path, ABSENT if command.remove else command.value)
+    _must_fit(state, context, command.actor, conflict.path, ABSENT if command.remove else command.value)
     known = {each.id: each.value for each in conflict.proposals} | {"": conflict.standing}
     found = next((key for key, value in known.items() if _alike(value, wanted)), None)
     if found is not None:
         return _voted(conflict, found, command.by, command.reason, state)
     if len(conflict.proposals) >= MOST_PROPOSALS:
         raise TooManyConflicts(f"{MOST_PROPOSALS} proposals at most")
-    made = ev.Proposal(given.new_id(), command.by, wanted, command.reason[:MAX_REASON])
+    made = ev.Proposal(context.new_id(), command.by, wanted, command.reason[:MAX_REASON])
     grown = _grown(conflict, made)
     return [ev.ValueProposed(conflict.id, made), *_voted(grown, made.id, command.by, command.reason, state)]
 
@@ -151,7 +153,7 @@ def _alike(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     return same(one[0] if one else ABSENT, other[0] if other else ABSENT)
 
 
-def voted(command: Vote, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def voted(command: Vote, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The vote, and the end of the conflict once a quorum is for one value."""
     return _voted(_open(state, command.conflict), command.proposal, command.by, command.reason, state)
 
@@ -168,7 +170,7 @@ def _voted(conflict: Conflict, proposal: str, by: str, reason: str, state: Sessi
     return [*cast, _ended(conflict, proposal, state, outcome="voted")]
 
 
-def arbitrated(command: Arbitrate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def arbitrated(command: Arbitrate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A person's settlement, of a vote too that does not come to an end. Raises OwnCause."""
     conflict = _open(state, command.conflict)
     if command.proposal and conflict.proposal(command.proposal) is None:

@@ -17,8 +17,8 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts import BadEvent, Chart, ChartOverrun, ChartState, Happening, Moved, start, step, tick
 from agentstate.engine.charts.standing import Standing, instructions_in, prompts, tools_in
 from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.instants import stamp
@@ -54,14 +54,14 @@ class UnknownSignal(Invalid):
     code = "unknown_signal"
 
 
-def not_in_this_state(state: SessionState, call: Call, given: Given) -> ev.CallRefused | None:
+def not_in_this_state(state: SessionState, call: Call, context: CommandContext) -> ev.CallRefused | None:
     """Returns the refusal of a call that the chart's state does not allow, or that of a parent's; None: it is allowed.
     A chart that was stopped or has ended still forbids what it forbade then. The chart does not judge undoings that a
     person ordered.
     """
     if call.undoes >= 0 or call.tool in ALWAYS:
         return None
-    charts = (state.chart, *(given.family.charts if given.family is not None else ()))
+    charts = (state.chart, *(context.family.charts if context.family is not None else ()))
     return next((_forbidden(chart, call) for chart in charts if not _allows(chart, call)), None)
 
 
@@ -74,38 +74,38 @@ def _forbidden(chart: Standing, call: Call) -> ev.CallRefused:
     return ev.CallRefused(call.id, "not_in_this_state", f"{call.tool} may not be called in: {here}")
 
 
-def signalled(command: Signal, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def signalled(command: Signal, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The move that a signal makes. Raises UnknownSignal, NotAwaited, BadEvent: then nothing has changed."""
     must_live(state)
-    chart = _chart_of(state, given)
+    chart = _chart_of(state, context)
     if chart is None or state.chart.inside is None:
         raise NotAwaited("this session has no chart that is running")
     if command.name not in chart.events or command.name.split(".")[0] in OWN:
         declared = [name for name in chart.events if name.split(".")[0] not in OWN]
         raise UnknownSignal(f"got {command.name!r:.200}, want one of {declared}", field="name")
     heard = Happening(command.name, command.data)
-    after, moved = step(chart, state.chart.inside, heard, outside(state), stamp(given.at))
+    after, moved = step(chart, state.chart.inside, heard, outside(state), stamp(context.at))
     if not moved.handled:
         here = ", ".join(state.chart.inside.configuration)
         raise NotAwaited(f"{command.name} is not possible in: {here}", rule="no_transition")
     return [_told(state, chart, after, moved, command.name, by=command.by, data=command.data)]
 
 
-def wound(command: Wind, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def wound(command: Wind, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What the timers that are due do. Raises Outdated when none is."""
     must_live(state)
-    moved = overdue(state, given)
+    moved = overdue(state, context)
     if not moved:
         raise Outdated("no timer of the chart is due")
     return moved
 
 
-def overdue(state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def overdue(state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The move that the timers which are due lead to; empty when none is, or the session has ended."""
-    at = stamp(given.at)
+    at = stamp(context.at)
     if state.ended or not state.chart.due or state.chart.due > at:
         return []
-    chart = _chart_of(state, given)
+    chart = _chart_of(state, context)
     if chart is None or state.chart.inside is None:
         return [_stopped(state, "timer", "its version is not here any more")]
     try:
@@ -115,29 +115,29 @@ def overdue(state: SessionState, given: Given) -> list[ev.AnyEvent]:
     return [_told(state, chart, after, moved, "timer")]
 
 
-def followed(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def followed(events: Sequence[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """`events` and after them the moves of the chart that they lead to."""
-    if not events or (given.chart is None and state.chart.inside is None):
+    if not events or (context.chart is None and state.chart.inside is None):
         return list(events)
-    at = stamp(given.at)
+    at = stamp(context.at)
     then = state
     for event in events:
         then = evolve(then, event, at)
     if state.opened is None or (then.ended and state.ended) or then.sealed:
         return list(events)  # the opening is an entry of its own: the chart begins with what comes next
-    return [*events, *_moves(_since_put_back(events), then, given)]
+    return [*events, *_moves(_since_put_back(events), then, context)]
 
 
-def _moves(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _moves(events: Sequence[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     moves: list[ev.AnyEvent] = []
-    at = stamp(given.at)
-    if state.chart.inside is None and given.chart is not None:
-        moves.append(_begun(given.chart, state, at))
+    at = stamp(context.at)
+    if state.chart.inside is None and context.chart is not None:
+        moves.append(_begun(context.chart, state, at))
         state = evolve(state, moves[-1], at)
     for event in events:
         heard = happening(event, state)
         if heard is not None and state.chart.moves:
-            moved = _heard(heard, state, given, at)
+            moved = _heard(heard, state, context, at)
             if moved is not None:
                 moves.append(moved)
                 state = evolve(state, moved, at)
@@ -158,9 +158,9 @@ def _begun(chart: Chart, state: SessionState, at: str) -> ev.ChartMoved:
     return _told(state, chart, after, moved, "")
 
 
-def _heard(heard: Happening, state: SessionState, given: Given, at: str) -> ev.ChartMoved | None:
+def _heard(heard: Happening, state: SessionState, context: CommandContext, at: str) -> ev.ChartMoved | None:
     """The move on one happening, or None when it changes nothing."""
-    chart = _chart_of(state, given)
+    chart = _chart_of(state, context)
     if chart is None or state.chart.inside is None:
         return _stopped(state, heard.name, "its version is not here any more")
     try:
@@ -170,9 +170,9 @@ def _heard(heard: Happening, state: SessionState, given: Given, at: str) -> ev.C
     return _told(state, chart, after, moved, heard.name) if moved.anything or moved.errors else None
 
 
-def _chart_of(state: SessionState, given: Given) -> Chart | None:
+def _chart_of(state: SessionState, context: CommandContext) -> Chart | None:
     """The chart that the session runs, in the version that it was begun with."""
-    return given.charts.get(state.chart.inside.chart) if state.chart.moves and state.chart.inside else None
+    return context.charts.get(state.chart.inside.chart) if state.chart.moves and state.chart.inside else None
 
 
 def _told(

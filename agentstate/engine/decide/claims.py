@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Claim, Release
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import ClaimedByOther, NotYours
 from agentstate.engine.decide.reviewing import must_be_entitled, open_request
 from agentstate.engine.instants import stamp
@@ -19,7 +19,7 @@ from agentstate.engine.state import SessionState
 CLAIM_SECONDS = 120  # of a lease; the page renews it four times in that time
 
 
-def claimed(command: Claim, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def claimed(command: Claim, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The claim; nothing where it is theirs already. Raises ClaimedByOther, AlreadyDecided, DecisionNotAllowed."""
     request = open_request(state, command.request)
     must_be_entitled(command, request, request.asked.tier)
@@ -28,11 +28,11 @@ def claimed(command: Claim, state: SessionState, given: Given) -> list[ev.AnyEve
         return []
     if held and not command.take:
         raise ClaimedByOther("take it from them if you must", by=held)
-    until = stamp(given.at + timedelta(seconds=CLAIM_SECONDS))
+    until = stamp(context.at + timedelta(seconds=CLAIM_SECONDS))
     return [ev.RequestClaimed(command.request, command.by, until, taken_from=held)]
 
 
-def released(command: Release, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def released(command: Release, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The request is nobody's again. Raises NotYours, AlreadyDecided."""
     request = open_request(state, command.request)
     if request.claimed_by != command.by:

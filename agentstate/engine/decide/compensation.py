@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.compensation import Compensate
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.gates import gate
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import ForkMaySayNothing
 from agentstate.engine.decide.versions import bounded
@@ -39,7 +39,7 @@ def undoable(lasting: Iterable[ev.Lasting], state: SessionState) -> list[ev.Last
     return [each for each in reversed(found) if each.outcome == "done"]
 
 
-def compensated(command: Compensate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def compensated(command: Compensate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, SessionPaused, NotFound, NothingToUndo, TooMuchToUndo, Invalid."""
     must_live(state)
     must_not_be_paused(state)
@@ -55,7 +55,7 @@ def compensated(command: Compensate, state: SessionState, given: Given) -> list[
         raise NothingToUndo()
     if len(wanted) > MAX_STEPS:
         raise TooMuchToUndo(f"got {len(wanted)}")
-    steps = tuple(ev.Undoing(given.new_id(), each.undo_tool, each.undo or {}, each.seq, each.call) for each in wanted)
+    steps = tuple(ev.Undoing(context.new_id(), each.undo_tool, each.undo or {}, each.seq, each.call) for each in wanted)
     ordered = ev.CompensationOrdered(command.rollback, steps, command.by, reason)
-    then = evolve(state, ordered, stamp(given.at))
-    return [ordered, *(gate(then, then.calls[step.id], given) for step in steps)]
+    then = evolve(state, ordered, stamp(context.at))
+    return [ordered, *(gate(then, then.calls[step.id], context) for step in steps)]

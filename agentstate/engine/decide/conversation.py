@@ -5,7 +5,7 @@ from __future__ import annotations
 from agentstate.engine import events as ev
 from agentstate.engine.decide import looping
 from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.instants import stamp
@@ -16,7 +16,7 @@ from agentstate.engine.state.session import expires_at
 from agentstate.errors import Invalid, NotFound, Refused
 
 
-def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def opened(command: Open, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The first event of a session."""
     if state.opened is not None:
         raise Refused("the session is open already")
@@ -28,14 +28,14 @@ def opened(command: Open, state: SessionState, given: Given) -> list[ev.AnyEvent
             command.channel,
             command.topic,
             command.alias,
-            given.schemas.current.reference if given.schemas is not None else "",
-            given.ontology,
-            given.idle,
+            context.schemas.current.reference if context.schemas is not None else "",
+            context.ontology,
+            context.idle,
         )
     ]
 
 
-def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def said(command: Say, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Words, trimmed and bounded."""
     must_live(state)
     text = worded(command.text)
@@ -43,7 +43,7 @@ def said(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
     if command.role != "customer":
         return [*reopened, ev.MessageAdded("note", text, command.by)]
     if state.run and not state.taken_by and not state.paused_at:
-        return [*reopened, *looping.meanwhile(text, command.by, state, given)]
+        return [*reopened, *looping.meanwhile(text, command.by, state, context)]
     return [*reopened, *looping.heard_now(state), ev.MessageAdded("customer", text, command.by)]
 
 
@@ -57,17 +57,17 @@ def worded(text: str) -> str:
     return text
 
 
-def expired(command: ExpireSession, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def expired(command: ExpireSession, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session has waited for its customer as long as it may. Raises Outdated when it has not."""
     must_live(state)
     due = expires_at(state)
-    if not due or due > stamp(given.at) or state.status is not SessionStatus.IDLE:
+    if not due or due > stamp(context.at) or state.status is not SessionStatus.IDLE:
         raise Outdated("the session has not idled long enough")
     assert state.opened is not None
     return [ev.SessionExpired(state.opened.idle)]
 
 
-def ended(command: End, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def ended(command: End, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end, and that of all that is open. Calls that are running may still return."""
     must_live(state)
     because = f"the conversation ended: {command.reason}"

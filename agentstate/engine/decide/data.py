@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.data import AddData
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import MAX_INSTANCES, board_of, boards
@@ -18,7 +18,7 @@ class TooManyContexts(Refused):
     code = "too_many_instances"
 
 
-def added(command: AddData, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def added(command: AddData, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The message, if the object that it makes follows its schema and there is room. An instance that is not there yet
     begins with it, as one of the session's customer. Raises BadMessage, BadSchema, BreaksSchema, TooMuchData.
     """

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.plans import CountDelegate, EndDelegate, OpenDelegate
+from agentstate.engine.decide.context import CommandContext, Family
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Family, Given
 from agentstate.engine.decide.refusals import FamilyFull
 from agentstate.engine.looping.held import Loop, Used
 from agentstate.engine.looping.settings import Looping
@@ -23,9 +23,9 @@ from agentstate.engine.state.rounds import delegate_of
 from agentstate.engine.state.session import remembered_by, remembering
 
 
-def in_family(state: SessionState, given: Given) -> SessionState:
+def in_family(state: SessionState, context: CommandContext) -> SessionState:
     """Returns the state with all that binds it: a delegate is judged as if it did its calls in its parent."""
-    family = given.family
+    family = context.family
     if family is None:
         return state
     return replace(remembering(state, family.remembered), pad=laid_over(family.pad, state.pad))
@@ -58,12 +58,12 @@ def news(before: SessionState, after: SessionState) -> Remembered:
     return gained(remembered_by(before), remembered_by(after)) if before.plans.parent else Remembered()
 
 
-def counted(given: Given, before: SessionState, after: SessionState) -> Given:
+def counted(context: CommandContext, before: SessionState, after: SessionState) -> CommandContext:
     """The context with what the delegate itself has added to the sums of its family, in the same commit."""
-    family = given.family
+    family = context.family
     if family is None or (found := news(before, after)) == Remembered():
-        return given
-    return replace(given, family=replace(family, remembered=with_gain(family.remembered, found)))
+        return context
+    return replace(context, family=replace(family, remembered=with_gain(family.remembered, found)))
 
 
 def must_have_room(loop: Loop, bounds: Looping) -> None:
@@ -102,38 +102,38 @@ def _left(loop: Loop, bounds: Looping) -> list[tuple[int, int]]:
     return found
 
 
-def without_room(state: SessionState, call: Call, given: Given) -> ev.CallRefused | None:
+def without_room(state: SessionState, call: Call, context: CommandContext) -> ev.CallRefused | None:
     """The refusal of a call with a delegate where the family may open no other session; None: it may, or none is
     asked for.
     """
     if not delegate_of(state.plans, call.id):
         return None
     try:
-        must_have_room(state.loop if given.family is None else given.family.loop, given.loop)
+        must_have_room(state.loop if context.family is None else context.family.loop, context.loop)
     except FamilyFull as full:
         return ev.CallRefused(call.id, full.code, str(full))
     return None
 
 
-def delegate_opened(command: OpenDelegate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def delegate_opened(command: OpenDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The share of a delegate's delegate. Raises FamilyFull."""
     must_live(state)
-    return [opening(command.session, state, given)]
+    return [opening(command.session, state, context)]
 
 
-def opening(session: str, state: SessionState, given: Given) -> ev.DelegateOpened:
+def opening(session: str, state: SessionState, context: CommandContext) -> ev.DelegateOpened:
     """The reservation for a delegate in the session above all others. Raises FamilyFull."""
-    must_have_room(state.loop, given.loop)
-    return ev.DelegateOpened(session, share_of(state.loop, given.loop), state.run)
+    must_have_room(state.loop, context.loop)
+    return ev.DelegateOpened(session, share_of(state.loop, context.loop), state.run)
 
 
-def delegate_ended(command: EndDelegate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def delegate_ended(command: EndDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What a delegate has used, in place of its share. Nothing where that is known, or it had none."""
     if command.session not in state.loop.shares:
         return []
     return [ev.DelegateEnded(command.session, command.tokens, command.micros, command.steps, command.calls)]
 
 
-def delegate_counted(command: CountDelegate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def delegate_counted(command: CountDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What one of the session's delegates has set going, or people have refused in it."""
     return [ev.DelegateCounted(command.session, command.remembered)]

@@ -6,8 +6,8 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.decide import grants
 from agentstate.engine.decide.commands.versions import Fork, Promote, Supersede
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.versions import MAX_REASON, NoSuchPoint, bounded, note
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.policy import Verdict
@@ -25,7 +25,7 @@ class NotAFork(Refused):
     code = "not_a_fork"
 
 
-def forked(command: Fork, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def forked(command: Fork, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The first two entries of a fork: it is of the same customer, and it is a copy."""
     older = command.older
     if state.opened is not None:
@@ -40,7 +40,7 @@ def forked(command: Fork, state: SessionState, given: Given) -> list[ev.AnyEvent
     ]
 
 
-def promoted(command: Promote, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def promoted(command: Promote, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The fork takes over, and is told what it missed. Standing approvals given in the parent meanwhile end."""
     must_live(state)
     origin = state.versions.origin
@@ -74,7 +74,7 @@ def _held(own: Standing, parents: Standing | None) -> Standing | None:
     return parents if own.tools is None or not set(own.tools) <= set(parents.tools) else None
 
 
-def superseded(command: Supersede, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def superseded(command: Supersede, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of the parent: what waits is withdrawn, what runs may still return."""
     must_live(state)
     if state.versions.is_draft:

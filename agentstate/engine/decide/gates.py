@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide.approvers import approvers_missing
 from agentstate.engine.decide.charts import not_in_this_state
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.families import in_family, without_room
 from agentstate.engine.decide.fatigue import asked_too_often
 from agentstate.engine.decide.forks import held_back
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.permits import basis_of, permit_digest
 from agentstate.engine.decide.reviewing import proposers_of
 from agentstate.engine.decide.schema import must_have_a_place
@@ -46,40 +46,40 @@ HANDED_OVER = "Open a session of its own, which does {} as {} and may call every
 OFFERED: tuple[ev.DecisionKind, ...] = ("approve", "edit", "reject", "respond", "ignore", "escalate")
 
 
-def gate(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
+def gate(state: SessionState, call: Call, context: CommandContext) -> ev.AnyEvent:
     """What becomes of a proposed call: refused, allowed, or a request to a person."""
-    facts = given.tools.get(call.tool)
+    facts = context.tools.get(call.tool)
     if facts is None:
         return ev.CallRefused(call.id, "unknown_tool", f"there is no tool called {call.tool!r}")
-    if misplaced := without_activity(call, facts) or not_in_this_state(state, call, given):
+    if misplaced := without_activity(call, facts) or not_in_this_state(state, call, context):
         return misplaced
-    if full := without_room(state, call, given):
+    if full := without_room(state, call, context):
         return full
     try:
         facts.check(call.arguments)
-        must_have_a_place(state, call, given)
+        must_have_a_place(state, call, context)
     except Refused as error:
         return ev.CallRefused(call.id, error.code, f"{error.facts.get('field', '')}: {error.detail}".lstrip(": "))
-    return judged(state, call, facts, given)
+    return judged(state, call, facts, context)
 
 
-def judged(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> ev.AnyEvent:
+def judged(state: SessionState, call: Call, facts: ToolFacts, context: CommandContext) -> ev.AnyEvent:
     """What becomes of a call of a tool that the agent has, with arguments that the tool takes."""
-    seen = in_family(state, given)
+    seen = in_family(state, context)
     if refused := refused_before(seen, call):
         return refused
     if settled := settled_before(seen, call):
         return settled
-    verdict = verdict_on(state, call, facts, given)
+    verdict = verdict_on(state, call, facts, context)
     if never := refused_by_rule(call, verdict):
         return never
     if held := held_back(state, call, facts, verdict):
         return held[0]
     if verdict.gate == "allow":
         return ev.CallAllowed(call.id, verdict.tier, verdict.rule, verdict.policy, verdict.adapted)
-    if too_often := asked_too_often(state, call, given):
+    if too_often := asked_too_often(state, call, context):
         return too_often
-    return approval_request(state, call, facts, verdict, given)
+    return approval_request(state, call, facts, verdict, context)
 
 
 def refused_before(state: SessionState, call: Call) -> ev.CallRefused | None:
@@ -124,7 +124,7 @@ def approval_request(
     call: Call,
     facts: ToolFacts,
     verdict: Verdict,
-    given: Given,
+    context: CommandContext,
     because: str = "",
     supersedes: str = "",
 ) -> ev.ApprovalRequested:
@@ -133,21 +133,21 @@ def approval_request(
     """
     basis = basis_of(state, call.id, verdict.evidence)
     asked = ev.ApprovalRequested(
-        request=given.new_id(),
+        request=context.new_id(),
         call=call.id,
         tool=call.tool,
         tool_version=facts.version,
         arguments=call.arguments,
-        preview=preview_of(call, state, facts, given),
+        preview=preview_of(call, state, facts, context),
         tier=verdict.tier,
         rule=verdict.rule,
         policy=verdict.policy,
-        why=" ".join(part for part in (because, findings_on(state, call, given), verdict.why) if part),
+        why=" ".join(part for part in (because, findings_on(state, call, context), verdict.why) if part),
         quorum=verdict.quorum,
         allowed=OFFERED if verdict.chain else OFFERED[:-1],
         basis=basis,
         response_schema=REQUEST_SCHEMA,
-        expires_at=stamp(given.at + timedelta(seconds=_patience(verdict))),
+        expires_at=stamp(context.at + timedelta(seconds=_patience(verdict))),
         digest=permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity),
         supersedes=supersedes,
         adapted=verdict.adapted,
@@ -155,17 +155,17 @@ def approval_request(
         terms=verdict.terms,
         proposed_by=proposers_of(state, call),
     )
-    return with_approvers(asked, state, given)
+    return with_approvers(asked, state, context)
 
 
-def with_approvers(asked: ev.ApprovalRequested, state: SessionState, given: Given) -> ev.ApprovalRequested:
+def with_approvers(asked: ev.ApprovalRequested, state: SessionState, context: CommandContext) -> ev.ApprovalRequested:
     """The question, with how many people it lacks. The outside looks them up, so only what is asked is counted. A delay
     ends without an approval: nobody counts for it until somebody undoes it (`holds.waits_again`).
     """
-    if given.approvers is None or (asked.terms or Terms()).gate == "hold":
+    if context.approvers is None or (asked.terms or Terms()).gate == "hold":
         return asked
-    request = Request(asked, state.seq, stamp(given.at))
-    return replace(asked, approvers_missing=approvers_missing(request, state, given.approvers()))
+    request = Request(asked, state.seq, stamp(context.at))
+    return replace(asked, approvers_missing=approvers_missing(request, state, context.approvers()))
 
 
 def by_people(verdict: Verdict) -> Verdict:
@@ -182,7 +182,7 @@ def _patience(verdict: Verdict) -> int:
     return verdict.expires_in + (verdict.hold if verdict.gate == "hold" else 0)
 
 
-def preview_of(call: Call, state: SessionState, facts: ToolFacts, given: Given) -> str:
+def preview_of(call: Call, state: SessionState, facts: ToolFacts, context: CommandContext) -> str:
     """The tool's own words, over a state without private values: all reviewers read them. One that breaks must not keep
     the call from the person, who sees its arguments anyway.
     """
@@ -190,6 +190,6 @@ def preview_of(call: Call, state: SessionState, facts: ToolFacts, given: Given) 
         return HANDED_OVER.format(facts.name, delegate)
     pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
     try:
-        return facts.preview(call.arguments, visible(pad, given.memory.private))
+        return facts.preview(call.arguments, visible(pad, context.memory.private))
     except Exception as error:
         return f"{facts.name} cannot say what it will do ({type(error).__name__}): read the arguments."

@@ -6,8 +6,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.plan import goals
 from agentstate.engine.plan.goals import Goal
 from agentstate.engine.state import Call, SessionState
@@ -21,7 +21,7 @@ class GoalsChanged(Refused):
     remedy = "Look at them again."
 
 
-def goals_set(command: SetGoals, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def goals_set(command: SetGoals, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Another tree. Raises BadGoal naming task and rule, GoalsChanged."""
     _must_be_seen(command, state)
     if command.inputs is None:
@@ -31,7 +31,7 @@ def goals_set(command: SetGoals, state: SessionState, given: Given) -> list[ev.A
     return [ev.GoalsSet(command.version + 1, _notation(tree), command.by, how)]
 
 
-def goals_changed(command: ChangeGoals, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def goals_changed(command: ChangeGoals, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The tree with one task more, another or less. Raises BadGoal naming task and rule, GoalsChanged, NotFound."""
     _must_be_seen(command, state)
     tree = state.goals.tree

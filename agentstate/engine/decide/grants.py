@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Authority
 from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
 from agentstate.engine.decide.reviewing import entitling, left_out, why_left_out
 from agentstate.engine.decide.say import tool_named
@@ -45,7 +45,7 @@ class GrantOver(Refused):
     code = "grant_over"
 
 
-def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def granted(command: GrantSame, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The grant, bound to what was approved and to what the rules offered then and offer now."""
     must_live(state)
     request = state.requests.get(command.request)
@@ -54,14 +54,14 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
     if request.status not in (RequestStatus.APPROVED, RequestStatus.EDITED) or command.by not in request.approvals:
         raise DecisionNotAllowed("only who approved it may grant the same for what follows")
     authority = _authority(command, state, request)
-    offer = _offer(state, request, given)
-    if any(grant.request == command.request for grant in grants_for(state, given)):
+    offer = _offer(state, request, context)
+    if any(grant.request == command.request for grant in grants_for(state, context)):
         raise NoGrantOffered("it is granted already")
     asked, terms = request.asked, request.asked.terms
     assert terms is not None
     return [
         ev.GrantGiven(
-            grant=given.new_id(),
+            grant=context.new_id(),
             request=command.request,
             call=asked.call,
             tool=asked.tool,
@@ -74,7 +74,7 @@ def granted(command: GrantSame, state: SessionState, given: Given) -> list[ev.An
             retype=terms.retype,
             arguments=request.arguments,
             scope=offer.scope,
-            until=stamp(given.at + timedelta(seconds=_within(command.seconds, offer.seconds, "seconds"))),
+            until=stamp(context.at + timedelta(seconds=_within(command.seconds, offer.seconds, "seconds"))),
             uses=_within(command.uses, offer.uses, "uses"),
             limit=offer.limit,
             by=command.by,
@@ -94,14 +94,14 @@ def offered(state: SessionState, request: Request) -> Sticky | None:
     return asked.terms.sticky
 
 
-def _offer(state: SessionState, request: Request, given: Given) -> Sticky:
+def _offer(state: SessionState, request: Request, context: CommandContext) -> Sticky:
     """What was offered with the request, as far as today's policy still offers it."""
     then, call, facts = (
         offered(state, request),
         state.calls.get(request.asked.call),
-        tool_named(request.asked.tool, given),
+        tool_named(request.asked.tool, context),
     )
-    now = policy_on(state, call, facts, given)[0].sticky if call is not None and facts is not None else None
+    now = policy_on(state, call, facts, context)[0].sticky if call is not None and facts is not None else None
     if then is None or now is None:
         raise NoGrantOffered()
     if then.limit != now.limit or then.scope != now.scope:
@@ -117,20 +117,20 @@ def _within(wanted: int | None, offer: int, field: str) -> int:
     return wanted
 
 
-def counted(given: Given, state: SessionState, event: ev.AnyEvent) -> Given:
+def counted(context: CommandContext, state: SessionState, event: ev.AnyEvent) -> CommandContext:
     """What is given once `event` has happened in `state`: a grant from beyond the session on which it rests has one use
     less, unless the call was let through by it already.
     """
     if not isinstance(event, ev.CallAllowed | ev.ToolIntended):
-        return given
-    grant = next((each for each in given.grants.values() if each.name == event.rule), None)
+        return context
+    grant = next((each for each in context.grants.values() if each.name == event.rule), None)
     held = state.calls.get(event.call)
     if grant is None or (held is not None and held.rule == event.rule):
-        return given
-    return replace(given, grants={**given.grants, grant.id: replace(grant, used=grant.used + 1)})
+        return context
+    return replace(context, grants={**context.grants, grant.id: replace(grant, used=grant.used + 1)})
 
 
-def revoked(command: RevokeGrant, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def revoked(command: RevokeGrant, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a grant. What it let through and has not begun is gated anew when it begins."""
     grant = state.grants.get(command.grant)
     if grant is None and not command.wider:

@@ -11,21 +11,21 @@ from datetime import timedelta
 from agentstate.engine import events as ev
 from agentstate.engine.decide.approvers import approvers_missing
 from agentstate.engine.decide.commands import HoldOver, Undo
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
 from agentstate.engine.decide.reviewing import open_request
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.state import Request, SessionState
 
 
-def held(request: Request, given: Given) -> ev.RequestHeld | None:
+def held(request: Request, context: CommandContext) -> ev.RequestHeld | None:
     """That an approved request is held, where its terms say so. What policy held runs at once when approved."""
     if request.terms.gate != "approve" or not request.terms.hold:
         return None
-    return ev.RequestHeld(request.asked.request, stamp(given.at + timedelta(seconds=request.terms.hold)))
+    return ev.RequestHeld(request.asked.request, stamp(context.at + timedelta(seconds=request.terms.hold)))
 
 
-def undone(command: Undo, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def undone(command: Undo, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It waits for a decision again, for as long as it did at first. Raises NotHeld, AlreadyDecided,
     DecisionNotAllowed.
     """
@@ -35,18 +35,18 @@ def undone(command: Undo, state: SessionState, given: Given) -> list[ev.AnyEvent
     if not request.held_until:
         raise NotHeld()
     patience = parse(request.asked.expires_at) - parse(request.at)
-    return [waits_again(request, state, command.by, command.reason.strip(), stamp(given.at + patience), given)]
+    return [waits_again(request, state, command.by, command.reason.strip(), stamp(context.at + patience), context)]
 
 
 def waits_again(
-    request: Request, state: SessionState, by: str, reason: str, until: str, given: Given
+    request: Request, state: SessionState, by: str, reason: str, until: str, context: CommandContext
 ) -> ev.RequestUndone:
     """That a request whose delay somebody ended waits for a decision, with how many people it lacks from now on."""
-    missing = approvers_missing(request, state, given.approvers()) if given.approvers is not None else None
+    missing = approvers_missing(request, state, context.approvers()) if context.approvers is not None else None
     return ev.RequestUndone(request.asked.request, by, reason, until, missing)
 
 
-def over(command: HoldOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def over(command: HoldOver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What was held is let through: approved by those who approved it, or unopposed. Raises NotHeld."""
     request = open_request(state, command.request)
     if not request.held_until:

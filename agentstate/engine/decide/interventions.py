@@ -13,8 +13,8 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
 from agentstate.engine.decide.commands import Intervene, RetrySession, Withdraw
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.outputs import must_fit
 from agentstate.engine.decide.schema import misfit, placed
 from agentstate.engine.decide.versions import bounded
@@ -102,7 +102,7 @@ def _moved_on(state: SessionState, call: Call) -> bool:
     return told is None or any(item.role == "agent" for item in state.items[told + 1 :])
 
 
-def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def intervened(command: Intervene, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises NotFound, NotOpenToIntervention, PlanWentOn, Invalid."""
     if state.opened is None:
         raise NotFound("there is no such session")
@@ -117,12 +117,12 @@ def intervened(command: Intervene, state: SessionState, given: Given) -> list[ev
         if call.status is CallStatus.READY:
             return [call_withdrawn(state, call, reason, "requested", command.by)]
         return [ev.CallIntervened(call.id, command.how, command.by, reason)]
-    call = placed(call, given)
-    _must_fit(state, call, command, given)
+    call = placed(call, context)
+    _must_fit(state, call, command, context)
     return [ev.CallIntervened(call.id, command.how, command.by, reason, command.result, call.output_path)]
 
 
-def withdrawn_by_request(command: Withdraw, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def withdrawn_by_request(command: Withdraw, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a call that waits for a person, or that is allowed and has not begun. Raises NotFound, SessionOver,
     NotOpenToWithdrawal, Invalid.
     """
@@ -149,7 +149,7 @@ def _must_be_open(state: SessionState, call: Call, how: str) -> None:
     raise NotOpenToIntervention(f"call {call.id} is {call.status.value}: {how} is not possible")
 
 
-def _must_fit(state: SessionState, call: Call, command: Intervene, given: Given) -> None:
+def _must_fit(state: SessionState, call: Call, command: Intervene, context: CommandContext) -> None:
     """Raises Invalid: a result is judged by the schemas that the tool's own would be judged by."""
     try:
         data = _json.encode(command.result)
@@ -157,7 +157,7 @@ def _must_fit(state: SessionState, call: Call, command: Intervene, given: Given)
         raise Invalid(f"it is not JSON: {error}", field="result") from None
     if len(data) > MAX_RESULT:
         raise Invalid(f"got {len(data)} bytes, at most {MAX_RESULT}", field="result")
-    facts = given.tools.get(call.tool)
+    facts = context.tools.get(call.tool)
     if facts is not None and facts.result is not None:
         try:
             schemas.validate(facts.result, command.result, "result")
@@ -165,12 +165,12 @@ def _must_fit(state: SessionState, call: Call, command: Intervene, given: Given)
             raise Invalid(broken.detail, field="result") from None
     found = planned(state.plans, call.id)
     if found is not None:
-        must_fit(state, call, found, command.result, given)
-    elif unfit := misfit(state, call, command.result, given):
+        must_fit(state, call, found, command.result, context)
+    elif unfit := misfit(state, call, command.result, context):
         raise Invalid(f"it does not fit the state: {unfit}", field="result")
 
 
-def session_retried(command: RetrySession, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def session_retried(command: RetrySession, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session that could not go on is tried again. Raises SessionOver, NothingToRetry, Invalid."""
     must_live(state)
     reason = bounded(command.reason, "reason", MAX_REASON)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide import fatigue
 from agentstate.engine.decide.commands.looping import Grant, Notice
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import TooManyWaiting
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
@@ -28,25 +28,25 @@ Of = Literal["run", "session"]
 Bound = tuple[ev.StopCode, int, int, str]  # code, used, limit, in words
 
 
-def stop(state: SessionState, model: str, given: Given) -> ev.RunStopped | None:
+def stop(state: SessionState, model: str, context: CommandContext) -> ev.RunStopped | None:
     """Why the model is not to be asked again: the first bound that is reached, or None."""
     going = bool(state.run) or state.loop.granting
-    for of, (code, used, limit, words) in _reached(state.loop, stamp(given.at), model, given, going):
+    for of, (code, used, limit, words) in _reached(state.loop, stamp(context.at), model, context, going):
         return ev.RunStopped(state.run, code, of, used, limit, words)
     return None
 
 
-def _reached(loop: Loop, at: str, model: str, given: Given, going: bool) -> Iterator[tuple[Of, Bound]]:
+def _reached(loop: Loop, at: str, model: str, context: CommandContext, going: bool) -> Iterator[tuple[Of, Bound]]:
     if loop.noticed and loop.marks and loop.marks[-1] in loop.noticed:
         yield "run", ("circle", 1, 0, "the agent goes in circles: it did again what it was told leads nowhere")
     if loop.latest and loop.latest in loop.overused:
         count = loop.by_tool[loop.latest]
-        yield "run", ("circle", count, given.loop.same_tool, f"it called {loop.latest} {count} times")
+        yield "run", ("circle", count, context.loop.same_tool, f"it called {loop.latest} {count} times")
     if going and loop.misfits > REPAIRS:
         words = f"its output broke the schema {loop.misfits} times"
         yield "run", ("output", loop.misfits, REPAIRS, words)
-    bounds = given.loop
-    if (bounds.run.micros or bounds.session.micros or loop.share.micros) and model not in given.prices:
+    bounds = context.loop
+    if (bounds.run.micros or bounds.session.micros or loop.share.micros) and model not in context.prices:
         yield "run", ("no_price", 0, 0, f"money is bounded, and the model {model[:100]!r} has no price")
     if going:
         run = loop.run
@@ -73,7 +73,7 @@ def _over(base: Limits, granted: Limits, used: Used, took: int) -> Iterator[Boun
         yield "time", took, limit.seconds, f"it used up its {limit.seconds} seconds"
 
 
-def granted(command: Grant, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def granted(command: Grant, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """More for the run or the session. Raises NotFound, SessionOver, Invalid when it would be stopped again at once."""
     if state.opened is None:
         raise NotFound("there is no such session")
@@ -81,18 +81,18 @@ def granted(command: Grant, state: SessionState, given: Given) -> list[ev.AnyEve
     reason = command.reason.strip()
     if not reason or len(reason) > MAX_REASON:
         raise Invalid(f"want 1 to {MAX_REASON} characters", field="reason")
-    tired = fatigue.is_tired(state, given)
+    tired = fatigue.is_tired(state, context)
     if more == Limits() and not loop.stopped and not tired:
         raise Invalid("nothing is granted, and the run was not stopped", field="tokens")
     if command.of == "run" and not (state.run or loop.stopped or tired):
         raise Refused("no run is under way to be granted more: grant it to the session")
-    _must_be_enough(command, state, given)
+    _must_be_enough(command, state, context)
     more_of = (more.tokens, more.micros, more.steps, more.seconds, more.calls)
-    pardoned = fatigue.rejections(state, given) if tired else 0
+    pardoned = fatigue.rejections(state, context) if tired else 0
     return [ev.RunGranted(command.by, reason, command.of, loop.stopped, *more_of, pardoned)]
 
 
-def _must_be_enough(command: Grant, state: SessionState, given: Given) -> None:
+def _must_be_enough(command: Grant, state: SessionState, context: CommandContext) -> None:
     """Raises Invalid: a run that goes on only to be stopped by the same bound is no answer to it."""
     loop = state.loop
     if not loop.stopped:
@@ -100,22 +100,22 @@ def _must_be_enough(command: Grant, state: SessionState, given: Given) -> None:
     name = "granted" if command.of == "run" else "granted_session"
     after = replace(circling_anew(loop), **{name: plus(getattr(loop, name), command.more)}, misfits=0, granting=True)
     model = state.memory.asked_model
-    for of, (code, used, limit, words) in _reached(after, stamp(given.at), model, given, going=True):
+    for of, (code, used, limit, words) in _reached(after, stamp(context.at), model, context, going=True):
         raise Invalid(f"that is not enough: {words} ({of})", field=_FIELDS.get(code, "of"), used=used, limit=limit)
 
 
 _FIELDS = {"tokens": "tokens", "money": "micros", "steps": "steps", "calls": "calls", "time": "seconds"}
 
 
-def noticed(command: Notice, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def noticed(command: Notice, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The model is told, once, that what it does leads nowhere."""
     if state.asking:
         return []
-    found = circle(state.loop.marks, given.loop.repeats)
+    found = circle(state.loop.marks, context.loop.repeats)
     if not found:
-        return _overuse(state, given)
+        return _overuse(state, context)
     tools = tuple(item.by for item in [item for item in state.items if item.role == "tool"][-len(found) :])
-    times = given.loop.repeats
+    times = context.loop.repeats
     what = " and ".join(dict.fromkeys(tools)) or "the same call"
     note = (
         f"You have called {what} {times} times with the same arguments, and the result was the same each time. It will"
@@ -129,9 +129,9 @@ def is_circling(loop: Loop, bounds: Looping) -> bool:
     return bool(circle(loop.marks, bounds.repeats) or too_often(loop, bounds.same_tool))
 
 
-def _overuse(state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _overuse(state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What the model is told when it called one tool too often in this run, whatever the arguments."""
-    tool = too_often(state.loop, given.loop.same_tool)
+    tool = too_often(state.loop, context.loop.same_tool)
     if not tool:
         return []
     times = state.loop.by_tool[tool]
@@ -142,11 +142,11 @@ def _overuse(state: SessionState, given: Given) -> list[ev.AnyEvent]:
     return [ev.CircleNoticed(state.run, (tool,), times, (), note)]
 
 
-def meanwhile(text: str, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def meanwhile(text: str, by: str, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What becomes of words of the customer while a run is under way, by the agent's setting; `rollback` is the
     session's and is decided where the older state is at hand. Raises TooManyWaiting.
     """
-    match given.loop.meanwhile:
+    match context.loop.meanwhile:
         case "enqueue":
             if len(state.loop.waiting) >= MOST_WAITING:
                 raise TooManyWaiting(f"{MOST_WAITING} messages wait already")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import MOST_ITEMS, Item, ItemCall
 from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.asking import summary_request
@@ -45,14 +45,14 @@ class BeingSummarised(Refused):
     remedy = "Read the summary when it is there; the words stay in the ledger."
 
 
-def scene_of(state: SessionState, given: Given, model: str = "") -> Scene:
+def scene_of(state: SessionState, context: CommandContext, model: str = "") -> Scene:
     """The conversation as it stands, under the settings in force."""
     return Scene(
         state.items,
         state.memory,
-        given.memory,
-        given.counter,
-        stamp(given.at),
+        context.memory,
+        context.counter,
+        stamp(context.at),
         open_calls(state),
         state.pad,
         factor_for(state.memory.corrections, model),
@@ -61,7 +61,7 @@ def scene_of(state: SessionState, given: Given, model: str = "") -> Scene:
     )
 
 
-def pinned(command: Pin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def pinned(command: Pin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The pin. An item that is pinned already is pinned for the newer reason."""
     must_live(state)
     _reasonable(command.why)
@@ -73,7 +73,7 @@ def pinned(command: Pin, state: SessionState, given: Given) -> list[ev.AnyEvent]
     return [ev.ItemPinned(command.seq, "person", command.by, command.why)]
 
 
-def unpinned(command: Unpin, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def unpinned(command: Unpin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a pin."""
     must_live(state)
     _reasonable(command.why)
@@ -82,7 +82,7 @@ def unpinned(command: Unpin, state: SessionState, given: Given) -> list[ev.AnyEv
     return [ev.ItemUnpinned(command.seq, command.by, command.why)]
 
 
-def rated(command: Rate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def rated(command: Rate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What somebody made of a message."""
     must_live(state)
     _reasonable(command.why)
@@ -106,23 +106,23 @@ def _is_wanted(wanted: Wanted, seq: int) -> bool:
     return wanted.first <= seq <= wanted.last and seq not in wanted.kept
 
 
-def fitted(command: Fit, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def fitted(command: Fit, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The summaries without which the request would be too long, or the request for one. Raises ContextTooSmall."""
     must_live(state)
     if state.memory.wanted is not None:  # its answer was lost: asked again, under a step of its own
-        return [_request(state, given, command, state.memory.wanted)]
+        return [_request(state, context, command, state.memory.wanted)]
     made: list[ev.AnyEvent] = []
     for _ in range(ROUNDS):
         counted = command.frame.conversation(state.seq)
-        covers = next_covers(scene_of(state, given, command.model), command.frame, counted)
+        covers = next_covers(scene_of(state, context, command.model), command.frame, counted)
         if not covers:
             return made
-        by_model = command.step and given.memory.summaries == "model" and covers[-1].groups
+        by_model = command.step and context.memory.summaries == "model" and covers[-1].groups
         for cover in covers[:-1] if by_model else covers:
-            made.append(_made(cover, scene_of(state, given)))
-            state = evolve(state, made[-1], stamp(given.at))
+            made.append(_made(cover, scene_of(state, context)))
+            state = evolve(state, made[-1], stamp(context.at))
         if by_model:
-            return [*made, _request(state, given, command, _wanted(covers[-1], command))]
+            return [*made, _request(state, context, command, _wanted(covers[-1], command))]
     raise Broken(f"after {ROUNDS} summaries the request is still too long")
 
 
@@ -148,9 +148,11 @@ def _wanted(cover: Cover, command: Fit) -> Wanted:
     )
 
 
-def _request(state: SessionState, given: Given, command: Fit, wanted: Wanted) -> ev.SummaryRequested:
+def _request(state: SessionState, context: CommandContext, command: Fit, wanted: Wanted) -> ev.SummaryRequested:
     replaced = named(state.memory, wanted.replaces)
-    request = summary_request(command.model, wanted_items(state, wanted), replaced, given.memory.private, wanted.limit)
+    request = summary_request(
+        command.model, wanted_items(state, wanted), replaced, context.memory.private, wanted.limit
+    )
     return ev.SummaryRequested(
         command.step,
         command.model,
@@ -172,7 +174,7 @@ def wanted_items(state: SessionState, wanted: Wanted) -> tuple[Item, ...]:
     return tuple(item for item in state.items if _is_wanted(wanted, item.seq))
 
 
-def summarised(command: Summarise, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def summarised(command: Summarise, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The model's summary, or one by rules where it gave none that can be used."""
     must_live(state)
     wanted = state.memory.wanted
@@ -180,8 +182,8 @@ def summarised(command: Summarise, state: SessionState, given: Given) -> list[ev
         raise Outdated(f"summary request {command.step} is not open")
     text = _in_lines(command.text, wanted)
     method, because = f"model:{wanted.model}", ""
-    if not text or given.counter.count(text) > wanted.limit:
-        text = _by_rules(state, given, wanted)
+    if not text or context.counter.count(text) > wanted.limit:
+        text = _by_rules(state, context, wanted)
         method, because = BY_RULES, command.because or "the model's summary could not be used"
     return [
         ev.SummaryMade(
@@ -207,33 +209,33 @@ def _in_lines(text: str, wanted: Wanted) -> str:
     return "\n".join(f"{wanted.first} summary: {line}" for line in told if line)[:LONGEST_TEXT]
 
 
-def _by_rules(state: SessionState, given: Given, wanted: Wanted) -> str:
+def _by_rules(state: SessionState, context: CommandContext, wanted: Wanted) -> str:
     groups = grouped(wanted_items(state, wanted))
-    return written(groups, named(state.memory, wanted.replaces), given.memory.private, given.counter, wanted.limit)
+    return written(groups, named(state.memory, wanted.replaces), context.memory.private, context.counter, wanted.limit)
 
 
-def given_up(command: GiveUp, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def given_up(command: GiveUp, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The agent cannot go on by itself."""
     must_live(state)
     return [ev.SessionFailed(command.reason[: 2 * MOST_WHY])]
 
 
-def attended(events: list[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def attended(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """`events`, with the pins that rules set on what they bring, and a summary when too much is held."""
-    events = [*events, *_rule_pins(events, state, given)]
+    events = [*events, *_rule_pins(events, state, context)]
     if len(state.items) + len(events) <= MOST_ITEMS:
         return events
     for event in events:
-        state = evolve(state, event, stamp(given.at))
-    while not state.ended and (covers := crowded_covers(scene_of(state, given), MOST_ITEMS)):
+        state = evolve(state, event, stamp(context.at))
+    while not state.ended and (covers := crowded_covers(scene_of(state, context), MOST_ITEMS)):
         for cover in covers:
-            events.append(_made(cover, scene_of(state, given)))
-            state = evolve(state, events[-1], stamp(given.at))
+            events.append(_made(cover, scene_of(state, context)))
+            state = evolve(state, events[-1], stamp(context.at))
     return events
 
 
-def _rule_pins(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
-    pinning = [rule for rule in given.memory.rules if rule.pin]
+def _rule_pins(events: Sequence[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
+    pinning = [rule for rule in context.memory.rules if rule.pin]
     if not pinning:
         return []
     found = [(item, rule) for item in _brought(events, state.seq) for rule in pinning if matches(rule, item)]

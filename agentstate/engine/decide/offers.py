@@ -16,7 +16,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import references
 from agentstate.engine.decide.charts import ALWAYS
 from agentstate.engine.decide.commands import Answer
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.plan import model
 from agentstate.engine.schemas import bounds
 from agentstate.engine.schemas.refusals import BreaksSchema
@@ -55,7 +55,7 @@ def unusable(answer: Answer) -> str:
     return ""
 
 
-def refusals(calls: Sequence[ev.CallProposed], state: SessionState, given: Given) -> dict[int, Refusal]:
+def refusals(calls: Sequence[ev.CallProposed], state: SessionState, context: CommandContext) -> dict[int, Refusal]:
     """Returns the refused calls of an answer by their place in it. A plan that is written call by call is refused
     whole: the rest of it is not what the model proposed.
     """
@@ -63,16 +63,16 @@ def refusals(calls: Sequence[ev.CallProposed], state: SessionState, given: Given
     found = {
         place: refusal
         for place, call in enumerate(calls)
-        if (refusal := _refusal(place, call, ids[call.id], state, given)) is not None
+        if (refusal := _refusal(place, call, ids[call.id], state, context)) is not None
     }
     left = [(place, call) for place, call in enumerate(calls) if place not in found]
     plans = [place for place, call in left if call.tool == PLAN]
-    planned = [place for place, call in left if is_planned(call, given.offers)]
+    planned = [place for place, call in left if is_planned(call, context.offers)]
     if plans:
         return found | dict.fromkeys(plans[1:], _ONE_PLAN) | dict.fromkeys(planned, _BESIDE_A_PLAN)
     if not planned:
         return found
-    found |= {place: refusal for place, call in left if (refusal := _own_property(call, given)) is not None}
+    found |= {place: refusal for place, call in left if (refusal := _own_property(call, context)) is not None}
     if not found:
         return found
     place, first = min(found.items())
@@ -95,9 +95,9 @@ def is_planned(call: ev.CallProposed, offers: Collection[str]) -> bool:
         return True
 
 
-def tools_in(given: Given) -> tuple[str, ...]:
+def tools_in(context: CommandContext) -> tuple[str, ...]:
     """Returns the names of all tools that a request of this agent can offer."""
-    return (*given.tools, *(name for name in (PLAN, GOALS) if name in given.offers))
+    return (*context.tools, *(name for name in (PLAN, GOALS) if name in context.offers))
 
 
 _ONE_PLAN = Refusal(model.BadPlan.code, "an answer holds one plan at most")
@@ -106,7 +106,9 @@ _TOO_MANY = Refusal("too_many_calls", f"an answer may propose {MAX_CALLS} calls:
 _REPEATED = Refusal("duplicate_id", "another call of the same answer has this id")
 
 
-def _refusal(place: int, call: ev.CallProposed, same_id: int, state: SessionState, given: Given) -> Refusal | None:
+def _refusal(
+    place: int, call: ev.CallProposed, same_id: int, state: SessionState, context: CommandContext
+) -> Refusal | None:
     if place >= MAX_CALLS:
         return _TOO_MANY
     if same_id > 1:
@@ -115,15 +117,15 @@ def _refusal(place: int, call: ev.CallProposed, same_id: int, state: SessionStat
         bounds.check(call.arguments, "", _PLAN_BOUNDS if call.tool == PLAN else model.MAX_PARAMETERS)
     except BreaksSchema as broken:
         return Refusal(broken.code, f"{broken.rule}: {broken.detail}")
-    reason = _tool_not_offered(call.tool, state, given) or _property_not_offered(call, state, given)
+    reason = _tool_not_offered(call.tool, state, context) or _property_not_offered(call, state, context)
     return Refusal("not_offered", reason) if reason else None
 
 
-def _tool_not_offered(tool: str, state: SessionState, given: Given) -> str:
+def _tool_not_offered(tool: str, state: SessionState, context: CommandContext) -> str:
     """Returns why the tool may not be called; empty: it was offered, or the gate refuses it by a better reason: there
     is no such tool, or the session's chart does not allow it yet.
     """
-    is_known = tool in given.tools or tool in (PLAN, GOALS)
+    is_known = tool in context.tools or tool in (PLAN, GOALS)
     allowed = state.chart.tools
     is_later = allowed is not None and tool not in allowed and tool not in ALWAYS
     if tool in state.memory.offered or not is_known or is_later:
@@ -131,17 +133,17 @@ def _tool_not_offered(tool: str, state: SessionState, given: Given) -> str:
     return f"the tool {tool} was not offered in this request"
 
 
-def _property_not_offered(call: ev.CallProposed, state: SessionState, given: Given) -> str:
+def _property_not_offered(call: ev.CallProposed, state: SessionState, context: CommandContext) -> str:
     if call.tool == PLAN:
-        return _in_plan(call.arguments, state, given)
-    declared = _declared(call.tool, given)
+        return _in_plan(call.arguments, state, context)
+    declared = _declared(call.tool, context)
     for name in _properties(call.arguments):
-        if name not in given.offers and name not in declared:
+        if name not in context.offers and name not in declared:
             return _was_not_offered(name)
     return ""
 
 
-def _in_plan(arguments: dict[str, Any], state: SessionState, given: Given) -> str:
+def _in_plan(arguments: dict[str, Any], state: SessionState, context: CommandContext) -> str:
     """Returns what of a whole plan was not offered; empty: everything was."""
     if (other := next((name for name in arguments if name != "calls"), None)) is not None:
         return _was_not_offered(other)
@@ -150,16 +152,16 @@ def _in_plan(arguments: dict[str, Any], state: SessionState, given: Given) -> st
         if not isinstance(call, dict):
             continue  # no call: the plan is refused for it
         tool = call.get("_tool")
-        wrong = _tool_not_offered(tool, state, given) if isinstance(tool, str) else ""
-        name = next((name for name in _properties(call) if name != "_tool" and name not in given.offers), None)
+        wrong = _tool_not_offered(tool, state, context) if isinstance(tool, str) else ""
+        name = next((name for name in _properties(call) if name != "_tool" and name not in context.offers), None)
         if wrong or name is not None:
             return f"call {number}: {wrong or _was_not_offered(str(name))}"
     return ""
 
 
-def _own_property(call: ev.CallProposed, given: Given) -> Refusal | None:
+def _own_property(call: ev.CallProposed, context: CommandContext) -> Refusal | None:
     """Returns the refusal of a call in a plan with a property that only its tool declares: a plan cannot hold it."""
-    name = next((name for name in _properties(call.arguments) if name not in given.offers), None)
+    name = next((name for name in _properties(call.arguments) if name not in context.offers), None)
     return None if name is None else Refusal("not_offered", f"{_was_not_offered(name)}, in a plan")
 
 
@@ -167,9 +169,9 @@ def _properties(arguments: dict[str, Any]) -> Iterator[str]:
     return (name for name in arguments if name.startswith("_"))
 
 
-def _declared(tool: str, given: Given) -> Collection[str]:
+def _declared(tool: str, context: CommandContext) -> Collection[str]:
     """Returns the names of the arguments that the tool's own schema declares."""
-    schema = given.tools[tool].schema if tool in given.tools else None
+    schema = context.tools[tool].schema if tool in context.tools else None
     declared = schema.get("properties") if isinstance(schema, dict) else None
     return declared if isinstance(declared, dict) else ()
 

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Cancel, Pause, Resume
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import NotPaused, SessionPaused
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.state import SessionState
 
 
-def paused(command: Pause, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def paused(command: Pause, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It stops where it is. Raises SessionOver, SessionPaused when it is paused already."""
     must_live(state)
     must_not_be_paused(state)
     return [ev.SessionPaused(command.reason, command.by, command.with_parent)]
 
 
-def resumed(command: Resume, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def resumed(command: Resume, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It goes on where it was. Raises SessionOver, NotPaused."""
     must_live(state)
     if not state.paused_at:
@@ -30,7 +30,7 @@ def resumed(command: Resume, state: SessionState, given: Given) -> list[ev.AnyEv
     return [ev.SessionResumed(command.by)]
 
 
-def cancelled(command: Cancel, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def cancelled(command: Cancel, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It stops for good, and all that is open is withdrawn. Raises SessionOver."""
     must_live(state)
     because = f"the session was stopped: {command.reason}"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide.commands import Authority
-from agentstate.engine.decide.given import ToolFacts
+from agentstate.engine.decide.context import ToolFacts
 from agentstate.engine.decide.reviewing import concerned, needed
 from agentstate.engine.decide.verdicts import in_plan
 from agentstate.engine.lifecycle import RequestStatus
@@ -20,7 +20,7 @@ from agentstate.engine.policy.terms import Names, is_known_at, may_review
 from agentstate.engine.state import Call, Request, SessionState
 from agentstate.engine.state.rounds import Approval, Plans, data_instance, pad_of, place_of
 
-Standing = Mapping[str, tuple[Authority, ...]]  # by actor: their own authority, then those lent to them
+Authorities = Mapping[str, tuple[Authority, ...]]  # by actor: their own authority, then those lent to them
 
 
 def permit_digest(
@@ -45,19 +45,19 @@ def basis_of(state: SessionState, call: str, paths: Iterable[str]) -> tuple[ev.E
 
 
 def changed_since(
-    state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict, standing: Standing | None = None
+    state: SessionState, call: Call, facts: ToolFacts, verdict: Verdict, authorities: Authorities | None = None
 ) -> str:
-    """Returns why the call may not run on what it passed; empty: policy asks for no more than was met. `standing`: what
-    those who approved it may now; None where nobody has asked.
+    """Returns why the call may not run on what it passed; empty: policy asks for no more than was met.
+    `authorities`: what the approvers may decide now; None if that was not looked up.
     """
     if not call.approved:
         return "" if verdict.gate == "allow" else "Policy asks for a person now."
     passed = state.requests[call.request]
     if _now(state, call, facts, passed) != call.approved:
         return "What the approval rested on has changed since."
-    if asks_more(verdict.requirements, _met(state, passed, call, verdict, standing)):
+    if asks_more(verdict.requirements, _met(state, passed, call, verdict, authorities)):
         return "Policy has become stricter since the approval."
-    if standing is not None and lost_right(passed, max(passed.asked.tier, call.tier), standing):
+    if authorities is not None and lost_right(passed, max(passed.asked.tier, call.tier), authorities):
         return "Who approved it may not decide it any more."
     return ""
 
@@ -68,13 +68,15 @@ def _now(state: SessionState, call: Call, facts: ToolFacts, passed: Request) -> 
     return permit_digest(call.id, state.epoch, facts.name, facts.version, call.arguments, basis, call.activity)
 
 
-def _met(state: SessionState, passed: Request, call: Call, verdict: Verdict, standing: Standing | None) -> Requirements:
+def _met(
+    state: SessionState, passed: Request, call: Call, verdict: Verdict, authorities: Authorities | None
+) -> Requirements:
     """Returns what the request has met of what policy requires today: groups that each approver is among count as met
     although they were not named then, and four eyes that leave none of them out.
     """
     terms = passed.terms
     unopposed = passed.status is RequestStatus.UNOPPOSED
-    approvers = _behind(passed, standing or {})
+    approvers = _behind(passed, authorities or {})
     among = [each for each in verdict.reviewers if all(_is_among(each, one) for one in approvers)]
     tier = max(passed.asked.tier, call.tier)
     people = {*passed.approvals, *passed.behalf}
@@ -120,15 +122,15 @@ def _is_among(group: Names, authority: Authority | None) -> bool:
     return authority is not None and may_review((group,), authority.names)
 
 
-def _behind(passed: Request, standing: Standing) -> list[Authority | None]:
+def _behind(passed: Request, authorities: Authorities) -> list[Authority | None]:
     """What each approval rests on today: the approver's own authority, or the one lent to them; None: there is none."""
     return [
-        next((each for each in standing.get(by, ()) if each.of == of), None)
+        next((each for each in authorities.get(by, ()) if each.of == of), None)
         for by, of in zip(passed.approvals, passed.behalf, strict=True)
     ]
 
 
-def lost_right(passed: Request, tier: int, standing: Standing) -> bool:
+def lost_right(passed: Request, tier: int, authorities: Authorities) -> bool:
     """Whether somebody whose authority it rests on has lost it since. Each approver is measured by the reviewers of the
     step at which they approved.
     """
@@ -136,5 +138,5 @@ def lost_right(passed: Request, tier: int, standing: Standing) -> bool:
         authority is None
         or needed(tier) not in authority.may
         or not may_review(passed.reviewers_at(step), authority.names)
-        for authority, step in zip(_behind(passed, standing), passed.steps, strict=True)
+        for authority, step in zip(_behind(passed, authorities), passed.steps, strict=True)
     )

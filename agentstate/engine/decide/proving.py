@@ -9,8 +9,8 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.decide.commands.proving import Prove
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.schema import in_force
 from agentstate.engine.schemas.private import without_private
 from agentstate.engine.scratchpad import Pad
@@ -44,21 +44,21 @@ class ValueTooLarge(Refused):
     remedy = "Prove a part of it."
 
 
-def proved(command: Prove, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def proved(command: Prove, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The value as the state has it. Raises BadPath, NoSuchValue, PrivateValue, ValueTooLarge, SessionOver."""
     must_live(state)
     now = command.past is None
-    value = provable(state, state.pad if command.past is None else command.past, command.path, given)
+    value = provable(state, state.pad if command.past is None else command.past, command.path, context)
     return [ev.ValueProved(command.path, value, state.seq if now else command.of, command.written)]
 
 
-def provable(state: SessionState, pad: Pad, path: str, given: Given) -> Any:
+def provable(state: SessionState, pad: Pad, path: str, context: CommandContext) -> Any:
     """The value at `path` of a scratchpad of this session. What is private now is so in older states too."""
     names = scratchpad.parts(path[:MAX_PATH])
     value = _at(pad, names)
     if value is _ABSENT:
         raise NoSuchValue(path[:MAX_PATH])
-    if _at(without_private(in_force(state, given), pad), names) != value:
+    if _at(without_private(in_force(state, context), pad), names) != value:
         raise PrivateValue(path[:MAX_PATH])
     if len(_json.encode(value)) > MAX_VALUE:
         raise ValueTooLarge(f"it has {len(_json.encode(value))} bytes, at most {MAX_VALUE}")

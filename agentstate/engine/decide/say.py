@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.speech import MAX_TEXT, SAY
 from agentstate.errors import Invalid
 
 MAX_PREVIEW = 160  # characters; the arguments hold all of it
 
 
-def tool_named(name: str, given: Given) -> ToolFacts | None:
+def tool_named(name: str, context: CommandContext) -> ToolFacts | None:
     """Returns a tool of the agent, or `say`; None: there is none of that name."""
-    return FACTS if name == SAY else given.tools.get(name)
+    return FACTS if name == SAY else context.tools.get(name)
 
 
 def _check(arguments: object) -> None:

@@ -14,8 +14,8 @@ from agentstate.engine import events as ev
 from agentstate.engine import schemas, scratchpad
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.schema import Migrate, Prune
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.guards.kinds import Judge
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED
@@ -35,24 +35,24 @@ from agentstate.errors import Invalid, Refused
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
-def in_force(state: SessionState, given: Given) -> Declared | None:
+def in_force(state: SessionState, context: CommandContext) -> Declared | None:
     """The schema that this session's state is of; None when nothing is declared."""
-    catalogue = _catalogue(state, given)
+    catalogue = _catalogue(state, context)
     return None if catalogue is None else catalogue.versions.get(state.schema.version)
 
 
-def _catalogue(state: SessionState, given: Given) -> Catalogue | None:
+def _catalogue(state: SessionState, context: CommandContext) -> Catalogue | None:
     """The versions of this session's schema. A state of another schema's name is left alone."""
-    if given.schemas is None or state.schema.name not in ("", given.schemas.name):
+    if context.schemas is None or state.schema.name not in ("", context.schemas.name):
         return None
-    return given.schemas
+    return context.schemas
 
 
-def upgrade(command: Command, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def upgrade(command: Command, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The migration to the newest version that comes before anything that a command does, if one is due and the state
     can be carried. Otherwise the session goes on under the version it has.
     """
-    catalogue = _catalogue(state, given)
+    catalogue = _catalogue(state, context)
     if catalogue is None or state.opened is None or state.ended or state.schema.held or isinstance(command, Migrate):
         return []
     if _is_under_way(state):
@@ -66,17 +66,17 @@ def upgrade(command: Command, state: SessionState, given: Given) -> list[ev.AnyE
         return []
 
 
-def after(events: list[ev.AnyEvent], state: SessionState, given: Given) -> SessionState:
+def after(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> SessionState:
     """The state after `events`."""
     for event in events:
-        state = evolve(state, event, stamp(given.at))
+        state = evolve(state, event, stamp(context.at))
     return state
 
 
-def migrated(command: Migrate, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def migrated(command: Migrate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The migration that was asked for. Raises CannotMigrate naming path and rule."""
     must_live(state)
-    catalogue = _catalogue(state, given)
+    catalogue = _catalogue(state, context)
     if catalogue is None:
         raise CannotMigrate("state", "schema", "nothing is declared for this session's state")
     if command.to == state.schema.version and command.hold == state.schema.held:
@@ -123,29 +123,29 @@ def _aims(state: SessionState) -> list[str]:
     return [*calls, *(conflict.path for conflict in state.changes.open)]
 
 
-def pruned(command: Prune, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def pruned(command: Prune, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What nothing reads any more goes; nothing when there is none."""
     must_live(state)
-    paths = tuple(unread(state, given))
+    paths = tuple(unread(state, context))
     pad = state.pad
     for path in paths:
         pad = removed(pad, path)
     return [ev.StatePruned(paths, ev.digest(pad), command.by)] if paths else []
 
 
-def unread(state: SessionState, given: Given) -> list[str]:
+def unread(state: SessionState, context: CommandContext) -> list[str]:
     """The paths of the state that nothing reads any more: no schema, rule or chart, and no plan that is under way."""
-    reads = given.reads
+    reads = context.reads
     if _is_under_way(state):
         waiting = state.calls.get(state.plans.proposed)
         written = _json.encode((state.plans.plan.calls, waiting.arguments if waiting is not None else None))
         reads = reads.also(read_by([written.decode()]))
-    return prunable(in_force(state, given), state.pad, reads)
+    return prunable(in_force(state, context), state.pad, reads)
 
 
-def write_rules(state: SessionState, given: Given) -> WriteRules:
+def write_rules(state: SessionState, context: CommandContext) -> WriteRules:
     """Who may write what in this session's state."""
-    return WriteRules(in_force(state, given), given.output_paths, given.reads)
+    return WriteRules(in_force(state, context), context.output_paths, context.reads)
 
 
 def output_of(state: SessionState, call: Call) -> Output | None:
@@ -160,14 +160,14 @@ def output_of(state: SessionState, call: Call) -> Output | None:
     return Output(call.tool, call.arguments, ((path,),))
 
 
-def must_have_a_place(state: SessionState, call: Call, given: Given) -> None:
+def must_have_a_place(state: SessionState, call: Call, context: CommandContext) -> None:
     """Before the tool runs: its result, and its error in a plan, may be written where the call says. Raises BadPath,
     BadKey, FixedOutput, NotAWriter, BreaksSchema.
     """
     output = output_of(state, call)
     if output is None:
         return
-    rules = write_rules(state, given)
+    rules = write_rules(state, context)
     if (problem := next(problems(output, rules), None)) is not None:
         raise problem
     pad = pad_of(state.plans, state.pad, data_instance(state.plans, call.id))
@@ -185,28 +185,28 @@ def _must_lead(pad: Pad, names: Sequence[str]) -> None:
         )
 
 
-def placed(call: Call, given: Given) -> Call:
+def placed(call: Call, context: CommandContext) -> Call:
     """The call with the place of its tool's result, by its arguments. One that cannot be told stays as it is declared,
     and is refused.
     """
-    if call.output_path is None or call.tool not in given.output_paths:
+    if call.output_path is None or call.tool not in context.output_paths:
         return call
-    return replace(call, output_path=place_named(call.tool, call.arguments, given))
+    return replace(call, output_path=place_named(call.tool, call.arguments, context))
 
 
-def place_named(tool: str, arguments: dict[str, Any], given: Given) -> str | None:
+def place_named(tool: str, arguments: dict[str, Any], context: CommandContext) -> str | None:
     """The place of a tool's result; as it is declared where the arguments do not name its key."""
     try:
-        return own_place(given.output_paths, tool, arguments)
+        return own_place(context.output_paths, tool, arguments)
     except BadKey:
-        return given.output_paths[tool]
+        return context.output_paths[tool]
 
 
-def misfit(state: SessionState, call: Call, result: Any, given: Given) -> str:
+def misfit(state: SessionState, call: Call, result: Any, context: CommandContext) -> str:
     """Why a tool's result cannot be written: path and rule. Empty when it fits."""
     if call.output_path is None:
         return ""
-    return misfit_at(state.pad, call.output_path, Actor("tool", (call.tool,)), result, in_force(state, given))
+    return misfit_at(state.pad, call.output_path, Actor("tool", (call.tool,)), result, in_force(state, context))
 
 
 def misfit_at(pad: Pad, path: str, actor: Actor, value: Any, declared: Declared | None) -> str:
@@ -219,14 +219,14 @@ def misfit_at(pad: Pad, path: str, actor: Actor, value: Any, declared: Declared 
     return ""
 
 
-def unfit(state: SessionState, given: Given) -> list[str]:
+def unfit(state: SessionState, context: CommandContext) -> list[str]:
     """The values of the state that break its schema, by path and rule. What is missing is for the agent to ask for."""
-    declared, found = in_force(state, given), []
+    declared, found = in_force(state, context), []
     for name in state.pad if declared is not None else ():
         try:
             schemas.read(declared, state.pad, f"state.{name}")
         except schemas.BreaksSchema as broken:
-            found.append(detail_without(broken, given.memory.private))
+            found.append(detail_without(broken, context.memory.private))
     return found
 
 
@@ -248,16 +248,16 @@ def judge_of(declared: Declared | None, arguments: Declared | None, values: Mapp
     return judge
 
 
-def unreadable(state: SessionState, paths: tuple[str, ...], given: Given) -> str:
+def unreadable(state: SessionState, paths: tuple[str, ...], context: CommandContext) -> str:
     """Why what is about to be acted on cannot be: path and rule of the first value that breaks its schema. What is
     missing is for the rules of policy to judge.
     """
-    declared = in_force(state, given)
+    declared = in_force(state, context)
     for path in paths if declared is not None else ():
         if read(state.pad, path) is ABSENT:
             continue
         try:
             schemas.read(declared, state.pad, path)
         except schemas.BreaksSchema as broken:
-            return detail_without(broken, given.memory.private)
+            return detail_without(broken, context.memory.private)
     return ""

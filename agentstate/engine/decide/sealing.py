@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PruneHistory, PrunePayloads, Seal
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import SessionState, calls_in
@@ -30,13 +30,13 @@ class NotEnded(Refused):
     remedy = "End the session first."
 
 
-def sealed(command: Seal, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def sealed(command: Seal, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The seal; a call that still runs is given up with it. Raises NotEnded, SessionSealed."""
     _must_have_ended(state)
     return [*_given_up(state, SEALED), ev.SessionSealed("asked", command.by)]
 
 
-def customer_erased(command: EraseCustomer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def customer_erased(command: EraseCustomer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of all that is open, the erasure and the seal. Nothing when that was recorded before."""
     if state.opened is None:
         raise NotFound("there is no such session")
@@ -52,7 +52,7 @@ def customer_erased(command: EraseCustomer, state: SessionState, given: Given) -
     ]
 
 
-def payloads_pruned(command: PrunePayloads, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def payloads_pruned(command: PrunePayloads, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The tombstone over everything so far, and the seal. Nothing when it was pruned or erased before."""
     _must_have_ended(state)
     if state.sealed in ("erased", "pruned"):
@@ -69,7 +69,7 @@ class OthersInIt(Refused):
     code = "others_in_it"
 
 
-def history_pruned(command: PruneHistory, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def history_pruned(command: PruneHistory, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The state that stands for the first entries, and the tombstone over them; the session goes on. Raises
     SessionOver, OthersInIt, Invalid.
     """

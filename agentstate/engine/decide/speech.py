@@ -8,8 +8,8 @@ it drafts.
 from __future__ import annotations
 
 from agentstate.engine import events as ev
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.gates import judged
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.plans.force import plan_tool
 from agentstate.engine.decide.say import FACTS, tool_named
 from agentstate.engine.decide.verdicts import policy_on
@@ -23,11 +23,11 @@ from agentstate.engine.state.speech import open_speeches
 SPOKEN_OVER = "A person took over the conversation before these words were said."
 
 
-def facts_of(tool: str, state: SessionState, given: Given) -> ToolFacts | None:
+def facts_of(tool: str, state: SessionState, context: CommandContext) -> ToolFacts | None:
     """Returns what rules know of a tool of a call that stands in the session: one of the agent's, the plan, or what the
     agent says. None: the tool is not registered any more.
     """
-    return plan_tool(state, given) if tool == PLAN else tool_named(tool, given)
+    return plan_tool(state, context) if tool == PLAN else tool_named(tool, context)
 
 
 def message(state: SessionState, text: str, by: str) -> ev.MessageAdded | ev.MessageDrafted:
@@ -35,20 +35,20 @@ def message(state: SessionState, text: str, by: str) -> ev.MessageAdded | ev.Mes
     return ev.MessageDrafted(text, by) if state.versions.is_draft else ev.MessageAdded("agent", text, by)
 
 
-def proposed(state: SessionState, text: str, given: Given) -> ev.CallProposed | None:
+def proposed(state: SessionState, text: str, context: CommandContext) -> ev.CallProposed | None:
     """Returns the call that words become before they are said; None: they are said at once."""
-    if not text or not given.policy.judges_speech or state.versions.is_draft:
+    if not text or not context.policy.judges_speech or state.versions.is_draft:
         return None
     call = Call("", SAY, {"text": text}, None, CallStatus.PROPOSED)
-    verdict, _ = policy_on(state, call, FACTS, given)
+    verdict, _ = policy_on(state, call, FACTS, context)
     if verdict.gate == "allow" and not open_speeches(state):
         return None
-    return ev.CallProposed(given.new_id(), SAY, call.arguments)
+    return ev.CallProposed(context.new_id(), SAY, call.arguments)
 
 
-def gated(state: SessionState, call: Call, given: Given) -> ev.AnyEvent:
+def gated(state: SessionState, call: Call, context: CommandContext) -> ev.AnyEvent:
     """What becomes of proposed words: they may be said in their turn, wait for a person, or are refused."""
-    return judged(state, call, FACTS, given)
+    return judged(state, call, FACTS, context)
 
 
 def said(state: SessionState, call: Call, intent: ev.ToolIntended) -> list[ev.AnyEvent]:

@@ -26,9 +26,9 @@ from agentstate.engine.decide.commands import (
     TakeOver,
     Whisper,
 )
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live, worded
 from agentstate.engine.decide.gates import approval_request, by_people
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.holds import waits_again
 from agentstate.engine.decide.refusals import (
     ForkMaySayNothing,
@@ -54,7 +54,7 @@ MOST_REASONS = 8
 TAKEN_OVER = "A person took over the conversation since it was approved, so another person must release it."
 
 
-def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def taken_over(command: TakeOver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when they have it already. Raises SessionOver, ForkMaySayNothing, TakenByAnother unless `holder` names
     them.
     """
@@ -68,28 +68,28 @@ def taken_over(command: TakeOver, state: SessionState, given: Given) -> list[ev.
         raise TakenByAnother(by=held, since=state.desk.taken_at)
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(command.by)] if state.expired_at else []
     taken = ev.SessionTakenOver(command.by, command.reason, held)
-    then = evolve(state, taken, stamp(given.at))
+    then = evolve(state, taken, stamp(context.at))
     unsaid = speech.withdrawn(then, command.by)
-    return [*reopened, taken, *unsaid, *_paused(ended_with(then, unsaid), command.by, given)]
+    return [*reopened, taken, *unsaid, *_paused(ended_with(then, unsaid), command.by, context)]
 
 
-def _paused(state: SessionState, by: str, given: Given) -> Iterator[ev.AnyEvent]:
+def _paused(state: SessionState, by: str, context: CommandContext) -> Iterator[ev.AnyEvent]:
     """Makes approved calls that have not begun wait for another person: delayed calls are undone, the others are asked
     about again. The person who took the session over may not approve them.
     """
     for request in pending(state):
         if request.held_until:
-            yield waits_again(request, state, by, TAKEN_OVER, "", given)
+            yield waits_again(request, state, by, TAKEN_OVER, "", context)
     for call in calls_in(state, CallStatus.READY):
-        facts = speech.facts_of(call.tool, state, given)
+        facts = speech.facts_of(call.tool, state, context)
         if call.approved and not call.attempt and facts is not None:
-            verdict, _ = policy_on(state, call, facts, given)
+            verdict, _ = policy_on(state, call, facts, context)
             yield approval_request(
-                state, call, facts, by_people(verdict), given, because=TAKEN_OVER, supersedes=call.request
+                state, call, facts, by_people(verdict), context, because=TAKEN_OVER, supersedes=call.request
             )
 
 
-def passed_on(command: PassOn, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def passed_on(command: PassOn, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, HasChanged when somebody else has it by now."""
     must_live(state)
     if not state.taken_by:
@@ -101,13 +101,13 @@ def passed_on(command: PassOn, state: SessionState, given: Given) -> list[ev.Any
     return [ev.SessionPassedOn(command.to, command.holder, command.reason, command.by)]
 
 
-def spoken(command: Speak, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def spoken(command: Speak, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid."""
     _must_have_it(state, command.by)
     return [ev.MessageAdded("staff", worded(command.text), command.by)]
 
 
-def barged_in(command: BargeIn, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def barged_in(command: BargeIn, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The agent keeps the session. An answer that its model is giving does not know what was said, so it is dropped,
     and the model is asked again. Raises SessionOver, ForkMaySayNothing, TakenByAnother where somebody has it.
     """
@@ -121,13 +121,13 @@ def barged_in(command: BargeIn, state: SessionState, given: Given) -> list[ev.An
     return [*reopened, *under_way, ev.MessageAdded("staff", worded(command.text), command.by)]
 
 
-def whispered(command: Whisper, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def whispered(command: Whisper, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, Invalid."""
     must_live(state)
     return [ev.GuidanceGiven(worded(command.text), command.by, command.now)]
 
 
-def handed_back(command: HandBack, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def handed_back(command: HandBack, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid; NotConsistent, naming path and rule, when the state
     does not follow its schema: the agent would act on it.
     """
@@ -135,24 +135,24 @@ def handed_back(command: HandBack, state: SessionState, given: Given) -> list[ev
     summary = command.summary.strip()
     if len(summary) > LONGEST:
         raise Invalid(f"got {len(summary)} characters, at most {LONGEST}", field="summary")
-    if found := inconsistent(state, given):
+    if found := inconsistent(state, context):
         raise NotConsistent("; ".join(found))
     return [ev.SessionHandedBack(command.by, summary, OPENING, command.speaks)]
 
 
-def inconsistent(state: SessionState, given: Given) -> list[str]:
+def inconsistent(state: SessionState, context: CommandContext) -> list[str]:
     """What keeps the session from being handed back: values that break the schema, contested ones."""
     contested = [f"{each.path}: contested, to be settled first" for each in state.changes.open]
-    return [*unfit(state, given), *contested]
+    return [*unfit(state, context), *contested]
 
 
-def person_asked_for(command: AskForPerson, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def person_asked_for(command: AskForPerson, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when one is there or asked for already. Raises SessionOver."""
     must_live(state)
     return _asked_for(state, command.source, command.by, command.why)
 
 
-def no_person_needed(command: NoPersonNeeded, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def no_person_needed(command: NoPersonNeeded, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NoPersonWanted."""
     must_live(state)
     if not state.desk.wanted_at or state.taken_by:
@@ -160,7 +160,7 @@ def no_person_needed(command: NoPersonNeeded, state: SessionState, given: Given)
     return [ev.HumanWithdrawn(command.by, command.why)]
 
 
-def assigned(command: Assign, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def assigned(command: Assign, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, UnknownRequest for one that does not wait, HasChanged when it is another's by now."""
     must_live(state)
     now = state.desk.assigned_to
@@ -176,11 +176,11 @@ def assigned(command: Assign, state: SessionState, given: Given) -> list[ev.AnyE
     return [ev.WorkAssigned(command.request, command.to, command.by, command.why[:MOST_REASONS], now)]
 
 
-def heard(events: Sequence[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def heard(events: Sequence[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The customer's wish for a person, where `events` tell of it: in their own words, or through the agent's tool."""
     for event in events:
         match event:
-            case ev.MessageAdded(role="customer", text=text, by=by) if phrase := phrase_heard(text, given.person):
+            case ev.MessageAdded(role="customer", text=text, by=by) if phrase := phrase_heard(text, context.person):
                 return _asked_for(state, "phrase", by, phrase)
             case ev.ToolReturned(call=call) if call in state.calls and state.calls[call].tool == ASK_FOR_PERSON:
                 why = str(state.calls[call].arguments.get("why", ""))[:200]

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.engine.talk.reading import is_declared, understood
@@ -44,7 +44,7 @@ class UnknownEntity(NotFound):
     code = "unknown_entity"
 
 
-def topic_set(command: SetTopic, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def topic_set(command: SetTopic, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The change of topic, if the topic is one that can be changed so."""
     must_live(state)
     _named(command.topic, "topic")
@@ -71,7 +71,7 @@ def _named(text: str, field: str) -> None:
         raise Invalid(f"got {len(text)} characters, want 1 to {LONGEST_NAME}", field=field)
 
 
-def reference_corrected(command: CorrectReference, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def reference_corrected(command: CorrectReference, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What a phrase of a message that is still held in its words means."""
     must_live(state)
     said = next((item.text for item in state.items if item.seq == command.seq and item.role == "customer"), "")
@@ -87,7 +87,7 @@ def reference_corrected(command: CorrectReference, state: SessionState, given: G
     return [ev.ReferenceCorrected(command.seq, command.mention, meant, command.by)]
 
 
-def resolved(events: list[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def resolved(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """`events`, each message with what it means beside what the session knows at that point.
 
     An agent that declares nothing pays for a glance at the kinds of its events.
@@ -95,7 +95,7 @@ def resolved(events: list[ev.AnyEvent], state: SessionState, given: Given) -> li
     messages = [place for place, event in enumerate(events) if isinstance(event, ev.MessageAdded | ev.MessageDrafted)]
     if not messages or not (is_declared(state.talk) or any(isinstance(event, _DECLARING) for event in events)):
         return events
-    found, at = list[ev.AnyEvent](), stamp(given.at)
+    found, at = list[ev.AnyEvent](), stamp(context.at)
     for place, event in enumerate(events):
         found.append(resolved_one(event, state))
         if place < messages[-1]:
@@ -112,8 +112,8 @@ def resolved_one(event: ev.AnyEvent, state: SessionState) -> ev.AnyEvent:
     return replace(event, understood=msgspec.UNSET if found is None else found)
 
 
-def declared_anew(state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def declared_anew(state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The declaration in force, where it is not the one that the session goes by."""
-    if given.ontology is None or given.ontology == state.talk.ontology:
+    if context.ontology is None or context.ontology == state.talk.ontology:
         return []
-    return [ev.TalkDeclared(given.ontology)]
+    return [ev.TalkDeclared(context.ontology)]

@@ -6,7 +6,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import calls
 from agentstate.engine.decide.commands import Cancel, Command, Fail, Pause, Resume
 from agentstate.engine.decide.commands.plans import AddTaskCustomers, Deliver
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.state import SessionState
 
 Reaching = (
@@ -51,12 +51,14 @@ def because_of_customers(spoke: tuple[str, ...], state: SessionState) -> Command
     return AddTaskCustomers(new) if new and not state.ended else None
 
 
-def customers_added(command: AddTaskCustomers, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def customers_added(command: AddTaskCustomers, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The people as the entries of the session have them: they may not approve what it does."""
     return [ev.TaskCustomersAdded(command.customers)]
 
 
-def delivered(command: Deliver, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def delivered(command: Deliver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The result or failure of the call. Raises what Return and Fail raise."""
     outcome = command.outcome
-    return calls.failed(outcome, state, given) if isinstance(outcome, Fail) else calls.returned(outcome, state, given)
+    return (
+        calls.failed(outcome, state, context) if isinstance(outcome, Fail) else calls.returned(outcome, state, context)
+    )

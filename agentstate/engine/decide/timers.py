@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.timers import CancelTimer, Ring, SetTimer
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import SessionStatus
@@ -39,7 +39,7 @@ class ForkHasNoTimers(Refused):
     code = "fork_has_no_timers"
 
 
-def timer_set(command: SetTimer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def timer_set(command: SetTimer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A timer more, at most MAX_DAYS ahead. One that is due already fires at once."""
     must_live(state)
     if state.versions.is_draft:
@@ -51,12 +51,12 @@ def timer_set(command: SetTimer, state: SessionState, given: Given) -> list[ev.A
         raise Invalid("say what the agent is to be reminded of", field="text")
     if len(text) > MAX_TEXT:
         raise Invalid(f"got {len(text)} characters, at most {MAX_TEXT}", field="text")
-    if command.due > stamp(given.at + timedelta(days=MAX_DAYS)):
+    if command.due > stamp(context.at + timedelta(days=MAX_DAYS)):
         raise Invalid(f"at most {MAX_DAYS} days ahead", field="due")
-    return [ev.TimerSet(given.new_id(), command.what, command.due, command.by, text)]
+    return [ev.TimerSet(context.new_id(), command.what, command.due, command.by, text)]
 
 
-def timer_cancelled(command: CancelTimer, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def timer_cancelled(command: CancelTimer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It will not fire. Raises UnknownTimer."""
     must_live(state)
     if command.timer not in state.timers:
@@ -64,7 +64,7 @@ def timer_cancelled(command: CancelTimer, state: SessionState, given: Given) -> 
     return [ev.TimerCancelled(command.timer, command.by)]
 
 
-def rung(command: Ring, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def rung(command: Ring, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The timer that is due first, if the database says that it is due. Raises Outdated."""
     must_live(state)
     timer = first_due(state.timers)

@@ -8,7 +8,7 @@ from agentstate.engine.decide.commands.charts import Signal
 from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.session import Open, Say
 from agentstate.engine.decide.commands.triggers import Triggered
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.state import SessionState
 from agentstate.errors import Refused
 
@@ -19,7 +19,7 @@ class ForkHearsNoTrigger(Refused):
     code = "fork_hears_no_trigger"
 
 
-def triggered(command: Triggered, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def triggered(command: Triggered, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The entry that says which trigger acts, with what it acts. Raises SessionOver, ForkHearsNoTrigger and what its
     act raises.
     """
@@ -35,33 +35,35 @@ def triggered(command: Triggered, state: SessionState, given: Given) -> list[ev.
     )
     if isinstance(command.then, Open):
         told: list[ev.AnyEvent] = [ev.MessageAdded("note", command.note, by)] if command.note else []
-        return [*conversation.opened(command.then, state, given), fired, *told]
+        return [*conversation.opened(command.then, state, context), fired, *told]
     conversation.must_live(state)
     if state.versions.is_draft:
         raise ForkHearsNoTrigger()
     if isinstance(command.then, Signal):
-        return [fired, *charts.signalled(command.then, state, given)]
+        return [fired, *charts.signalled(command.then, state, context)]
     reopened: list[ev.AnyEvent] = [ev.SessionReopened(by)] if state.expired_at else []
     said: list[ev.AnyEvent] = []
     if command.note:
-        said = [each for each in conversation.said(Say("note", command.note, by), state, given) if each not in reopened]
-    return [*reopened, fired, *said, *(_set_to_work(command, by, state, given) if command.run else ())]
+        said = [
+            each for each in conversation.said(Say("note", command.note, by), state, context) if each not in reopened
+        ]
+    return [*reopened, fired, *said, *(_set_to_work(command, by, state, context) if command.run else ())]
 
 
-def _set_to_work(command: Triggered, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _set_to_work(command: Triggered, by: str, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The task, and the run. One that is under way hears of it; while a person has the session, or it is paused, the
     run begins once the agent may work again.
     """
-    task = _task(command, by, state, given) if command.goal else []
+    task = _task(command, by, state, context) if command.goal else []
     if state.run or state.taken_by or state.paused_at:
         return task
-    return [*task, ev.RunStarted(given.new_id(), "trigger")]
+    return [*task, ev.RunStarted(context.new_id(), "trigger")]
 
 
-def _task(command: Triggered, by: str, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def _task(command: Triggered, by: str, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The goal of the session; or one task more of the goal that it has. Raises BadGoal when there are too many."""
     version, tree = state.goals.version, state.goals.tree
     fields = {"id": f"firing-{command.firing}", "title": command.goal}
     if tree is None:
-        return goals.goals_set(SetGoals(fields, by, version), state, given)
-    return goals.goals_changed(ChangeGoals("add", tree.id, by, version, fields), state, given)
+        return goals.goals_set(SetGoals(fields, by, version), state, context)
+    return goals.goals_changed(ChangeGoals("add", tree.id, by, version, fields), state, context)

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine import references, speech
+from agentstate.engine.decide.context import CommandContext, Giver, ToolFacts
 from agentstate.engine.decide.families import in_family
-from agentstate.engine.decide.given import Given, Giver, ToolFacts
 from agentstate.engine.decide.reviewing import had_a_part, needed, proposers_of, why_left_out
 from agentstate.engine.decide.schema import in_force, judge_of
 from agentstate.engine.guards.kinds import Judge, Types
@@ -31,33 +31,33 @@ _NO_RIGHT = Giver(())
 UNKNOWN_RISK = "How risky this call is could not be told."
 
 
-def verdict_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> Verdict:
+def verdict_on(state: SessionState, call: Call, facts: ToolFacts, context: CommandContext) -> Verdict:
     """The strictest verdict on `call` as it would run now, made stricter by what its customer wants; or that somebody
     granted it for what follows.
     """
-    verdict, values = policy_on(state, call, facts, given)
+    verdict, values = policy_on(state, call, facts, context)
     if not may_be_granted(verdict):
         return verdict
-    usable = (grant for grant in grants_for(state, given) if _may_rest_on(grant, state, call, verdict, given))
-    types = Types(_judge(state, facts, values, given), given.policy.opened)
-    return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, given.at, types))
+    usable = (grant for grant in grants_for(state, context) if _may_rest_on(grant, state, call, verdict, context))
+    types = Types(_judge(state, facts, values, context), context.policy.opened)
+    return let_through(verdict, usable, Asked(call.tool, call.activity, call.kid, call.rule, values, context.at, types))
 
 
-def grants_for(state: SessionState, given: Given) -> list[Grant]:
+def grants_for(state: SessionState, context: CommandContext) -> list[Grant]:
     """Returns the standing approvals in force on which a call of the session may rest: its own, and those from beyond
     it. A fork has none from beyond.
     """
     own = (grant for grant in state.grants.values() if grant.scope == "session")
-    wider = () if state.versions.is_draft else given.grants.values()
-    return [grant for grant in (*own, *wider) if holds_at(grant, given.at)]
+    wider = () if state.versions.is_draft else context.grants.values()
+    return [grant for grant in (*own, *wider) if holds_at(grant, context.at)]
 
 
-def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict, given: Given) -> bool:
+def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict, context: CommandContext) -> bool:
     """Whether a call may rest on a standing approval as far as people are concerned. The giver and the people who share
     a right with the giver had no part in the call, and the giver still has the right of the rule's reviewers and tier.
     """
     tier = max(grant.tier, verdict.tier)
-    giver = given.givers.get(grant.by, _NO_RIGHT) if given.givers is not None else None
+    giver = context.givers.get(grant.by, _NO_RIGHT) if context.givers is not None else None
     left = had_a_part(state, call, proposers_of(state, call), tier, grant.four_eyes)
     if giver is None:
         return not {grant.by, grant.under} & left.keys()
@@ -70,45 +70,47 @@ def _may_rest_on(grant: Grant, state: SessionState, call: Call, verdict: Verdict
     )
 
 
-def policy_on(state: SessionState, call: Call, facts: ToolFacts, given: Given) -> tuple[Verdict, dict[str, Any]]:
+def policy_on(
+    state: SessionState, call: Call, facts: ToolFacts, context: CommandContext
+) -> tuple[Verdict, dict[str, Any]]:
     """The verdict without grants, and the values that rules read. A call with a delegate is also judged as the tool
     `delegate`: the session that does it may call every tool of the agent.
     """
-    return _policy_on(state, call, facts, given, bool(delegate_of(state.plans, call.id)))
+    return _policy_on(state, call, facts, context, bool(delegate_of(state.plans, call.id)))
 
 
 def _policy_on(
-    state: SessionState, call: Call, facts: ToolFacts, given: Given, is_delegated: bool
+    state: SessionState, call: Call, facts: ToolFacts, context: CommandContext, is_delegated: bool
 ) -> tuple[Verdict, dict[str, Any]]:
-    values = values_of(in_family(state, given), call, given)
-    judge = _judge(state, facts, values, given)
-    verdict = _at_least(evaluate(given.policy, call.tool, facts.effect, values, judge), facts, values)
+    values = values_of(in_family(state, context), call, context)
+    judge = _judge(state, facts, values, context)
+    verdict = _at_least(evaluate(context.policy, call.tool, facts.effect, values, judge), facts, values)
     if is_delegated:
-        as_delegate = evaluate(given.policy, DELEGATE, "once", values, judge)
+        as_delegate = evaluate(context.policy, DELEGATE, "once", values, judge)
         verdict = replace(joined([as_delegate, verdict]), sticky=None)
     if call.tool == PLAN and verdict.gate != "allow":
-        verdict = _with_calls(verdict, state, call, given)
+        verdict = _with_calls(verdict, state, call, context)
     return tightened(verdict, state.user.tightenings, call.tool, values), values
 
 
-def _judge(state: SessionState, facts: ToolFacts, values: dict[str, Any], given: Given) -> Judge:
+def _judge(state: SessionState, facts: ToolFacts, values: dict[str, Any], context: CommandContext) -> Judge:
     arguments = None if facts.name == SAY else facts.form  # what rules read of the agent's words the engine made
-    return judge_of(in_force(state, given), arguments, values)
+    return judge_of(in_force(state, context), arguments, values)
 
 
-def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
+def values_of(state: SessionState, call: Call, context: CommandContext) -> dict[str, Any]:
     """What rules read, by guards.NAMES; docs/policy.md says what each holds."""
-    opened, at = state.opened, given.at.astimezone(given.zone)
-    tally, local = _tally(state, call, stamp(given.at)), at.isoformat(timespec="seconds")
+    opened, at = state.opened, context.at.astimezone(context.zone)
+    tally, local = _tally(state, call, stamp(context.at)), at.isoformat(timespec="seconds")
     return {
-        "arguments": words_of(state, call.arguments, given) if call.tool == SAY else call.arguments,
+        "arguments": words_of(state, call.arguments, context) if call.tool == SAY else call.arguments,
         "state": pad_of(state.plans, state.pad, data_instance(state.plans, call.id)),
         "history": {
             "refusals": state.refusals,
             "calls": state.proposed,
             "messages": state.messages,
             "runs": state.runs,
-            "today": {"calls": tally.calls, "moved": readable(tally, _unread(call, given))},
+            "today": {"calls": tally.calls, "moved": readable(tally, _unread(call, context))},
         },
         "session": {"agent": opened.agent, "channel": opened.channel, "topic": opened.topic} if opened else {},
         "customer": {**_customer(state), "id": opened.customer} if opened else {},
@@ -119,12 +121,12 @@ def values_of(state: SessionState, call: Call, given: Given) -> dict[str, Any]:
             "weekday": at.isoweekday(),
             "date": local[: len("2026-11-21")],
             "now": local[: len("2026-11-21T03:25:00")],
-            "zone": str(given.zone),
+            "zone": str(context.zone),
         },
     }
 
 
-def words_of(state: SessionState, arguments: dict[str, Any], given: Given) -> dict[str, Any]:
+def words_of(state: SessionState, arguments: dict[str, Any], context: CommandContext) -> dict[str, Any]:
     """Returns what rules read of words: also amounts, links, and the private values of the session and of its instances
     that are in them.
     """
@@ -134,12 +136,12 @@ def words_of(state: SessionState, arguments: dict[str, Any], given: Given) -> di
         for name, board in boards.items()
     ]
     private = {path for board in boards.values() for path in messages.private(board)}
-    return speech.read(arguments["text"], views, sorted({*given.memory.private, *private}))
+    return speech.read(arguments["text"], views, sorted({*context.memory.private, *private}))
 
 
-def findings_on(state: SessionState, call: Call, given: Given) -> str:
+def findings_on(state: SessionState, call: Call, context: CommandContext) -> str:
     """Returns what was found in words that are to be said, as a sentence; empty for every other call."""
-    return speech.findings(words_of(state, call.arguments, given)) if call.tool == SAY else ""
+    return speech.findings(words_of(state, call.arguments, context)) if call.tool == SAY else ""
 
 
 def _tally(state: SessionState, call: Call, at: str) -> Tally:
@@ -150,9 +152,9 @@ def _tally(state: SessionState, call: Call, at: str) -> Tally:
     return without(tally, counted(Tally(), call.tool, call.moved, at))
 
 
-def _unread(call: Call, given: Given) -> str:
+def _unread(call: Call, context: CommandContext) -> str:
     """The tool of the call, where it moves an amount that cannot be read; empty: it does not."""
-    facts = given.tools.get(call.tool)
+    facts = context.tools.get(call.tool)
     is_read = facts is None or facts.effect == "pure" or UNREAD not in amounts_of(call.arguments, facts.amounts)
     return "" if is_read else call.tool
 
@@ -179,7 +181,7 @@ def _at_least(verdict: Verdict, facts: ToolFacts, values: dict[str, Any]) -> Ver
     return replace(verdict, tier=tier) if tier > verdict.tier else verdict
 
 
-def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given) -> Verdict:
+def _with_calls(verdict: Verdict, state: SessionState, plan: Call, context: CommandContext) -> Verdict:
     """The verdict on a plan covers its calls, so it asks for as much as the strictest of them. What is not known yet
     (a reference) cannot be read by a rule, and counts as the highest tier. What the plan and each of its instances are
     given is known.
@@ -187,9 +189,9 @@ def _with_calls(verdict: Verdict, state: SessionState, plan: Call, given: Given)
     shared = plan.arguments.get("inputs", {})
     inputs = [{**shared, **each} for each in offered_by(state.plans, plan.id).values()] or [shared]
     of_calls = [
-        _of_plan(at, arguments, _verdict_in_plan(state, plan, written, filled, given))
+        _of_plan(at, arguments, _verdict_in_plan(state, plan, written, filled, context))
         for at, written in enumerate(plan.arguments["calls"])
-        if written.get("_tool") in given.tools
+        if written.get("_tool") in context.tools
         if (arguments := {key: value for key, value in written.items() if not key.startswith("_")}) is not None
         for filled in _for_each(arguments, inputs)
     ]
@@ -225,10 +227,10 @@ def _with_inputs(value: Any, views: Views) -> Any:
 
 
 def _verdict_in_plan(
-    state: SessionState, plan: Call, written: dict[str, Any], arguments: dict[str, Any], given: Given
+    state: SessionState, plan: Call, written: dict[str, Any], arguments: dict[str, Any], context: CommandContext
 ) -> Verdict:
     call, is_delegated = replace(plan, tool=written["_tool"], arguments=arguments), _opens_session(written)
-    return _policy_on(state, call, given.tools[call.tool], given, is_delegated)[0]
+    return _policy_on(state, call, context.tools[call.tool], context, is_delegated)[0]
 
 
 def _opens_session(written: dict[str, Any]) -> bool:

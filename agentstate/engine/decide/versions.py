@@ -9,8 +9,8 @@ from agentstate.engine.decide import grants
 from agentstate.engine.decide.commands.calls import Fail, Return
 from agentstate.engine.decide.commands.session import Say
 from agentstate.engine.decide.commands.versions import Name, Rollback
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live, said
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
@@ -56,7 +56,7 @@ class Consequences(msgspec.Struct, frozen=True):
         return ev.digest(self.to, self.epoch, self.of, self.since, self.withdrawn, self.running, self.not_begun)
 
 
-def named(command: Name, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def named(command: Name, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A name for a point. The same name given again moves."""
     must_live(state)
     name = bounded(command.name, "name", MAX_NAME)
@@ -82,7 +82,7 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
     return Consequences(older.seq, state.epoch + 1, fingerprint(older), since, withdrawn, running, not_begun)
 
 
-def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def rolled_back(command: Rollback, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Rolls the session back to the older state, in a new epoch. Withdraws what waits, and ends the standing approvals
     given since.
     """
@@ -106,16 +106,16 @@ def rolled_back(command: Rollback, state: SessionState, given: Given) -> list[ev
     return [*withdrawn(state, because, "rolled_back", command.by), *ended, back]
 
 
-def said_over(command: Say, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def said_over(command: Say, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What somebody says. A customer who speaks during a run that is to be rolled back for it puts the session back to
     how it stood before the run, and then is heard.
     """
-    words = said(command, state, given)
+    words = said(command, state, context)
     back = command.back
     if back is None or not state.run or command.role != "customer" or state.taken_by:
         return words
     seen = consequences(state, back.older, back.since).digest
-    return [*rolled_back(msgspec.structs.replace(back, seen=seen), state, given), *words]
+    return [*rolled_back(msgspec.structs.replace(back, seen=seen), state, context), *words]
 
 
 def note(first: str, since: Since) -> str:

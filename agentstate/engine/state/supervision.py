@@ -82,5 +82,5 @@ def human_withdrawn(state: SessionState, event: ev.HumanWithdrawn, at: str) -> S
 def work_assigned(state: SessionState, event: ev.WorkAssigned, at: str) -> SessionState:
     if not event.request:
         return replace(state, desk=replace(state.desk, assigned_to=event.to))
-    given = replace(state.requests[event.request], assigned_to=event.to)
-    return replace(state, requests={**state.requests, event.request: given})
+    context = replace(state.requests[event.request], assigned_to=event.to)
+    return replace(state, requests={**state.requests, event.request: context})

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide import Command, Given, decide
+from agentstate.engine.decide import Command, CommandContext, decide
 from agentstate.engine.instants import stamp
 from agentstate.engine.state import SessionState, evolve
 from agentstate.errors import Refused
@@ -67,24 +67,24 @@ class Handled(msgspec.Struct, frozen=True):
     carried: bytes = b""
 
 
-def handle(store: Store, session: str, command: Command, given: Given, carried: bytes = b"") -> Handled:
+def handle(store: Store, session: str, command: Command, context: CommandContext, carried: bytes = b"") -> Handled:
     """Decide `command` on what `store` has of `session`, and keep what comes of it.
 
     Raises what `decide` refuses; Moved when others changed the session TRIES times in between.
     """
     for _ in range(TRIES - 1):
         try:
-            return _once(store, session, command, given, carried)
+            return _once(store, session, command, context, carried)
         except Moved:
             continue
-    return _once(store, session, command, given, carried)
+    return _once(store, session, command, context, carried)
 
 
-def _once(store: Store, session: str, command: Command, given: Given, carried: bytes) -> Handled:
+def _once(store: Store, session: str, command: Command, context: CommandContext, carried: bytes) -> Handled:
     before = store.load(session, carried)
-    at = stamp(given.at)
+    at = stamp(context.at)
     after, happened = before, list[Happened]()
-    for event in decide(command, before, given):
+    for event in decide(command, before, context):
         after = evolve(after, event, at)
         happened.append((event, at))
     brought = store.save(session, before, happened, after)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.lifecycle import CallStatus
@@ -64,7 +64,7 @@ def _required(terms: Terms, tier: int, quorum: int) -> Requirements:
 
 
 def judged_again(
-    history: Iterable[tuple[int, ev.AnyEvent, str]], given: Callable[[str], Given], since: str, until: str
+    history: Iterable[tuple[int, ev.AnyEvent, str]], context: Callable[[str], CommandContext], since: str, until: str
 ) -> Iterator[JudgedAgain]:
     """Every call of `history` (seq, event, instant; from the first entry on) that was gated from `since` to before
     `until`.
@@ -74,9 +74,9 @@ def judged_again(
     for seq, event, at in history:
         if at >= until:
             return
-        if at >= since and (said := _said(state, event) or _spoken(state, event, before, given, at)) is not None:
+        if at >= since and (said := _said(state, event) or _spoken(state, event, before, context, at)) is not None:
             call, was = said
-            yield JudgedAgain(seq, at, call.id, call.tool, was, _would(state, call, given(at)))
+            yield JudgedAgain(seq, at, call.id, call.tool, was, _would(state, call, context(at)))
         state, before = evolve(state, event, at), event
 
 
@@ -95,16 +95,20 @@ def _said(state: SessionState, event: ev.AnyEvent) -> tuple[Call, Said] | None:
 
 
 def _spoken(
-    state: SessionState, event: ev.AnyEvent, before: ev.AnyEvent | None, given: Callable[[str], Given], at: str
+    state: SessionState,
+    event: ev.AnyEvent,
+    before: ev.AnyEvent | None,
+    context: Callable[[str], CommandContext],
+    at: str,
 ) -> tuple[Call, Said] | None:
     """Words that were said at once, where the policy has rules about words."""
-    if not isinstance(event, ev.MessageAdded) or event.role != "agent" or not given(at).policy.judges_speech:
+    if not isinstance(event, ev.MessageAdded) or event.role != "agent" or not context(at).policy.judges_speech:
         return None
     if isinstance(before, ev.ToolReturned) and (call := state.calls.get(before.call)) and call.tool == SAY:
         return None  # they were judged as a call
     return Call("", SAY, {"text": event.text}, None, CallStatus.PROPOSED), Said("allow", 0, "", "")
 
 
-def _would(state: SessionState, call: Call, given: Given) -> Verdict | None:
-    facts = facts_of(call.tool, state, given)
-    return None if facts is None else policy_on(state, call, facts, given)[0]
+def _would(state: SessionState, call: Call, context: CommandContext) -> Verdict | None:
+    facts = facts_of(call.tool, state, context)
+    return None if facts is None else policy_on(state, call, facts, context)[0]

@@ -19,8 +19,8 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.approvals import decided
 from agentstate.engine.decide.calls import begun
 from agentstate.engine.decide.commands import Begin, Decide, HoldOver
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.gates import gate
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.holds import over
 from agentstate.engine.decide.refusals import DecisionNotAllowed
 from agentstate.engine.decide.talk import resolved_one
@@ -100,8 +100,8 @@ class Replayed(msgspec.Struct, frozen=True):
 class _Going:
     """A replay under way: the state as it was, the state as it would have been, and what was noticed."""
 
-    def __init__(self, given: Given, assume: Assume) -> None:
-        self.given, self.assume = given, assume
+    def __init__(self, context: CommandContext, assume: Assume) -> None:
+        self.context, self.assume = context, assume
         self.was, self.would = SessionState(), SessionState()
         self.gates: dict[str, tuple[int, str, dict[str, Any], Gate]] = {}
         self.new_gates: dict[str, Gate] = {}
@@ -131,19 +131,19 @@ class _Going:
 
 def replay(
     history: Iterable[tuple[int, ev.AnyEvent, str]],
-    given: Callable[[str], Given],
+    context: Callable[[str], CommandContext],
     inputs: Iterable[Input] = (),
     assume: Assume = "approve",
 ) -> Replayed:
-    """Go through `history` (seq, event, time) again. `given` is what `decide` is handed at a time, with the other
+    """Go through `history` (seq, event, time) again. `context` is what `decide` is handed at a time, with the other
     policy in it; `assume` is what people would have decided where nobody was asked. Raises BadInput.
     """
     others = _by_seq(inputs)
     going: _Going | None = None
     for seq, event, at in history:
         if going is None:
-            going = _Going(given(at), assume)
-        going.given = given(at)
+            going = _Going(context(at), assume)
+        going.context = context(at)
         going.was = evolve(going.was, event, at)
         _note_recorded(going, seq, event)
         other = others.pop(seq, None)
@@ -152,7 +152,7 @@ def replay(
             going.differ(seq)
     if others:
         raise BadInput(f"there is no entry {min(others)}", field="inputs")
-    return _report(going or _Going(given(""), assume))
+    return _report(going or _Going(context(""), assume))
 
 
 def _by_seq(inputs: Iterable[Input]) -> dict[int, Input]:
@@ -181,9 +181,9 @@ def _gated(going: _Going, event: ev.CallAllowed | ev.CallRefused | ev.ApprovalRe
     if call is None:
         return
     if call.status is CallStatus.PROPOSED:
-        going.apply([gate(going.would, call, going.given)], at)
+        going.apply([gate(going.would, call, going.context)], at)
     elif call.status is CallStatus.READY and isinstance(event, ev.ApprovalRequested):
-        going.apply(begun(Begin(call.id), going.would, going.given), at)
+        going.apply(begun(Begin(call.id), going.would, going.context), at)
     _people_decide(going, event.call, at, recorded=isinstance(event, ev.ApprovalRequested))
 
 
@@ -206,9 +206,9 @@ def _people_decide(going: _Going, call: str, at: str, recorded: bool) -> None:
 
 def _taken(going: _Going, command: Decide, at: str) -> None:
     """A decision, and the end of the hold that follows it: nobody is there to object."""
-    going.apply(decided(command, going.would, going.given), at)
+    going.apply(decided(command, going.would, going.context), at)
     if (still := going.would.requests[command.request]).held_until and still.terms.gate == "approve":
-        going.apply(over(HoldOver(command.request), going.would, going.given), at)
+        going.apply(over(HoldOver(command.request), going.would, going.context), at)
 
 
 def formal(command: Decide, request: Request) -> Decide:
@@ -257,10 +257,10 @@ def _intended(going: _Going, event: ev.ToolIntended, at: str) -> None:
     """The call runs if it would have been let through; policy looks at it again, as it does."""
     call = going.would.calls[event.call]
     if call.status in (CallStatus.READY, CallStatus.RUNNING):
-        going.apply(begun(Begin(call.id), going.would, going.given), at)
+        going.apply(begun(Begin(call.id), going.would, going.context), at)
         _people_decide(going, event.call, at, recorded=False)
         if going.would.calls[event.call].status is CallStatus.READY:
-            going.apply(begun(Begin(call.id), going.would, going.given), at)
+            going.apply(begun(Begin(call.id), going.would, going.context), at)
 
 
 def _result(going: _Going, event: ev.ToolReturned | ev.ToolFailed, at: str) -> None:

@@ -27,7 +27,7 @@ from agentstate.engine.decide.commands import (
     Return,
     Wind,
 )
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.decide.talk import resolved_one
 from agentstate.engine.lifecycle import CallStatus
@@ -63,8 +63,10 @@ class Rerun(msgspec.Struct, frozen=True):
 class _Run:
     """A session that exists only here."""
 
-    def __init__(self, given: Callable[[str], Given], results: dict[str, Any], ask: Asked, assume: Assume) -> None:
-        self.given, self.results, self.ask, self.assume = given, results, ask, assume
+    def __init__(
+        self, context: Callable[[str], CommandContext], results: dict[str, Any], ask: Asked, assume: Assume
+    ) -> None:
+        self.context, self.results, self.ask, self.assume = context, results, ask, assume
         self.state = SessionState()
         self.at = ""  # nothing takes time here: it stands still until somebody speaks
         self.gates: dict[str, Gate] = {}
@@ -79,7 +81,7 @@ class _Run:
             self.said.append(event.text)
 
     def command(self, command: Command) -> None:
-        for event in decide(command, self.state, self.given(self.at)):
+        for event in decide(command, self.state, self.context(self.at)):
             self.take(event, self.at)
 
     def go_on(self) -> None:
@@ -115,7 +117,7 @@ class _Run:
     def _ask(self) -> None:
         step = f"rerun-{self.requests}"
         self.requests += 1
-        self.command(Ask(step, "rerun", 0, self.state.seq - 1, tools_in(self.given(self.at)), ""))
+        self.command(Ask(step, "rerun", 0, self.state.seq - 1, tools_in(self.context(self.at)), ""))
         if self.state.asking == step:
             self.command(self.ask(self.state, step))
 
@@ -134,13 +136,13 @@ class _Run:
 
 def rerun(
     history: Iterable[tuple[int, ev.AnyEvent, str]],
-    given: Callable[[str], Given],
+    context: Callable[[str], CommandContext],
     ask: Asked,
     assume: Assume = "approve",
 ) -> Rerun:
     """Say again what the customer and colleagues said, and let `ask` answer for the model."""
     recorded = list(history)
-    run = _Run(given, _results(recorded), ask, assume)
+    run = _Run(context, _results(recorded), ask, assume)
     for _, event, at in recorded:
         if isinstance(event, ev.SessionOpened | ev.SessionForked):
             run.take(event, at)

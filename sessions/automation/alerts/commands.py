@@ -37,7 +37,7 @@ def acknowledge_alert(user: Person, alert: UUID, *, holder: str = "", key: str =
         team_alerts.acknowledge(alert, author.actor, holder)
     else:
         command = core.AcknowledgeAlert(str(alert), author.actor, holder)
-        person_command(row.session, command, author, still=lambda: _may(user, row))
+        person_command(row.session, command, author, recheck=lambda: _may(user, row))
     row.refresh_from_db()
     return row
 
@@ -50,7 +50,7 @@ def close_alert(user: Person, alert: UUID, reason: str, *, key: str = "") -> Ale
         team_alerts.close(alert, author.actor, PERSON, reason)
     else:
         command = core.CloseAlert(str(alert), author.actor, PERSON, reason)
-        person_command(row.session, command, author, still=lambda: _may(user, row))
+        person_command(row.session, command, author, recheck=lambda: _may(user, row))
     row.refresh_from_db()
     return row
 

@@ -15,6 +15,7 @@ from agentstate.engine.decide.alerts import AlertOver, ForkHasNoAlerts, TooManyA
 from audit import keys, ledger
 from sessions.core.commit import person_command
 from sessions.core.committed import Author, NotDue
+from sessions.core.guards import Guard
 
 GONE = (SessionSealed, ForkHasNoAlerts, keys.Erased)  # nothing is told in such a session any more
 _DUE = (
@@ -60,10 +61,10 @@ def close_alert(session: UUID, alert: UUID, cause: str) -> bool:
 
 def escalate(session: UUID, alert: UUID, step: int) -> bool:
     """It goes on from `step` of its chain, unless somebody was faster or its time is still to come."""
-    due = ledger.Fragment(_DUE, {"g_alert": alert})
+    due = Guard(ledger.Fragment(_DUE, {"g_alert": alert}), NotDue())
     command = core.EscalateAlert(str(alert), step + 1)
     try:
-        person_command(session, command, Author(ledger.SYSTEM), guard=due, refused=NotDue())
+        person_command(session, command, Author(ledger.SYSTEM), guard=due)
     except (*GONE, NotDue, Outdated, AlertOver, UnknownAlert):
         return False
     return True

@@ -64,11 +64,11 @@ class Command(BaseCommand):
         for fault in report.blocked:
             self.stdout.write(f"  {fault.id} from {fault.version}: {fault.path}: {fault.rule}")
 
-    def _carry(self, sessions: list[UUID], wish: Migrate) -> None:
+    def _carry(self, sessions: list[UUID], command: Migrate) -> None:
         carried, stuck = 0, 0
         for session in sessions:
             try:
-                carried += bool(person_command(session, wish, Author(ledger.SYSTEM)).events)
+                carried += bool(person_command(session, command, Author(ledger.SYSTEM)).events)
             except (Refused, keys.Erased) as refusal:
                 stuck += 1
                 self.stdout.write(f"  {session}: {refusal}")

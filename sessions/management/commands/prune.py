@@ -54,7 +54,7 @@ class Command(BaseCommand):
 def _found(agent: str) -> Iterator[tuple[UUID, list[str]]]:
     """The open sessions that hold something which nothing reads, with its paths."""
     try:
-        given = registry.given_for(agent, now())
+        given = registry.context_for(agent, now())
     except Invalid as error:
         raise CommandError(str(error)) from None
     rows = AgentSession.objects.filter(agent=agent, ended_at__isnull=True).order_by("opened_at")

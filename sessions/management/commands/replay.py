@@ -13,14 +13,14 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from agentstate.engine import policy as pol
-from agentstate.engine.decide import Given
+from agentstate.engine.decide import CommandContext
 from agentstate.engine.versions.replay import Assume, replay
 from agentstate.engine.versions.rerun import rerun
 from agentstate.errors import AgentStateError
 from sessions.agents import registry
 from sessions.core import states
 from sessions.runtime.execution import ask_model
-from sessions.versions.replays import given_under, history, said_of
+from sessions.versions.replays import context_under, history, said_of
 
 
 class Command(BaseCommand):
@@ -42,20 +42,20 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         agent = loaded.state.opened.agent if loaded.state.opened else ""
         entries = history(options["session"], loaded.head.size)
-        given = given_under(agent, policy)
+        context = context_under(agent, policy)
         if options["model"]:
-            self._with_model(agent, entries, given, options["assume"])
+            self._with_model(agent, entries, context, options["assume"])
             return
-        found = replay(entries, given, (), options["assume"])
+        found = replay(entries, context, (), options["assume"])
         differing = [call for call in found.calls if call.differs]
         for call in differing:
             self.stdout.write(said_of(call))
         self.stdout.write(f"{len(found.calls)} calls, {len(differing)} would have gone otherwise")
 
-    def _with_model(self, agent: str, entries: Any, given: Callable[[str], Given], assume: Assume) -> None:
+    def _with_model(self, agent: str, entries: Any, context: Callable[[str], CommandContext], assume: Assume) -> None:
         found = rerun(
             entries,
-            given,
+            context,
             lambda state, step: ask_model(registry.find(agent), state, step),
             assume,
         )

@@ -30,7 +30,7 @@ class Decide(Command, frozen=True):
     `deputy`: their own authority is that of a deputy.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "deputy", "shown"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing", "deputy", "shown"})
 
     request: str
     decision: ev.DecisionKind
@@ -54,7 +54,7 @@ class Claim(Command, frozen=True):
     out by the database's clock once nobody else can append. `take`: also from a colleague.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "lasts", "names", "lent"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"may", "lasts", "names", "lent"})
 
     request: str
     by: str
@@ -75,7 +75,7 @@ class Release(Command, frozen=True):
 class Undo(Command, frozen=True):
     """A person objects to a request that is held, or takes an approval back while it is."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "lent"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"may", "lent"})
 
     request: str
     by: str

@@ -8,8 +8,8 @@ import msgspec
 
 
 class Command(msgspec.Struct, frozen=True):
-    """The base of all commands. `beside_the_wish` names fields that are found out for it: the same command, sent again,
-    may find others.
+    """The base of all commands. `excluded_from_digest` names fields that are looked up for the command: the same
+    command, sent again, may have other values there.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset()
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset()

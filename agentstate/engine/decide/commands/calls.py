@@ -12,10 +12,10 @@ from agentstate.engine.decide.commands.base import Command
 class Begin(Command, frozen=True):
     """The runtime is about to run a call that is ready (or whose result was lost in a crash)."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"standing"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"authorities"})
 
     call: str
-    standing: dict[str, tuple[Authority, ...]] | None = None  # what those who approved it may now; None: not asked
+    authorities: dict[str, tuple[Authority, ...]] | None = None  # of the approvers, as of now; None: not looked up
 
 
 class Withdraw(Command, frozen=True):

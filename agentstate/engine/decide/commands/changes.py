@@ -12,7 +12,7 @@ from agentstate.engine.schemas.declared import Actor
 class ChangeState(Command, frozen=True):
     """Change paths of the scratchpad. `seen` is how many entries its author had seen, `base` the scratchpad then."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"base", "actor", "change"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"base", "actor", "change"})
 
     seen: int
     changes: tuple[PathChange, ...]
@@ -26,7 +26,7 @@ class ChangeState(Command, frozen=True):
 class Propose(Command, frozen=True):
     """Another value for a contested path; who proposes it is for it."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"actor"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"actor"})
 
     conflict: str
     by: str

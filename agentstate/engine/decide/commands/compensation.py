@@ -13,7 +13,7 @@ class Compensate(Command, frozen=True):
     what the entry of the rollback says of them.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"lasting"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"lasting"})
 
     rollback: int  # seq of its entry
     calls: tuple[str, ...]

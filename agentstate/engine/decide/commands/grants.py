@@ -14,7 +14,7 @@ class GrantSame(Command, frozen=True):
     to them, and `sharing` the actors who share a right with them in the team.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing"})
 
     request: str
     by: str
@@ -32,7 +32,7 @@ class RevokeGrant(Command, frozen=True):
     looked that it stands and may be used here.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"wider"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"wider"})
 
     grant: str
     by: str

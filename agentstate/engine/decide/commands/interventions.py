@@ -23,7 +23,7 @@ class Intervene(Command, frozen=True):
 class RetrySession(Command, frozen=True):
     """Try a session again that failed, or that the runtime has parked, `parked` saying why."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"parked"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"parked"})
 
     by: str
     reason: str

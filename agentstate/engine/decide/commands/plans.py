@@ -30,7 +30,7 @@ class ProposePlan(Command, frozen=True):
     who wrote or edited the saved plan `saved`.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"saved_by"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"saved_by"})
 
     calls: tuple[dict[str, Any], ...]
     by: str
@@ -70,7 +70,7 @@ class TakeTask(Command, frozen=True):
     `share`: what it may use of the budget of the session above all others.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"customers", "paused_by", "share"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"customers", "paused_by", "share"})
 
     parent: str
     call: str

@@ -12,7 +12,7 @@ class Prove(Command, frozen=True):
     a pad) and which entry wrote it (`written`) are looked up beforehand.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"past", "written"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"past", "written"})
 
     path: str
     of: int = 0

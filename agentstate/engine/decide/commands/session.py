@@ -24,7 +24,7 @@ class Say(Command, frozen=True):
     first, where the agent is set to that.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"back"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"back"})
 
     role: Literal["customer", "note"]
     text: str

@@ -13,7 +13,7 @@ class SetTimer(Command, frozen=True):
     the database's clock.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"due"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"due"})
 
     what: TimerKind
     due: str

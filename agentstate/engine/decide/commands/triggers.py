@@ -15,7 +15,7 @@ class Triggered(Command, frozen=True):
     with `run` starts a run of the agent, which is told `note` and given `goal` as a task, where there are such.
     """
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"chain"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"chain"})
 
     trigger: str
     name: str

@@ -15,7 +15,7 @@ from agentstate.engine.versions.effects import Since
 class Name(Command, frozen=True):
     """Give the state after `seq` entries a name (-1: the state as it is now). `older` is that state."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"older"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"older"})
 
     name: str
     by: str
@@ -26,7 +26,7 @@ class Name(Command, frozen=True):
 class Rollback(Command, frozen=True):
     """Go on from the state after `to` entries. `seen` is the digest of what its consequences were when shown."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"older", "since"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"older", "since"})
 
     to: int
     by: str
@@ -39,7 +39,7 @@ class Rollback(Command, frozen=True):
 class Fork(Command, frozen=True):
     """Open a session that begins as `parent` stood after `seq` entries, which is `older`."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"older"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"older"})
 
     parent: str
     seq: int
@@ -56,7 +56,7 @@ class Fork(Command, frozen=True):
 class Promote(Command, frozen=True):
     """The fork takes its parent's place, which had `size` entries. The parent is told by `Supersede`."""
 
-    beside_the_wish: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since", "remembered", "chart"})
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"size", "heard", "since", "remembered", "chart"})
 
     by: str
     reason: str

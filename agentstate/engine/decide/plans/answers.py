@@ -12,8 +12,8 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import references
 from agentstate.engine.decide import goals, offers
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.gates import approval_request, gate
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.plans.force import DEVIATES, follows, gated, was_approved
 from agentstate.engine.decide.plans.refusals import FollowsPlan
@@ -28,16 +28,18 @@ from agentstate.errors import Invalid, Refused
 Form = tuple[str, tuple[ev.CallProposed, ...], list[dict[str, Any]]]
 
 
-def of_model(calls: Sequence[ev.CallProposed], refused: Mapping[int, offers.Refusal], given: Given) -> Form | None:
+def of_model(
+    calls: Sequence[ev.CallProposed], refused: Mapping[int, offers.Refusal], context: CommandContext
+) -> Form | None:
     """(round, the answer's calls under ids of ours, the plan in its notation), or None when there is no plan in it."""
     left = [call for place, call in enumerate(calls) if place not in refused]
     whole = next((call for call in left if call.tool == PLAN), None)
     if whole is not None:
-        return _whole(whole, calls, given)
-    if not any(offers.is_planned(call, given.offers) for call in left):
+        return _whole(whole, calls, context)
+    if not any(offers.is_planned(call, context.offers) for call in left):
         return None
-    round_id = given.new_id()
-    notation = [_notation(call, given) for call in calls]
+    round_id = context.new_id()
+    notation = [_notation(call, context) for call in calls]
     try:
         names = [call.id for call in model.read(notation).calls]
     except Invalid:
@@ -48,42 +50,42 @@ def of_model(calls: Sequence[ev.CallProposed], refused: Mapping[int, offers.Refu
     return round_id, tuple(renamed), notation
 
 
-def _whole(whole: ev.CallProposed, calls: Sequence[ev.CallProposed], given: Given) -> Form:
-    round_id = given.new_id()
-    renamed = tuple(msgspec.structs.replace(call, id=round_id if call is whole else given.new_id()) for call in calls)
+def _whole(whole: ev.CallProposed, calls: Sequence[ev.CallProposed], context: CommandContext) -> Form:
+    round_id = context.new_id()
+    renamed = tuple(msgspec.structs.replace(call, id=round_id if call is whole else context.new_id()) for call in calls)
     notation = whole.arguments.get("calls")
     listed = notation if isinstance(notation, list) else [notation]
-    return round_id, renamed, [_parameters(each, given) for each in listed]
+    return round_id, renamed, [_parameters(each, context) for each in listed]
 
 
-def _notation(call: ev.CallProposed, given: Given) -> dict[str, Any]:
-    written = {"_tool": call.tool, **_parameters(call.arguments, given)}
+def _notation(call: ev.CallProposed, context: CommandContext) -> dict[str, Any]:
+    written = {"_tool": call.tool, **_parameters(call.arguments, context)}
     if call.output_path and "_outputPath" not in written:
         written["_outputPath"] = call.output_path
     return written
 
 
-def _parameters(call: Any, given: Given) -> Any:
+def _parameters(call: Any, context: CommandContext) -> Any:
     """A call's notation in which text that begins with a dagger is text, where the agent offers no references. What is
     no call stays as it is: the plan is refused for it.
     """
-    if offers.REFERENCES in given.offers or not isinstance(call, dict):
+    if offers.REFERENCES in context.offers or not isinstance(call, dict):
         return call
     return {name: value if name.startswith("_") else references.escaped(value) for name, value in call.items()}
 
 
-def answered(state: SessionState, form: Form, by: str, given: Given) -> list[ev.AnyEvent]:
+def answered(state: SessionState, form: Form, by: str, context: CommandContext) -> list[ev.AnyEvent]:
     """What becomes of a model's plan; `state` is that after its answer. A plan that is refused is told call by call."""
     round_id, calls, notation = form
     of_plan = [call for call in calls if belongs(form, call)]
     try:
         _must_not_deviate(state)
-        plan = checked(state, notation, {}, given, by_model=True)
+        plan = checked(state, notation, {}, context, by_model=True)
     except Refused as error:
         reason = f"{error.title} {error.detail}"[:1000]
         return [ev.CallRefused(call.id, error.code, reason) for call in of_plan]
-    proposal = ev.PlanProposed(round_id, written(plan), by, "model", given.follow)
-    return gated(state, proposal, (), given)
+    proposal = ev.PlanProposed(round_id, written(plan), by, "model", context.follow)
+    return gated(state, proposal, (), context)
 
 
 def _must_not_deviate(state: SessionState) -> None:
@@ -96,19 +98,19 @@ def belongs(form: Form, call: ev.CallProposed) -> bool:
     return call.id == form[0] or call.id.startswith(form[0] + ".")
 
 
-def beside(state: SessionState, call: Call, by: str, given: Given) -> ev.AnyEvent:
+def beside(state: SessionState, call: Call, by: str, context: CommandContext) -> ev.AnyEvent:
     """What becomes of a call that belongs to no plan, while one may be in force: it may be a deviation."""
     if call.tool == GOALS:
         return goals.of_model(state, call, by)
     if follows(state):
         return ev.CallRefused(call.id, FollowsPlan.code, str(FollowsPlan()))
-    gated = gate(state, call, given)
+    gated = gate(state, call, context)
     if not isinstance(gated, ev.CallAllowed) or not was_approved(state):
         return gated
     written_as = model.Call(call.tool, call.tool, call.arguments, call.output_path or "")
     found = deviation(state.plans.plan, written_as, views_of(state.plans, state.pad, ""))
     if not found:
         return gated
-    facts = given.tools[call.tool]
-    verdict = verdict_on(state, call, facts, given)
-    return approval_request(state, call, facts, verdict, given, because=f"{DEVIATES} {found}.")
+    facts = context.tools[call.tool]
+    verdict = verdict_on(state, call, facts, context)
+    return approval_request(state, call, facts, verdict, context, because=f"{DEVIATES} {found}.")

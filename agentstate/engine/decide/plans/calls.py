@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.given import ToolFacts
+from agentstate.engine.decide.context import ToolFacts
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import ready

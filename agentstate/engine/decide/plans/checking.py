@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine.decide.commands import InstanceGiven
-from agentstate.engine.decide.given import Given, ToolFacts
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.schema import in_force, place_named, write_rules
 from agentstate.engine.plan import check, model, when
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
@@ -29,7 +29,7 @@ def checked(
     state: SessionState,
     notation: Iterable[Any],
     inputs: dict[str, Any],
-    given: Given,
+    context: CommandContext,
     instances: Sequence[InstanceGiven] = (),
     *,
     by_model: bool = False,
@@ -37,65 +37,69 @@ def checked(
     """The plan, read and checked against this session. Raises BadPlan or PlanRefused, naming call and rule."""
     plan = model.read(list(notation))
     if by_model:
-        plan = Plan(tuple(_placed(call, given) for call in plan.calls))
+        plan = Plan(tuple(_placed(call, context) for call in plan.calls))
     if not plan.calls:
         raise model.BadPlan("", "empty", "a plan has at least one call")
     if len(plan.calls) * max(1, len(instances)) > MAX_PLAN:
         raise model.BadPlan("", "max_calls", f"at most {MAX_PLAN} calls, those of all instances together")
-    facts = replace(facts_for(state, plan, inputs, given, instances), by_model=by_model)
+    facts = replace(facts_for(state, plan, inputs, context, instances), by_model=by_model)
     accepted = check.accepted(plan, facts)
     return Plan(tuple(replace(call, named=True) for call in accepted.calls))
 
 
-def _placed(call: model.Call, given: Given) -> model.Call:
+def _placed(call: model.Call, context: CommandContext) -> model.Call:
     """The call with the place of its tool's result, which a model neither chooses nor leaves out."""
-    if call.output_path or call.delegate or call.tool not in given.output_paths:
+    if call.output_path or call.delegate or call.tool not in context.output_paths:
         return call
-    return replace(call, output_path=place_named(call.tool, call.parameters, given))
+    return replace(call, output_path=place_named(call.tool, call.parameters, context))
 
 
 def facts_for(
-    state: SessionState, plan: Plan, inputs: dict[str, Any], given: Given, instances: Sequence[InstanceGiven] = ()
+    state: SessionState,
+    plan: Plan,
+    inputs: dict[str, Any],
+    context: CommandContext,
+    instances: Sequence[InstanceGiven] = (),
 ) -> Facts:
     """What a plan of this session is checked against."""
-    views = {**_shown(state, "", given), "input": inputs}
+    views = {**_shown(state, "", context), "input": inputs}
     if instances:
         first = shown(board_of(state.plans, instances[0].name))
         views = {**first, "state": {}, "input": {**inputs, **instances[0].inputs}}
     return Facts(
-        tools={name: card_of(tool) for name, tool in given.tools.items()},
+        tools={name: card_of(tool) for name, tool in context.tools.items()},
         views=views,
-        form=form.schema if (form := in_force(state, given)) else None,
+        form=form.schema if (form := in_force(state, context)) else None,
         data={} if instances else declared(board_of(state.plans, "")),
         # An instance of another data subject cannot be named: nothing of one subject reaches another's entries. Nor can
         # one that a plan which waits for a person would open.
         instances={
-            name: _shown(state, name, given)
+            name: _shown(state, name, context)
             for name, part in state.plans.instances.items()
             if not part.kid and (part.round or part.data)
         },
-        delegates=given.saved | {ANONYMOUS},
-        private=private_of(given.memory.private, boards(state.plans)),
-        rules=write_rules(state, given),
+        delegates=context.saved | {ANONYMOUS},
+        private=private_of(context.memory.private, boards(state.plans)),
+        rules=write_rules(state, context),
         many=bool(instances),
     )
 
 
-def _shown(state: SessionState, instance: str, given: Given) -> dict[str, Any]:
+def _shown(state: SessionState, instance: str, context: CommandContext) -> dict[str, Any]:
     """What references of that instance may read: a check that saw more would tell whether a private value is there."""
     views = views_of(state.plans, state.pad, instance)
-    return visible_views(views, board_of(state.plans, instance), given.memory.private)
+    return visible_views(views, board_of(state.plans, instance), context.memory.private)
 
 
-def private_reading(state: SessionState, call: Call, given: Given) -> str:
+def private_reading(state: SessionState, call: Call, context: CommandContext) -> str:
     """Why a call of the plan may not begin: it reads what has become private since the plan was checked. Empty: it does
     not.
     """
     found = planned(state.plans, call.id)
     board = board_of(state.plans, data_instance(state.plans, call.id)) if found is not None else {}
-    if found is None or not (given.memory.private or board):
+    if found is None or not (context.memory.private or board):
         return ""
-    hidden = private_of(given.memory.private, (board,))
+    hidden = private_of(context.memory.private, (board,))
     reads = (*(path for _, reference in found.refers for path in reference.paths), *when.reads(found.when))
     return next((f"it reads {met}, which is private" for path in reads if (met := met_by(path, hidden))), "")
 

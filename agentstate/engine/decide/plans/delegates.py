@@ -1,4 +1,4 @@
-"""Which saved plans a command names: who decides looks them up beforehand, and hands them in as `Given.saved`."""
+"""The saved plans that a command names. The shell looks them up and passes them as `CommandContext.saved`."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.plans.force import after
 from agentstate.engine.decide.withdrawals import end_of
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
@@ -15,11 +15,11 @@ from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import others_of, place_of, round_of, views_of
 
 
-def followed_up(events: list[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def followed_up(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """`events`, and what they lead to in the plan: calls that will never run, and the end of the round."""
     if not state.plans.is_open and not state.plans.proposed and not any(_is_start(event) for event in events):
         return events
-    return [*events, *_consequences(state, events, given)]
+    return [*events, *_consequences(state, events, context)]
 
 
 def _is_start(event: ev.AnyEvent) -> bool:
@@ -37,11 +37,11 @@ _ENDING = (
 )
 
 
-def _consequences(state: SessionState, events: list[ev.AnyEvent], given: Given) -> list[ev.AnyEvent]:
+def _consequences(state: SessionState, events: list[ev.AnyEvent], context: CommandContext) -> list[ev.AnyEvent]:
     started = any(isinstance(event, ev.PlanCommitted) for event in events)
     if not started and not any(isinstance(event, _ENDING) for event in events):
         return []
-    then = after(state, events, given)
+    then = after(state, events, context)
     if then.ended:
         return []
     found = _unapproved(state, then)
@@ -53,7 +53,7 @@ def _consequences(state: SessionState, events: list[ev.AnyEvent], given: Given) 
         ended = dict.fromkeys(place for event in events if (place := _place_of_end(then, event)) is not None)
         dropped = [each for place in ended for each in _dropped_through(then, *place)]
     found += dropped
-    then = after(then, found, given)
+    then = after(then, found, context)
     if then.plans.is_open and then.plans.left == 0:
         found.append(end_of(then, ""))
     return found

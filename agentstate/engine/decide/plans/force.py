@@ -10,8 +10,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import InstanceGiven
+from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.gates import approval_request
-from agentstate.engine.decide.given import Given, ToolFacts
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.withdrawals import call_withdrawn, end_of, ended_with
@@ -44,30 +44,32 @@ def was_approved(state: SessionState) -> bool:
 
 
 def gated(
-    state: SessionState, proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], given: Given
+    state: SessionState, proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], context: CommandContext
 ) -> list[ev.AnyEvent]:
     """The plan committed, if policy lets it go on without a person; else proposed, and a request to a person. One that
     waits for a person already is withdrawn. Its instances are opened when it is committed and not before.
     """
     first = _withdrawn(state)
-    proposal = _bound(proposal, offers, given)
-    then = after(state, (*first, *offers, proposal), given)
-    call, tool = then.calls[proposal.round], plan_tool(then, given)
-    verdict = verdict_on(then, call, tool, given)
+    proposal = _bound(proposal, offers, context)
+    then = after(state, (*first, *offers, proposal), context)
+    call, tool = then.calls[proposal.round], plan_tool(then, context)
+    verdict = verdict_on(then, call, tool, context)
     because = _deviates(state, proposal)
     if verdict.gate == "allow" and not because:
         return [*first, *closed(state), *map(_opened, offers), _committed(state, proposal)]
-    return [*first, *offers, proposal, approval_request(then, call, tool, verdict, given, because=because)]
+    return [*first, *offers, proposal, approval_request(then, call, tool, verdict, context, because=because)]
 
 
-def _bound(proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], given: Given) -> ev.PlanProposed:
+def _bound(
+    proposal: ev.PlanProposed, offers: Sequence[ev.InstanceProposed], context: CommandContext
+) -> ev.PlanProposed:
     """The proposal with what its approval is to bind beside its calls: instances, and the versions of its tools."""
     shown = {each.instance for each in [each for each in offers if not each.kid][:SHOWN_MEMBERS]}
     named = dict.fromkeys(str(call.get("_tool")) for call in proposal.calls)
     return msgspec.structs.replace(
         proposal,
         members=tuple(_member(each, each.instance in shown) for each in offers),
-        tools={name: given.tools[name].version for name in named if name in given.tools},
+        tools={name: context.tools[name].version for name in named if name in context.tools},
     )
 
 
@@ -115,7 +117,7 @@ def _committed(state: SessionState, proposal: ev.PlanProposed) -> ev.PlanCommitt
     )
 
 
-def plan_tool(state: SessionState, given: Given) -> ToolFacts:
+def plan_tool(state: SessionState, context: CommandContext) -> ToolFacts:
     """The plan as a tool: what a person edits of it is checked like any plan."""
     proposal = state.calls.get(state.plans.proposed)
 
@@ -124,7 +126,7 @@ def plan_tool(state: SessionState, given: Given) -> ToolFacts:
         offered = offered_by(state.plans, state.plans.proposed).items()
         members = [InstanceGiven(name, inputs) for name, inputs in offered] or [InstanceGiven("")]
         members = members if known["instances"] else []
-        checked(state, known["calls"], known["inputs"], given, members)
+        checked(state, known["calls"], known["inputs"], context, members)
 
     return ToolFacts(PLAN, 1, "pure", 1, 1.0, check_arguments, _preview)
 
@@ -199,8 +201,8 @@ def _goes_on(plans: Plans, call: Call) -> bool:
     return bool(call.approved) and not call.kid and found is not None and not found.delegate
 
 
-def after(state: SessionState, events: Iterable[ev.AnyEvent], given: Given) -> SessionState:
-    at = stamp(given.at)
+def after(state: SessionState, events: Iterable[ev.AnyEvent], context: CommandContext) -> SessionState:
+    at = stamp(context.at)
     for event in events:
         state = evolve(state, event, at)
     return state

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands import Return
-from agentstate.engine.decide.given import Given
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.schema import in_force, misfit_at, write_rules
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
@@ -23,13 +23,13 @@ from agentstate.engine.writers import WORDS, of_words, writer_of
 from agentstate.errors import Invalid, Refused
 
 
-def output(command: Return, call: Call, state: SessionState, given: Given) -> ev.AnyEvent:
+def output(command: Return, call: Call, state: SessionState, context: CommandContext) -> ev.AnyEvent:
     """The result of a call of a plan, or its failure when it fits nowhere: it ran all the same."""
     found = planned(state.plans, call.id)
     if found is None:  # the plan has moved on: the result is recorded, and written nowhere
         return ev.ToolReturned(call.id, command.attempt, command.result, answered=command.answered)
     try:
-        must_fit(state, call, found, command.result, given, command.outcome)
+        must_fit(state, call, found, command.result, context, command.outcome)
     except (Invalid, Refused) as error:
         board = board_of(state.plans, data_instance(state.plans, call.id))
         reason = f"it ran, but its result was not taken: {detail_without(error, messages.private(board))}"
@@ -40,7 +40,9 @@ def output(command: Return, call: Call, state: SessionState, given: Given) -> ev
     )
 
 
-def must_fit(state: SessionState, call: Call, found: model.Call, result: Any, given: Given, outcome: int = 0) -> None:
+def must_fit(
+    state: SessionState, call: Call, found: model.Call, result: Any, context: CommandContext, outcome: int = 0
+) -> None:
     """Raises Invalid where the outcome does not exist, or the result may not be written where it says."""
     outcomes = found.alternatives
     if not 0 <= outcome < max(1, len(outcomes)):
@@ -50,7 +52,7 @@ def must_fit(state: SessionState, call: Call, found: model.Call, result: Any, gi
     for path in outcomes[outcome] if outcomes else ():
         if path.kind != messages.STATE:
             _must_fit_data(state, call, path, result)
-        elif broken := misfit_at(pad, str(path), actor, result, in_force(state, given)):
+        elif broken := misfit_at(pad, str(path), actor, result, in_force(state, context)):
             raise Invalid(broken)
 
 
@@ -61,24 +63,24 @@ def _must_fit_data(state: SessionState, call: Call, path: Path, result: Any) -> 
     messages.must_have_room(boards(state.plans), board, path.kind, after)
 
 
-def judged(events: Iterable[ev.AnyEvent], state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def judged(events: Iterable[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The events. An error or an answer that has no place in the state says why it is not written."""
     found = list(events)
-    return [_judged(each, found, state, given) for each in found] if state.plans.round else found
+    return [_judged(each, found, state, context) for each in found] if state.plans.round else found
 
 
-def _judged(event: ev.AnyEvent, events: list[ev.AnyEvent], state: SessionState, given: Given) -> ev.AnyEvent:
+def _judged(event: ev.AnyEvent, events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> ev.AnyEvent:
     match event:
         case ev.ToolFailed(call=key, reason=reason) if not event.retry_at:
-            return replace(event, unwritten=_unwritten_error(state, key, reason, given))
+            return replace(event, unwritten=_unwritten_error(state, key, reason, context))
         case ev.CallIntervened(call=key, reason=reason) if _fails(state, event):
-            return replace(event, unwritten=_unwritten_error(state, key, reason, given))
+            return replace(event, unwritten=_unwritten_error(state, key, reason, context))
         case ev.RequestEnded(request=number, outcome="responded") if number in state.requests:
             said = (each.response for each in events if isinstance(each, ev.DecisionMade) and each.request == number)
             key = state.requests[number].asked.call
             found = planned(state.plans, key)
             groups = found.alternatives[:1] if found is not None else ()
-            return replace(event, unwritten=_unwritten(state, key, groups, next(said, ""), given))
+            return replace(event, unwritten=_unwritten(state, key, groups, next(said, ""), context))
         case _:
             return event
 
@@ -90,23 +92,25 @@ def _fails(state: SessionState, event: ev.CallIntervened) -> bool:
     return doubted and (event.how == "skip" or (event.how == "not_happened" and state.ended))
 
 
-def _unwritten_error(state: SessionState, key: str, reason: str, given: Given) -> str:
+def _unwritten_error(state: SessionState, key: str, reason: str, context: CommandContext) -> str:
     found = planned(state.plans, key)
     groups = found.alternatives[-1:] if found is not None and found.has_error_path else ()
-    return _unwritten(state, key, groups, {"error": reason}, given)
+    return _unwritten(state, key, groups, {"error": reason}, context)
 
 
-def _unwritten(state: SessionState, key: str, groups: Iterable[tuple[Path, ...]], value: Any, given: Given) -> str:
+def _unwritten(
+    state: SessionState, key: str, groups: Iterable[tuple[Path, ...]], value: Any, context: CommandContext
+) -> str:
     """Why a value that is not a tool's result may not be written there; empty: it may."""
-    return next(_refusals(state, key, groups, value, given), "")
+    return next(_refusals(state, key, groups, value, context), "")
 
 
 def _refusals(
-    state: SessionState, key: str, groups: Iterable[tuple[Path, ...]], value: Any, given: Given
+    state: SessionState, key: str, groups: Iterable[tuple[Path, ...]], value: Any, context: CommandContext
 ) -> Iterator[str]:
-    pad, declared = pad_of(state.plans, state.pad, data_instance(state.plans, key)), in_force(state, given)
+    pad, declared = pad_of(state.plans, state.pad, data_instance(state.plans, key)), in_force(state, context)
     for path in (path for group in groups for path in group if path.kind == messages.STATE):
-        if (refused := of_words(path, write_rules(state, given))) is not None:
+        if (refused := of_words(path, write_rules(state, context))) is not None:
             yield refused.detail
         if broken := misfit_at(pad, str(path), WORDS, value, declared):
             yield broken

@@ -15,8 +15,8 @@ from agentstate.engine.decide.commands import (
     ProposePlan,
     TakeTask,
 )
+from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.decide.given import Given
 from agentstate.engine.decide.plans.checking import checked, written
 from agentstate.engine.decide.plans.force import after, gated
 from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanChanged, PlanUnderWay, TooManyInstances
@@ -33,17 +33,17 @@ ERASED = "its data subject was erased"
 PAUSED = "the session that asked for it is paused, or a person has it"
 
 
-def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def proposed(command: ProposePlan, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Proposes a plan from outside. It passes the same check and the same policy as a plan of the agent. Raises
     PlanUnderWay: another caller's calls end only by an explicit replacement or withdrawal.
     """
     must_live(state)
     _must_be_instances(state, command.instances)
-    plan = checked(state, command.calls, command.inputs, given, command.instances)
+    plan = checked(state, command.calls, command.inputs, context, command.instances)
     if not command.replace:
         must_be_free(state)
-    round_id = given.new_id()
-    offers = [_offered(round_id, each, state, given) for each in command.instances]
+    round_id = context.new_id()
+    offers = [_offered(round_id, each, state, context) for each in command.instances]
     proposal = ev.PlanProposed(
         round=round_id,
         calls=written(plan),
@@ -55,7 +55,7 @@ def proposed(command: ProposePlan, state: SessionState, given: Given) -> list[ev
         saved=command.saved,
         saved_by=command.saved_by,
     )
-    return gated(state, proposal, offers, given)
+    return gated(state, proposal, offers, context)
 
 
 def must_be_free(state: SessionState) -> None:
@@ -68,7 +68,7 @@ def must_be_free(state: SessionState) -> None:
         raise PlanUnderWay("it waits for a person, or is about to begin")
 
 
-def _offered(round_id: str, wanted: InstanceGiven, state: SessionState, given: Given) -> ev.InstanceProposed:
+def _offered(round_id: str, wanted: InstanceGiven, state: SessionState, context: CommandContext) -> ev.InstanceProposed:
     """What the plan gives an instance, new or known: a known one stays its data subject's. Raises Invalid when it is
     another's.
     """
@@ -76,7 +76,7 @@ def _offered(round_id: str, wanted: InstanceGiven, state: SessionState, given: G
     if held is not None and wanted.kid and wanted.kid != held.kid:
         raise Invalid(f"{wanted.name} is an instance of another data subject", field="instances")
     subject, kid = (held.subject, held.kid) if held is not None else (wanted.subject, wanted.kid)
-    return ev.InstanceProposed(round_id, wanted.name, wanted.inputs, subject, kid, given.new_id())
+    return ev.InstanceProposed(round_id, wanted.name, wanted.inputs, subject, kid, context.new_id())
 
 
 def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) -> None:
@@ -90,7 +90,7 @@ def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) 
         raise Invalid("an instance needs a name of at most 120 characters", field="instances")
 
 
-def edited(command: EditPlan, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def edited(command: EditPlan, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Another version of the plan, in the same round. What has begun stays as it was begun."""
     must_live(state)
     plans = state.plans
@@ -99,7 +99,7 @@ def edited(command: EditPlan, state: SessionState, given: Given) -> list[ev.AnyE
     if command.version != plans.version:
         raise PlanChanged(f"it is version {plans.version} now, you saw {command.version}")
     members = [InstanceGiven(name) for name in plans.members if name]
-    plan = checked(state, command.calls, _inputs(state), given, members)
+    plan = checked(state, command.calls, _inputs(state), context, members)
     for name in _begun_names(plans):
         if plan.by_id.get(name) != plans.plan.by_id[name]:
             raise AlreadyBegun(f"{name} has begun: leave it as it is", field=name)
@@ -133,7 +133,7 @@ def _begun_names(plans: Plans) -> set[str]:
     }
 
 
-def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def task_taken(command: TakeTask, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The task of another session's call: its plan, or a note that its agent answers."""
     must_live(state)
     if state.plans.parent:
@@ -144,10 +144,10 @@ def task_taken(command: TakeTask, state: SessionState, given: Given) -> list[ev.
     held = [ev.SessionPaused(PAUSED, command.paused_by, with_parent=True)] if command.paused_by else []
     if command.plan is None:
         return [taken, ev.MessageAdded("note", command.words, command.by), *held]
-    return [taken, *proposed(command.plan, after(state, [taken], given), given), *held]
+    return [taken, *proposed(command.plan, after(state, [taken], context), context), *held]
 
 
-def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def subject_erased(command: EraseSubject, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What is open of the subject is withdrawn, the subject's instances go, and a round of which nothing is left ends.
     Nothing when the session has no such instances.
     """
@@ -156,13 +156,13 @@ def subject_erased(command: EraseSubject, state: SessionState, given: Given) -> 
     found = requests_withdrawn(state, ERASED, command.kid)
     found += calls_withdrawn(state, ERASED, "erased", kid=command.kid)
     found.append(ev.SubjectErased(command.kid))
-    then = after(state, found, given)
+    then = after(state, found, context)
     if then.plans.is_open and then.plans.left == 0 and not then.ended:
         found.append(end_of(then, ""))
     return [*found, *sealed_again(state)]
 
 
-def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.AnyEvent]:
+def delegated(command: Delegated, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session that does what a running call asks, with its share of the budget where this session is above all
     others. Raises FamilyFull.
     """
@@ -172,6 +172,6 @@ def delegated(command: Delegated, state: SessionState, given: Given) -> list[ev.
     if call.status is not CallStatus.RUNNING or call.delegate:
         raise Outdated(f"call {call.id} is {call.status.value}")
     delegated = ev.CallDelegated(call.id, command.session)
-    if given.family is not None or not delegate_of(state.plans, call.id):
+    if context.family is not None or not delegate_of(state.plans, call.id):
         return [delegated]
-    return [families.opening(command.session, state, given), delegated]
+    return [families.opening(command.session, state, context), delegated]

@@ -76,7 +76,7 @@ class Family(msgspec.Struct, frozen=True):
     loop: Loop = Loop()  # of the session above all others
 
 
-class Given(msgspec.Struct, frozen=True):
+class CommandContext(msgspec.Struct, frozen=True):
     """What the outside hands to `decide`: the time, fresh ids, the tools and the policy in force."""
 
     at: datetime
