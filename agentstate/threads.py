@@ -177,9 +177,9 @@ class Thread:
 
     def do(self, command: core.Command) -> None:
         """Decides a command of the engine and folds its events. Raises what `decide` refuses by."""
-        given = self._given()
-        at = stamp(given.at)
-        for event in core.decide(command, self.state, given):
+        context = self._context()
+        at = stamp(context.at)
+        for event in core.decide(command, self.state, context):
             self.state = evolve(self.state, event, at)
             self.history.append((event, at))
 
@@ -259,6 +259,8 @@ class Thread:
             shown=shown(request, "", state, ESTIMATE, self.agent.memory.budget),
         )
 
-    def _given(self) -> core.Given:
+    def _context(self) -> core.CommandContext:
         agent = self.agent
-        return core.Given(datetime.now(UTC), lambda: str(uuid4()), agent.facts, agent.policy, memory=agent.memory)
+        return core.CommandContext(
+            datetime.now(UTC), lambda: str(uuid4()), agent.facts, agent.policy, memory=agent.memory
+        )
