@@ -9,7 +9,7 @@
 #   make adversary [SHARE=25]           a hostile model: 200,000 answers over the engine, 500 over a running installation
 #   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
 #   make lock bom [UPGRADE=1]           pins with hashes (the newest: UPGRADE=1), then the bill of materials and licenses
-#   make lint | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
+#   make lint | format | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
 
 SHELL := /bin/sh
 # Processes that compute at once. The whole suite has one more: a third of its time is waiting for what it started.
@@ -29,7 +29,7 @@ PEER := .venv-peers/installed-$(PINS)
 # Python keeps what it has compiled: each test that starts a program would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint schema screenshots bench bench-data lock bom clean
+.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint format schema screenshots bench bench-data lock bom clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
@@ -69,8 +69,14 @@ chaos: $(TEST)
 lint: $(TEST)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	PATH="$(VENV)/bin:$$PATH" $(PY) -m tests.formatting --check
 	$(PY) -m mypy agentstate audit sessions demo
 	.venv/bin/lint-imports
+
+# Python, templates and style sheets.
+format: $(TEST)
+	$(PY) -m ruff format .
+	PATH="$(VENV)/bin:$$PATH" $(PY) -m tests.formatting
 
 schema: $(TEST)
 	$(PY) manage.py spectacular --format openapi-json --validate --fail-on-warn --file docs/schema/openapi.json
