@@ -69,14 +69,14 @@ chaos: $(TEST)
 lint: $(TEST)
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
-	PATH="$(VENV)/bin:$$PATH" $(PY) -m tests.formatting --check
+	$(PY) -m tests.formatting --check
 	$(PY) -m mypy agentstate audit sessions demo
 	.venv/bin/lint-imports
 
 # Python, templates and style sheets.
 format: $(TEST)
 	$(PY) -m ruff format .
-	PATH="$(VENV)/bin:$$PATH" $(PY) -m tests.formatting
+	$(PY) -m tests.formatting
 
 schema: $(TEST)
 	$(PY) manage.py spectacular --format openapi-json --validate --fail-on-warn --file docs/schema/openapi.json

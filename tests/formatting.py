@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MAX_COLUMNS = 120
+DJANGOFMT = Path(sysconfig.get_path("scripts")) / "djangofmt"
 
 
 def main() -> int:
     """Returns 1 with `--check` where a file is not laid out, and always where a line is too long."""
     check = sys.argv[1:] == ["--check"]
-    command = ["djangofmt", "--quiet", *["--check"] * check, str(ROOT / "templates")]
+    command = [DJANGOFMT, "--quiet", *["--check"] * check, ROOT / "templates"]
     failed = subprocess.run(command, cwd=ROOT).returncode != 0
     for path in sorted((ROOT / "static").rglob("*.css")):
         text = path.read_text()
@@ -34,9 +36,10 @@ def main() -> int:
 
 def as_formatted(css: str) -> str:
     """Returns a style sheet as djangofmt lays it out."""
-    command = ["djangofmt", "--quiet", "--stdin-filename", "sheet.html"]
-    page = subprocess.run(command, cwd=ROOT, input=f"<style>\n{css}</style>\n", capture_output=True, text=True, check=True)
-    lines = page.stdout.rstrip().split("\n")[1:-1]
+    command = [DJANGOFMT, "--quiet", "--stdin-filename", "sheet.html"]
+    page = f"<style>\n{css}</style>\n"
+    done = subprocess.run(command, cwd=ROOT, input=page, capture_output=True, text=True, check=True)
+    lines = done.stdout.rstrip().split("\n")[1:-1]
     return textwrap.dedent("\n".join(lines)) + "\n"
 
 

@@ -78,7 +78,7 @@ def test_every_page_of_a_request_shows_what_nobody_would_see():
     assert '<span class="hidden-character">[U+202E right-to-left override]</span>' in card
     assert "$[U+202C" in re.sub("<[^>]+>", "", card)
     heading = re.search(r'<h1 class="ask"[^>]*>(.*?)</h1>', card, re.DOTALL)[1]
-    assert heading.startswith("<bdi>")
+    assert heading.strip().startswith("<bdi>")
     assert "↵ Approved by Ann" in heading
     assert '<span class="hidden-character">' in heading
     conversation = browser.get(f"/sessions/{session}/").content.decode()

@@ -19,7 +19,7 @@ pytestmark = [
 
 def read(user, name: str, *args) -> tuple[int, str, str]:
     answer = cast.browser(user).get(reverse(name, args=args))
-    return answer.status_code, answer.content.decode(), answer.get("Refresh", "")
+    return answer.status_code, " ".join(answer.content.decode().split()), answer.get("Refresh", "")
 
 
 def begin(user, **fields) -> Export:
