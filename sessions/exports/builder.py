@@ -31,6 +31,7 @@ from audit.export.source import LedgerSource
 from audit.tlog import headmap
 from audit.verify import ERASED_BY, MAX_BUNDLE, PRUNED_BY
 from sessions.core import alterations, crash_points, masks
+from sessions.core.due_work import Queue
 from sessions.exports import storage
 from sessions.exports import table as rows
 from sessions.models.sessions import Export, ExportPart
@@ -39,6 +40,15 @@ log = logging.getLogger(__name__)
 IN_MEMORY = 8_000_000  # bytes of a bundle; more goes to a file
 SLICE = 20.0  # seconds of work before the worker looks for other things
 ROUNDS = 50  # of the sequencer, until all sessions are in a head map
+QUEUE = Queue(
+    "agent_sessions_export",
+    "asked_at",
+    due_at="asked_at",
+    pending="state IN ('waiting', 'building')",
+    admits="(%(only)s::uuid IS NULL OR id = %(only)s)",
+    counter="fence",
+    changes="state = 'building',",
+)
 ROOM = 500  # bytes of the archive for each session beside its bundle
 
 
@@ -51,16 +61,8 @@ def build_due() -> int:
 
 def claim(export: UUID | None = None) -> tuple[UUID, int] | None:
     """(export, fence) of a lease on one that is under way and that nobody holds; None when there is none."""
-    rows_ = ledger.run(
-        "WITH due AS (SELECT id FROM agent_sessions_export WHERE state IN ('waiting', 'building')"
-        "  AND (lease_until IS NULL OR lease_until < now()) AND (%(only)s::uuid IS NULL OR id = %(only)s)"
-        "  ORDER BY asked_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
-        " UPDATE agent_sessions_export e SET fence = e.fence + 1, state = 'building',"
-        "  lease_until = clock_timestamp() + make_interval(secs => %(seconds)s)"
-        " FROM due WHERE e.id = due.id RETURNING e.id, e.fence",
-        {"seconds": settings.LEASE_SECONDS, "only": export},
-    )
-    return (rows_[0][0], rows_[0][1]) if rows_ else None
+    claims = QUEUE.claim(only=export)
+    return (claims[0].key, claims[0].attempt) if claims else None
 
 
 def build(export: UUID, fence: int, seconds: float = SLICE) -> int:

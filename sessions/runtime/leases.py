@@ -22,6 +22,7 @@ from django.db import connection
 
 from audit import ledger
 from sessions.core.committed import Lease
+from sessions.core.due_work import WorkState
 from sessions.runtime import limits, parked
 from sessions.runtime.presence import presence
 
@@ -47,10 +48,10 @@ class _Turns:
 
 _turns = _Turns()
 
-_CLAIM = """WITH due AS (SELECT turn.id
+_CLAIM = f"""WITH due AS (SELECT turn.id
   FROM (SELECT id FROM people_team WHERE id <> ALL(%(full)s::uuid[]) ORDER BY id <= %(last)s, id) team
   CROSS JOIN LATERAL (SELECT id FROM agent_sessions_agentsession
-    WHERE team_id = team.id AND ready_at <= now() AND (lease_until IS NULL OR lease_until < now())
+    WHERE team_id = team.id AND {WorkState.DUE.where("ready_at")}
      AND id <> ALL(%(others)s::uuid[]) AND agent <> ALL(%(busy)s::text[])
     ORDER BY ready_at LIMIT 1 FOR UPDATE SKIP LOCKED) turn LIMIT 1)
  UPDATE agent_sessions_agentsession s SET fence = s.fence + 1, holder = %(holder)s,
@@ -114,8 +115,8 @@ def give_up(lease: Lease, pause: float) -> None:
 def due_now(session: UUID) -> None:
     """Let a session that rests until an instant be due at once, unless a worker has it."""
     ledger.run(
-        "UPDATE agent_sessions_agentsession SET ready_at = now() WHERE id = %(session)s AND ready_at > now()"
-        " AND lease_until IS NULL",
+        "UPDATE agent_sessions_agentsession SET ready_at = now() WHERE id = %(session)s"
+        f" AND {WorkState.WAITING.where('ready_at')}",
         {"session": session},
     )
 

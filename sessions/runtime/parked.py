@@ -13,6 +13,7 @@ from uuid import UUID
 
 from audit import ledger
 from sessions.core.committed import Lease
+from sessions.core.due_work import WorkState
 
 MAX_STALLS = 8  # in a row, about two minutes; then it is parked
 LONGEST = 60.0  # seconds between two tries
@@ -103,6 +104,6 @@ def unpark(session: UUID) -> None:
     """A parked session is tried again, at once and as often as at first."""
     ledger.run(
         "UPDATE agent_sessions_agentsession SET stalls = 0, stalled = '', stalled_at = NULL, ready_at = now()"
-        " WHERE id = %(session)s AND stalled <> '' AND ended_at IS NULL",
+        f" WHERE id = %(session)s AND {WorkState.PARKED.value} AND NOT ({WorkState.ENDED.value})",
         {"session": session},
     )

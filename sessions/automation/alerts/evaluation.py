@@ -8,8 +8,9 @@ they are about, are not raised twice; nor do the clocks of service levels move t
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from uuid import UUID, uuid5
 
 import msgspec
@@ -29,7 +30,7 @@ from sessions.automation.service_levels import clocks as levels
 from sessions.automation.service_levels import repository as level_rows
 from sessions.core import crash_points, states
 from sessions.core.announcements import Announced
-from sessions.core.commit import jitter
+from sessions.core.due_work import Claim, Queue
 from sessions.core.states import Loaded
 from sessions.events import team_alerts
 from sessions.models.alerts import Alert, AlertWatch
@@ -37,8 +38,7 @@ from sessions.models.sessions import AgentSession
 
 log = logging.getLogger(__name__)
 ALERTS = UUID("0d2f8a1c-5f0e-5f6b-8a55-5b2c3a1e9d40")  # namespace of alerts' ids
-LEASE = 30.0  # seconds
-ATTEMPTS = 8  # then what was committed is passed over, and the team is told
+QUEUE = Queue("agent_sessions_alertwatch", "due_at", key="session", lease=30.0, attempts=8)
 MOST = 200  # sessions in one go
 MOST_ENTRIES = 2_000  # of one session in one look
 LOOK_BACK = 300  # entries among which several of a kind are counted
@@ -85,42 +85,29 @@ class Looked(msgspec.Struct, frozen=True):
 
 
 def look_at_due(most: int = MOST) -> int:
-    """Look at what is due, the longest first, up to `most` sessions. Gives how many."""
-    done, settings = 0, dict[UUID, Setting]()
-    while done < most and (row := _claimed()) is not None:
-        if row.team not in settings:
-            settings[row.team] = repository.setting_of(row.team)
-        _one(row, settings[row.team])
-        done += 1
-    return done
+    """Judges sessions that are due, the longest first, up to `most`; returns how many."""
+    settings = lru_cache(maxsize=None)(repository.setting_of)
+    return QUEUE.run(lambda claim: _one(claim, settings), _give_up, most)
 
 
-def _claimed() -> AlertWatch | None:
-    rows = ledger.run(
-        "WITH due AS (SELECT session FROM agent_sessions_alertwatch WHERE due_at <= now()"
-        "  AND (lease_until IS NULL OR lease_until < now()) ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)"
-        " UPDATE agent_sessions_alertwatch w SET attempts = w.attempts + 1,"
-        "  lease_until = clock_timestamp() + make_interval(secs => %(lease)s)"
-        " FROM due WHERE w.session = due.session RETURNING w.session",
-        {"lease": LEASE},
-    )
-    return AlertWatch.objects.filter(pk=rows[0][0]).first() if rows else None
-
-
-def _one(row: AlertWatch, setting: Setting) -> None:
+def _one(claim: Claim, setting_of: Callable[[UUID], Setting]) -> None:
+    row = AlertWatch.objects.filter(pk=claim.key).first()
+    if row is None:
+        return
     try:
-        looked = look(row.session, row.seen, setting)
+        looked = look(row.session, row.seen, setting_of(row.team))
     except (keys.Erased, states.UnknownSession, ledger.UnknownLog):
         AlertWatch.objects.filter(pk=row.session).delete()
         return
-    except Exception as error:  # one that cannot be looked at must not hold up the others
-        log.warning("alert rules on session %s: %s", row.session, type(error).__name__)
-        if row.attempts < ATTEMPTS:
-            _again(row.session, jitter(1.0, row.attempts))
-            return
+    _finish(claim, looked)
+
+
+def _give_up(claim: Claim, _: Exception) -> None:
+    """Passes over what was committed, and tells the team."""
+    row = AlertWatch.objects.filter(pk=claim.key).first()
+    if row is not None:
         team_alerts.raise_for_team(row.tenant, row.team, team_alerts.TeamAlert(FAILED, str(row.session), "critical"))
-        looked = Looked(row.upto, None)
-    _finish(row, looked)
+        _finish(claim, Looked(row.upto, None))
 
 
 def look(session: UUID, seen: int, setting: Setting) -> Looked:
@@ -138,23 +125,17 @@ def look(session: UUID, seen: int, setting: Setting) -> Looked:
     return Looked(loaded.state.seq, min((at for at in later if at is not None), default=None))
 
 
-def _finish(row: AlertWatch, looked: Looked) -> None:
-    ledger.run(
-        "UPDATE agent_sessions_alertwatch SET seen = greatest(seen, %(seen)s), lease_until = NULL, attempts = 0,"
-        " due_at = CASE WHEN upto > %(seen)s THEN now() ELSE %(due)s::timestamptz END WHERE session = %(session)s",
-        {"session": row.session, "seen": looked.seen, "due": looked.due_at},
+def _finish(claim: Claim, looked: Looked) -> None:
+    QUEUE.finish(
+        claim,
+        "seen = greatest(seen, %(seen)s), attempts = 0,"
+        " due_at = CASE WHEN upto > %(seen)s THEN now() ELSE %(due)s::timestamptz END",
+        seen=looked.seen,
+        due=looked.due_at,
     )
     ledger.run(
         "DELETE FROM agent_sessions_alertwatch WHERE session = %(session)s AND due_at IS NULL AND upto <= seen",
-        {"session": row.session},
-    )
-
-
-def _again(session: UUID, pause: float) -> None:
-    ledger.run(
-        "UPDATE agent_sessions_alertwatch SET lease_until = NULL, due_at = now() + make_interval(secs => %(pause)s)"
-        " WHERE session = %(session)s",
-        {"session": session, "pause": pause},
+        {"session": claim.key},
     )
 
 

@@ -39,11 +39,11 @@ from sessions.automation.notifications import (
 from sessions.automation.notifications.definition import EMAIL, TEST
 from sessions.automation.notifications.outcome import Outcome
 from sessions.core import crash_points
+from sessions.core.due_work import Queue
 from sessions.models.notifications import Notice, NoticeAttempt, NoticeDelivery, NoticeEndpoint
 
 log = logging.getLogger(__name__)
 LOCK = 0x6E6F7469  # of claiming: it takes a millisecond, and two must not part one bundle between them
-LEASE = 60.0  # seconds; longer than one try may take
 MAIL_AT_ONCE = 2  # messages, over all workers
 SENDERS = 2  # threads of one worker that send
 MOST_IN_MESSAGE = 500  # notices that are looked at for one message; the others are counted
@@ -83,31 +83,35 @@ def send_due(seconds: float = 15.0) -> int:
         _senders.release()
 
 
-_PICK = """SELECT id, bundle, message FROM agent_sessions_noticedelivery d
-  WHERE state = 'due' AND due_at <= now() AND (lease_until IS NULL OR lease_until < now())
-   AND NOT (way = 'email' AND (SELECT count(DISTINCT message) FROM agent_sessions_noticedelivery
-     WHERE lease_until > now() AND way = 'email') >= %(mails)s)
-   AND NOT (way = 'webhook' AND EXISTS (SELECT 1 FROM agent_sessions_noticedelivery o
-     WHERE o.lease_until > now() AND o.endpoint = d.endpoint))
-  ORDER BY due_at, id LIMIT 1"""
-_TAKE = """UPDATE agent_sessions_noticedelivery SET message = coalesce(message, %(id)s), attempts = attempts + 1,
-   lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
-  WHERE state = 'due' AND (id = %(id)s OR
-   (bundle <> '' AND bundle = %(bundle)s::text AND message IS NOT DISTINCT FROM %(message)s::uuid)) RETURNING id"""
+QUEUE = Queue(
+    "agent_sessions_noticedelivery",
+    "due_at, id",
+    lease=60.0,  # longer than one try may take
+    pending="state = 'due'",
+    admits="NOT (way = 'email' AND (SELECT count(DISTINCT message) FROM agent_sessions_noticedelivery"
+    "  WHERE lease_until > now() AND way = 'email') >= %(mails)s)"
+    " AND NOT (way = 'webhook' AND EXISTS (SELECT 1 FROM agent_sessions_noticedelivery o"
+    "  WHERE o.lease_until > now() AND o.endpoint = r.endpoint))",
+    changes="message = coalesce(r.message, r.id),",
+)
+_TAKE_BUNDLE = """UPDATE agent_sessions_noticedelivery d SET message = first.message, attempts = first.attempts,
+   lease_until = first.lease_until
+  FROM agent_sessions_noticedelivery first
+  WHERE first.id = %(id)s AND d.id <> first.id AND d.state = 'due' AND d.bundle <> '' AND d.bundle = first.bundle
+   AND CASE WHEN first.attempts = 1 THEN d.message IS NULL ELSE d.message = first.message END"""
 
 
+@transaction.atomic
 def _claimed() -> Message | None:
-    """The message that is due longest, held by us for LEASE seconds; what waits in the same bundle comes along."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-        picked = ledger.run(_PICK, {"mails": MAIL_AT_ONCE})
-        if not picked:
-            return None
-        pk, bundle, message = picked[0]
-        taken = ledger.run(_TAKE, {"id": pk, "bundle": bundle, "message": message, "lease": LEASE})
-    rows = NoticeDelivery.objects.filter(pk__in=[row[0] for row in taken]).order_by("-at", "pk")
-    return Message(message or pk, list(rows))
+    """The message that is due longest, under a lease; what waits in the same bundle comes along."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    for claim in QUEUE.claim(mails=MAIL_AT_ONCE):
+        ledger.run(_TAKE_BUNDLE, {"id": claim.key})
+        first = NoticeDelivery.objects.get(pk=claim.key)
+        rows = NoticeDelivery.objects.filter(message=first.message, lease_until=claim.until).order_by("-at", "pk")
+        return Message(first.message or first.pk, list(rows))
+    return None
 
 
 def _one(message: Message) -> None:
@@ -171,8 +175,10 @@ def _still_wanted(message: Message) -> list[NoticeDelivery]:
 
 
 def _mine(message: Message) -> dict[str, object]:
-    """Its deliveries as long as nobody else has tried since: who slept through their lease writes nothing."""
-    return {"message": message.id, "attempts": message.first.attempts, "state": State.DUE}
+    """Returns what its deliveries are while this worker's lease is the newest: a worker that slept through it writes
+    nothing.
+    """
+    return {"message": message.id, "lease_until": message.first.lease_until, "state": State.DUE}
 
 
 def _end(message: Message, state: str, why: str = "") -> bool:

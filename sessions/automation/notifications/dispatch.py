@@ -18,21 +18,20 @@ from django.db.models import F
 from django.utils.crypto import salted_hmac
 
 from agentstate.people.models import User
-from audit import keys, ledger
+from audit import keys
 from audit.server_clock import now as database_now
 from sessions.automation.notifications import matching, plan, recipients, repository, subjects, undeliverable
 from sessions.automation.notifications.definition import Definition
 from sessions.automation.notifications.matching import Passed
 from sessions.automation.notifications.recipients import Team
 from sessions.core import announcements, crash_points
-from sessions.core.commit import jitter
+from sessions.core.due_work import Claim, Queue
 from sessions.models.notifications import Notice, NoticeDelivery, NoticeRule
 
 log = logging.getLogger(__name__)
-LEASE = 30.0  # seconds
+QUEUE = Queue("agent_sessions_notice", "next_at, id", due_at="next_at", lease=30.0, attempts=5)
 BATCH = 50
 MOST = 2_000  # notices in one go
-ATTEMPTS = 5
 _teller = threading.Lock()
 
 
@@ -44,7 +43,7 @@ def tell_due(most: int = MOST) -> int:
         return 0
     try:
         done, known = 0, _Known()
-        while done < most and (batch := _claimed(min(BATCH, most - done))):
+        for batch in QUEUE.batches(most, BATCH):
             _batch(batch, known)
             done += len(batch)
         return done
@@ -80,58 +79,43 @@ class _Known:
         return self._teams[team]
 
 
-def _claimed(most: int) -> list[tuple[UUID, int]]:
-    """The notices that are due longest and that nobody holds, held by us for LEASE seconds; and their tries."""
-    rows = ledger.run(
-        "WITH due AS (SELECT id FROM agent_sessions_notice WHERE next_at <= now()"
-        "  AND (lease_until IS NULL OR lease_until < now()) ORDER BY next_at, id LIMIT %(most)s FOR UPDATE SKIP LOCKED)"
-        " UPDATE agent_sessions_notice n SET attempts = n.attempts + 1,"
-        "  lease_until = clock_timestamp() + make_interval(secs => %(lease)s)"
-        " FROM due WHERE n.id = due.id RETURNING n.id, n.attempts, n.at",
-        {"lease": LEASE, "most": most},
-    )
-    return [(row[0], row[1]) for row in sorted(rows, key=lambda row: (row[2], row[0]))]
-
-
-def _batch(batch: Sequence[tuple[UUID, int]], known: _Known) -> None:
+def _batch(batch: Sequence[Claim], known: _Known) -> None:
     """All in one transaction, which reaches the disk once; where one of them cannot be told, each in its own."""
     known.forget_rules()
     try:
         with transaction.atomic():
-            for pk, attempts in batch:
-                _told(pk, attempts, known)
+            for claim in batch:
+                _told(claim, known)
             crash_points.point("before_told")
     except Exception:
-        for pk, attempts in batch:
-            _alone(pk, attempts, known)
+        for claim in batch:
+            QUEUE.handle(claim, lambda claim: _alone(claim, known), _give_up)
 
 
-def _told(pk: UUID, attempts: int, known: _Known) -> None:
-    notice = Notice.objects.select_for_update().filter(pk=pk, attempts=attempts, next_at__isnull=False).first()
+def _told(claim: Claim, known: _Known) -> None:
+    found = Notice.objects.select_for_update().filter(pk=claim.key, lease_until=claim.until, next_at__isnull=False)
+    notice = found.first()
     if notice is not None:
         _went_on(notice, known)
 
 
-def _alone(pk: UUID, attempts: int, known: _Known) -> None:
+def _alone(claim: Claim, known: _Known) -> None:
     try:
         with transaction.atomic():
-            _told(pk, attempts, known)
+            _told(claim, known)
     except keys.Erased:
-        _ended(pk, attempts, "erased")
-    except Exception as error:  # one that cannot be told must not hold up the others
-        log.warning("notice %s: %s", pk, type(error).__name__)
-        if attempts < ATTEMPTS:
-            pause = timedelta(seconds=jitter(1.0, attempts))
-            later = {"lease_until": None, "next_at": database_now() + pause}
-            Notice.objects.filter(pk=pk, attempts=attempts).update(**later)
-        else:
-            _ended(pk, attempts, "failed")
-            undeliverable.notice(Notice.objects.get(pk=pk), "failed")
+        _ended(claim, "erased")
 
 
-def _ended(pk: UUID, attempts: int, why: str) -> None:
-    ended = {"state": Notice.State.ENDED, "why": why, "ended_at": database_now(), "next_at": None, "lease_until": None}
-    Notice.objects.filter(pk=pk, attempts=attempts).update(**ended)
+def _give_up(claim: Claim, _: Exception) -> None:
+    if _ended(claim, "failed"):
+        undeliverable.notice(Notice.objects.get(pk=claim.key), "failed")
+
+
+def _ended(claim: Claim, why: str) -> bool:
+    return QUEUE.finish(
+        claim, "state = %(state)s, why = %(why)s, ended_at = now(), next_at = NULL", state=Notice.State.ENDED, why=why
+    )
 
 
 def _went_on(notice: Notice, known: _Known) -> None:

@@ -24,16 +24,16 @@ from sessions.automation.triggers import conditions, intake, repository
 from sessions.automation.triggers.conditions import Act, Passed
 from sessions.automation.triggers.definition import Definition
 from sessions.core import crash_points, states
-from sessions.core.commit import jitter, open_session, person_command
+from sessions.core.commit import open_session, person_command
 from sessions.core.committed import Author
+from sessions.core.due_work import Claim, Queue
 from sessions.core.projections import Place, alias_token
 from sessions.events.entries import values_of
 from sessions.models.sessions import AgentSession
 from sessions.models.triggers import Trigger, TriggerFiring
 
 log = logging.getLogger(__name__)
-LEASE = 30.0  # seconds
-ATTEMPTS = 5
+QUEUE = Queue("agent_sessions_triggerfiring", "due_at, at, id", lease=30.0, attempts=5, pending="state = 'due'")
 KEPT = 500  # ended firings of one trigger that are kept, and all of the last day that acted
 KEPT_IDLE = 900  # seconds that those above KEPT are kept which did not act
 TOO_LATE = timedelta(days=7)  # what could not be judged for so long is given up
@@ -55,48 +55,38 @@ class Ended(msgspec.Struct, frozen=True):
     session: UUID | None = None
 
 
+class Later(msgspec.Struct, frozen=True):
+    """That a firing waits for so many seconds. It has acted as often as it may."""
+
+    pause: float
+
+
 def fire_due(most: int = MOST) -> int:
-    """Judge what is due, oldest first, up to `most`. Gives how many."""
-    done = 0
-    while done < most and (firing := _claimed()) is not None:
-        _one(firing)
-        done += 1
-    return done
+    """Judges what is due, oldest first, up to `most`; returns how many."""
+    return QUEUE.run(_one, _give_up, most)
 
 
-def _claimed() -> TriggerFiring | None:
-    """The firing that is due longest and that nobody holds, held by us for LEASE seconds."""
-    rows = ledger.run(
-        "WITH due AS (SELECT id FROM agent_sessions_triggerfiring WHERE state = 'due' AND due_at <= now()"
-        "  AND (lease_until IS NULL OR lease_until < now()) ORDER BY due_at, at, id LIMIT 1 FOR UPDATE SKIP LOCKED)"
-        " UPDATE agent_sessions_triggerfiring f SET attempts = f.attempts + 1,"
-        "  lease_until = clock_timestamp() + make_interval(secs => %(lease)s)"
-        " FROM due WHERE f.id = due.id RETURNING f.id",
-        {"lease": LEASE},
-    )
-    return TriggerFiring.objects.get(pk=rows[0][0]) if rows else None
-
-
-def _one(firing: TriggerFiring) -> None:
+def _one(claim: Claim) -> None:
+    firing = TriggerFiring.objects.get(pk=claim.key)
     try:
         ended = _judged(firing)
     except Refused as refusal:
         ended = Ended("refused", refusal.code)
     except keys.Erased:
         ended = Ended("refused", "erased")
-    except Exception as error:  # one that cannot be judged must not hold up the others
-        log.warning("firing %s: %s", firing.pk, type(error).__name__)
-        if firing.attempts < ATTEMPTS:
-            _again(firing.pk, jitter(1.0, firing.attempts))
-            return
-        ended = Ended("failed", error.code if isinstance(error, AgentStateError) else "error")
-    if ended is not None:
-        crash_points.point("before_fired", str(firing.pk))
-        _end(firing.pk, ended)
+    crash_points.point("before_fired", str(firing.pk))
+    if isinstance(ended, Later):
+        QUEUE.postpone(claim, ended.pause, counts=False)
+    else:
+        _end(claim, ended)
 
 
-def _judged(firing: TriggerFiring) -> Ended | None:
-    """How it ended; None when it waits longer."""
+def _give_up(claim: Claim, error: Exception) -> None:
+    _end(claim, Ended("failed", error.code if isinstance(error, AgentStateError) else "error"))
+
+
+def _judged(firing: TriggerFiring) -> Ended | Later:
+    """Acts, unless it may not; returns how it ended, or that it waits longer."""
     trigger = Trigger.objects.filter(pk=firing.trigger).first()
     if trigger is None or not trigger.on:
         return Ended("refused", "switched_off")
@@ -118,8 +108,7 @@ def _judged(firing: TriggerFiring) -> Ended | None:
     if (pause := _over_rate(firing, trigger, definition)) is not None:
         if definition.rate.over == "drop":
             return Ended("refused", "rate_limited")
-        _wait(firing.pk, pause)
-        return None
+        return Later(pause)
     session = _act(firing, trigger, found, (*cause, str(trigger.pk)))
     return Ended("fired", "", session)
 
@@ -262,28 +251,13 @@ def _as_id(text: str) -> UUID:
         raise NoSession() from None
 
 
-def _end(firing: UUID, ended: Ended) -> None:
-    ledger.run(
-        "UPDATE agent_sessions_triggerfiring SET state = %(state)s, why = %(why)s, session = %(session)s,"
-        " ended_at = clock_timestamp(), lease_until = NULL, sealed = '' WHERE id = %(id)s AND state = 'due'",
-        {"id": firing, "state": ended.state, "why": ended.why[:60], "session": ended.session},
-    )
-
-
-def _again(firing: UUID, pause: float) -> None:
-    ledger.run(
-        "UPDATE agent_sessions_triggerfiring SET lease_until = NULL,"
-        " due_at = now() + make_interval(secs => %(pause)s) WHERE id = %(id)s AND state = 'due'",
-        {"id": firing, "pause": pause},
-    )
-
-
-def _wait(firing: UUID, pause: float) -> None:
-    """Later, and this look does not count as a try."""
-    ledger.run(
-        "UPDATE agent_sessions_triggerfiring SET lease_until = NULL, attempts = 0,"
-        " due_at = now() + make_interval(secs => %(pause)s) WHERE id = %(id)s AND state = 'due'",
-        {"id": firing, "pause": pause},
+def _end(claim: Claim, ended: Ended) -> None:
+    QUEUE.finish(
+        claim,
+        "state = %(state)s, why = %(why)s, session = %(session)s, ended_at = clock_timestamp(), sealed = ''",
+        state=ended.state,
+        why=ended.why[:60],
+        session=ended.session,
     )
 
 
