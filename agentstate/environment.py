@@ -118,6 +118,14 @@ class Environment:
 
         return self.read(name, read, "")
 
+    def paths(self, name: str, is_right: Callable[[Path], bool] = Path.is_file) -> list[str]:
+        """The paths between commas, of files that are there, or with Path.is_dir of folders. Raises BadSetting."""
+        found = self.words(name)
+        for word in found:
+            if not is_right(Path(word)):
+                raise BadSetting(name, word, f"there is no such {'folder' if is_right is Path.is_dir else 'file'}")
+        return found
+
     def networks(self, name: str) -> list[str]:
         """Networks, as 10.1.0.0/16, with commas between. Raises BadSetting."""
 

@@ -360,7 +360,8 @@ OUTSIDE_NETWORKS = env.networks("OUTSIDE_NETWORKS")  # private networks that too
 OUTSIDE_CA_FILE = env.path("OUTSIDE_CA_FILE")  # certificates (PEM) to trust beside the usual ones
 OUTSIDE_SECRETS = env.text("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
 AGENT_MODULES = env.words("AGENT_MODULES")  # Python modules that register agents and tools when imported
-POLICY_FOLDER = env.path("POLICY_FOLDER", Path.is_dir)  # with <name>/<version>.json: the installation's own policies
+# Folders of the installation's own policies, charts, state schemas, talks, profiles (docs/connecting.md)
+LIBRARY_FOLDERS = env.paths("LIBRARY_FOLDERS", Path.is_dir)
 TOOL_FOLDER = env.path("TOOL_FOLDER", Path.is_dir)  # with http/*.json and mcp/*.json: the installation's own tools
 TOOL_THREADS = env.whole("TOOL_THREADS", default=64, least=1)  # threads of one worker that run tools
 SESSION_IDLE = env.whole("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never

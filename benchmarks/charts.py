@@ -14,7 +14,7 @@ import msgspec
 from agentstate.engine import charts
 from agentstate.engine.charts import ChartState, Happening
 
-CHART = Path(__file__).resolve().parent.parent / "sessions" / "shipped" / "charts" / "bank-transfer.1.json"
+CHART = Path(__file__).resolve().parent.parent / "demo" / "bank_agent" / "library" / "charts" / "bank-transfer.1.json"
 AT = "2026-11-21T03:00:00.000000Z"
 CLEARED = {"state": {"authorization": {"allowed": True}}}
 STORY = (

@@ -20,11 +20,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import claims, dealing
+from tests.processes import ROOT
 from tests.searching import FIGURE, drawn
 from tests.shared_data import ABSENT
 
 # Folders of what `make test` leaves to `make test-all`; of chaos it runs the short form.
 LONG = ("interop", "storm", *(("chaos",) if os.environ.get("FULL") else ()))
+BANK_LIBRARY = ROOT / "demo" / "bank_agent" / "library"
 ATTACKS = "attacks"  # run by `make attacks`
 WITHOUT_DJANGO = ("tests/core", "tests/docs")
 STATE_DIR = pytest.StashKey[Path]()
@@ -58,6 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
     else:
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(48))  # as on any host with outside servers
     os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
+    os.environ["AGENT_MODULES"] = "demo.bank_agent.agent"  # the installation under test is the demo's
+    os.environ["LIBRARY_FOLDERS"] = str(BANK_LIBRARY)
     import django
 
     django.setup()

@@ -37,11 +37,11 @@ def environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)} | more
 
 
-def manage(state_dir: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+def manage(state_dir: Path, *words: str, root: Path = ROOT, **env: str) -> subprocess.CompletedProcess[str]:
     """Run one management command to its end."""
     command = [sys.executable, "manage.py", *words]
     return subprocess.run(
-        command, cwd=ROOT, env=environment(AGENTSTATE_STATE_DIR=str(state_dir), **env),
+        command, cwd=root, env=environment(AGENTSTATE_STATE_DIR=str(state_dir), **env),
         capture_output=True, text=True, timeout=180, check=False,
     )  # fmt: skip
 
@@ -74,11 +74,13 @@ def _state(pid: int) -> str:
 class Running:
     """A program that runs a state directory: `manage.py up`, or tests/live/keep.py for the servers alone."""
 
-    def __init__(self, state_dir: Path, *command: str, prefix: tuple[str, ...] = (), **env: str) -> None:
+    def __init__(
+        self, state_dir: Path, *command: str, prefix: tuple[str, ...] = (), root: Path = ROOT, **env: str
+    ) -> None:
         self.state_dir = state_dir
         self.output = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as this object
         self.process = subprocess.Popen(
-            [*prefix, sys.executable, *command], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.output,
+            [*prefix, sys.executable, *command], cwd=root, stdin=subprocess.DEVNULL, stdout=self.output,
             stderr=subprocess.STDOUT, env=environment(AGENTSTATE_STATE_DIR=str(state_dir), **env),
         )  # fmt: skip
 

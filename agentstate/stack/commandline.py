@@ -1,4 +1,6 @@
-"""What manage.py does before Django: `--state-dir` for all commands, servers for those that need them."""
+"""What manage.py does before Django: `--state-dir` for all commands, the demo's settings, servers for those that need
+them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-from agentstate.stack.endpoints import endpoints
+from agentstate.environment import Environment
+from agentstate.stack.endpoints import Endpoints, endpoints
 from agentstate.stack.errors import StateDirUnusable
 
 # Commands that never touch the database, and `up`, which brings the servers itself. Every other gets them.
@@ -32,6 +35,20 @@ def take_state_dir(argv: list[str], environ: dict[str, str] | os._Environ[str]) 
     return rest
 
 
+def add_demo(argv: list[str], environ: dict[str, str] | os._Environ[str], stack: Endpoints) -> None:
+    """Adds the demo's agent and library to the settings: for `up --demo`, and for every command of a state directory
+    that once was a demo's. The demo brings them as any installation does.
+    """
+    if "--demo" not in argv and not stack.demo_dir.is_dir():
+        return
+    for setting, value in (
+        ("AGENT_MODULES", "demo.bank_agent.agent"),
+        ("LIBRARY_FOLDERS", str(stack.base_dir / "demo" / "bank_agent" / "library")),
+    ):
+        words = Environment(environ).words(setting)
+        environ[setting] = ",".join([*words, *({value} - set(words))])
+
+
 def underscored(argv: list[str]) -> list[str]:
     """The same with the command's name as its module has it: people write `rotate-kek`."""
     return [word.replace("-", "_") if at == 1 and not word.startswith("-") else word for at, word in enumerate(argv)]
@@ -50,6 +67,7 @@ def main(base_dir: Path) -> None:
 
     argv = underscored(take_state_dir(sys.argv, os.environ))
     stack = endpoints(os.environ, base_dir)
+    add_demo(argv, os.environ, stack)
     # Absolute, because children run in other directories.
     os.environ["AGENTSTATE_STATE_DIR"] = str(stack.state_dir)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "agentstate.settings")

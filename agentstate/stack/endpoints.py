@@ -67,6 +67,11 @@ class Endpoints:
         return self.state_dir / "log"
 
     @property
+    def demo_dir(self) -> Path:
+        """Accounts, tokens and passwords of a demo; there if `up --demo` ever ran here."""
+        return self.state_dir / "demo"
+
+    @property
     def postgres_dir(self) -> Path:
         """The data directory of the embedded PostgreSQL."""
         return self.state_dir / "pg"

@@ -160,7 +160,7 @@ def _check_policies() -> None:
 
 def _bank_env(stack: Endpoints) -> dict[str, str]:
     """Where the bank's authorization service is going to be, and the file with the token that it asks for."""
-    token = stack.state_dir / "demo" / "authorization.token"
+    token = stack.demo_dir / "authorization.token"
     write_once(token, (secrets.token_urlsafe(32) + "\n").encode())
     url = f"http://127.0.0.1:{ports.any_free()}"
     return {"BANK_AUTHORIZATION_URL": url, "AUTHORIZATION_TOKEN_FILE": str(token)}
@@ -190,7 +190,7 @@ def _seed(stack: Endpoints, env: dict[str, str]) -> None:
 
 def _open_demo(stack: Endpoints, supervisor: Supervisor, url: str, accounts: str, say: Callable[[str], None]) -> None:
     """Let customers call, say who may sign in, and leave something to look back at (with DEMO_CALLERS=0 neither)."""
-    token_file = str(stack.state_dir / "demo" / "callers.token")
+    token_file = str(stack.demo_dir / "callers.token")
     env = {"AGENTSTATE_URL": url, "AGENTSTATE_TOKEN_FILE": token_file}
     if os.environ.get("DEMO_CALLERS") != "0":
         supervisor.start(programs.callers(stack, env))

@@ -26,7 +26,7 @@ from sessions.agents import definition
 from sessions.agents.registry import Agent
 
 BANK = policy.load_superseded(
-    (Path(__file__).resolve().parents[2] / "sessions/shipped/policies/bank/1.json").read_bytes()
+    (Path(__file__).resolve().parents[2] / "demo/bank_agent/library/policies/bank/1.json").read_bytes()
 )
 AGENT = Agent("bank", "You serve the customers of a bank.", (), "bank", {})
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

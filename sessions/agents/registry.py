@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 from django.conf import settings
@@ -26,7 +24,7 @@ from agentstate.engine.understanding import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from sessions.agents import prices, token_counters
-from sessions.library import charts, policies, state_schemas
+from sessions.library import charts, folders, policies, state_schemas
 from sessions.tools import output
 from sessions.tools import registry as tools
 from sessions.tools.registry import Tool
@@ -40,7 +38,7 @@ _PROPERTY = {"_scopes": {"type": "array", "items": _TEXT}}
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 # By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
 BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
-TALKS = Path(__file__).resolve().parent.parent / "shipped" / "talks"
+TALKS = "talks"
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -56,12 +54,12 @@ class Agent(msgspec.Struct, frozen=True):
     policy: str
     output_paths: dict[str, str]
     memory: Remembering = Remembering()
-    talk: str = ""  # what is talked about, `sessions/shipped/talks/<name>.json`; empty: nothing is declared
+    talk: str = ""  # what is talked about, `talks/<name>.json` of the library; empty: nothing is declared
     script: Model | None = None  # the model to ask when the settings name none
     offers: tuple[str, ...] = ()  # `offers.PLANNING` for a model that plans; nothing: it may call its tools only
     follow: bool = False
     idle: int | None = None  # seconds that its sessions wait for their customers; None: as the settings say
-    schema: str = ""  # of the scratchpad, in `sessions/state_schemas`; empty: anything may be written
+    schema: str = ""  # of the scratchpad, in `state_schemas/` of the library; empty: anything may be written
     scopes: tuple[str, ...] | None = None  # all that its model sees of state and data messages; None: everything
     chart: str = ""  # the statechart that its sessions begin with, beside the lifecycle that all have
     loop: Looping = Looping()  # what its runs may use, when it goes in circles, messages meanwhile, its output's schema
@@ -146,7 +144,7 @@ def schemas_for(name: str) -> Catalogue | None:
     return state_schemas.named(name) if name else None
 
 
-@lru_cache
+@folders.cached
 def reads_of(agent: str) -> Reads:
     """What the agent's rules, its chart and the scopes of its tools read of its state."""
     found = find(agent)
@@ -155,7 +153,7 @@ def reads_of(agent: str) -> Reads:
     return read_by_policy(policy_named(found.policy)).also(read_by((*charts.expressions_of(found.chart), *scopes)))
 
 
-@lru_cache
+@folders.cached
 def ontology_for(agent: str) -> talks.Ontology | None:
     """What the agent's conversations are about: types and topics of its talk, and where its tools' results hold them.
 
@@ -164,12 +162,20 @@ def ontology_for(agent: str) -> talks.Ontology | None:
     found = find(agent)
     if not found.talk:
         return None
-    declared = talks.load(msgspec.json.decode((TALKS / f"{found.talk}.json").read_bytes()))
+    declared = talks.load(msgspec.json.decode(_talk(found.talk)))
     held = [(name, tools.find(name)) for name in found.tools]
     sources = tuple(
         msgspec.structs.replace(source, tool=name) for name, tool in held if tool for source in tool.entities
     )
     return talks.checked(msgspec.structs.replace(declared, sources=sources))
+
+
+def _talk(name: str) -> bytes:
+    """The file of a talk. Raises BadOntology."""
+    file = folders.files(TALKS).get(f"{name}.json")
+    if file is None:
+        raise talks.BadOntology(f"there is no {TALKS}/{name}.json")
+    return file.data
 
 
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:
@@ -180,7 +186,7 @@ def facts_for(agent: str) -> Mapping[str, ToolFacts]:
     return {**fixed, **{name: _facts(name, find(agent)) for name in changing if tools.find(name) is not None}}
 
 
-@lru_cache
+@folders.cached
 def _fixed_facts(agent: str) -> tuple[Mapping[str, ToolFacts], tuple[str, ...]]:
     """The facts of tools that stay as they are while we run, and the names of the others."""
     named = find(agent).tools

@@ -1,4 +1,4 @@
-"""The statecharts of this installation: `sessions/shipped/charts/<name>.<version>.json`, their cases beside them.
+"""The statecharts of this installation: `charts/<name>.<version>.json` of the library, their cases beside them.
 
 A version is never changed: sessions stay with the one they began with, new sessions begin with the newest. The chart
 `lifecycle` is every session's.
@@ -6,16 +6,18 @@ A version is never changed: sessions stay with the one they began with, new sess
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 
 from agentstate.engine import charts as core
 from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.decide.charts import HEARD
 from agentstate.errors import NotFound
+from sessions.library import folders
+from sessions.library.folders import File
 
-CHARTS = Path(__file__).resolve().parent.parent / "shipped" / "charts"
+KIND = "charts"
+_VERSION = re.compile(r"[^/.]+\.[0-9]+\.json")
 
 
 class UnknownChart(NotFound):
@@ -24,24 +26,24 @@ class UnknownChart(NotFound):
     code = "unknown_chart"
 
 
-@cache
+@folders.cached
 def by_reference() -> Mapping[str, core.Chart]:
     """Every version of every chart. Raises BadChart; ValueError for one that is named or checked wrongly."""
-    found = [_read(path) for path in sorted(CHARTS.glob("*.[0-9]*.json"))]
+    found = [_read(file) for path, file in sorted(folders.files(KIND).items()) if _VERSION.fullmatch(path)]
     return {chart.reference: chart for chart in (lifecycle_chart(), *found)}
 
 
-def _read(path: Path) -> core.Chart:
-    chart = core.load(path.read_bytes())
-    if path.name != f"{chart.name}.{chart.version}.json":
-        raise ValueError(f"{path.name} holds the chart {chart.reference}")
+def _read(file: File) -> core.Chart:
+    chart = core.load(file.data)
+    if file.path != f"{chart.name}.{chart.version}.json":
+        raise ValueError(f"{file.path} holds the chart {chart.reference}")
     wrong = core.errors_in(core.check(chart, HEARD))
     if wrong:
         raise ValueError(f"{chart.reference}, {wrong[0].path}: {wrong[0].sentence}")
     return chart
 
 
-@cache
+@folders.cached
 def newest() -> Mapping[str, core.Chart]:
     """The newest version of every chart, by name."""
     ordered = sorted(by_reference().values(), key=lambda chart: chart.version)
@@ -56,14 +58,14 @@ def named(name: str) -> core.Chart:
     return found
 
 
-@cache
+@folders.cached
 def cases_of(name: str) -> tuple[core.Case, ...]:
     """The cases beside the newest chart of that name; none where there are none."""
-    path = CHARTS / f"{name}.cases.json"
-    return core.load_cases(path.read_bytes()) if name in newest() and path.is_file() else ()
+    file = folders.files(KIND).get(f"{name}.cases.json")
+    return core.load_cases(file.data) if name in newest() and file is not None else ()
 
 
-@cache
+@folders.cached
 def expressions_of(name: str) -> tuple[str, ...]:
     """Every expression of every version of the chart of that name: what sessions under it may read."""
     trees = [core.tree_of(chart) for chart in by_reference().values() if chart.name == name]

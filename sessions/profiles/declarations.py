@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-
 from agentstate.engine.profile import Declaration, load
+from sessions.library import folders
 
-DECLARATIONS = Path(__file__).resolve().parent.parent / "shipped" / "profiles"
+KIND = "profiles"
 
 
-@lru_cache
+@folders.cached
 def for_agent(name: str) -> Declaration | None:
-    """The declaration in `sessions/shipped/profiles/<agent>.json`; None for an agent without a profile."""
-    return load((DECLARATIONS / f"{name}.json").read_bytes()) if name in agents() else None
+    """The declaration in `profiles/<agent>.json` of the library; None for an agent without a profile."""
+    return load(folders.files(KIND)[f"{name}.json"].data) if name in agents() else None
 
 
-@lru_cache
+@folders.cached
 def agents() -> tuple[str, ...]:
     """The agents that keep profiles."""
-    return tuple(sorted(path.stem for path in DECLARATIONS.glob("*.json")))
+    return tuple(sorted(path.removesuffix(".json") for path in folders.files(KIND)))

@@ -1,6 +1,6 @@
 """The tools an agent may call: typed Python functions with what the runtime must know about each.
 
-The registry is filled by import (`sessions.tools.bank`, ...) and never changes afterwards.
+The registry is filled by import (`sessions.tools.human_request`, ...) and never changes afterwards.
 """
 
 from __future__ import annotations

@@ -18,14 +18,13 @@ def connect() -> None:
 
     calls.connect()
     source.connect()
-    import sessions.agents.bank
     import sessions.privacy.proposal
     import sessions.privacy.subject_proposals
     import sessions.profiles.proposal
     import sessions.proofs.tools
     import sessions.timers.tools
-    import sessions.tools.bank
     import sessions.tools.human_request
+    import sessions.tools.memory
     import sessions.tools.withdrawal  # noqa: F401
 
     _connect_own()
@@ -40,13 +39,16 @@ def connect() -> None:
 
 
 def _connect_own() -> None:
-    """The installation's own policies, tools and agents. Raises ImproperlyConfigured naming what cannot be used: the
+    """The installation's own library and agents. Raises ImproperlyConfigured naming what cannot be used: the
     process does not start.
     """
-    from sessions.library import policies
+    from sessions.library import folders
 
-    if settings.POLICY_FOLDER:
-        policies.add_folder(Path(settings.POLICY_FOLDER))
+    for folder in settings.LIBRARY_FOLDERS:
+        try:
+            folders.add(Path(folder).resolve())
+        except AgentStateError as error:
+            raise ImproperlyConfigured(f"LIBRARY_FOLDERS: {error.detail}") from error
     for name in settings.AGENT_MODULES:
         try:
             import_module(name)

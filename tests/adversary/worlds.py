@@ -17,8 +17,8 @@ from agentstate.engine.decide import offers
 from agentstate.engine.looping.settings import Limits, Looping
 from agentstate.engine.migrating.pruning import read_by_policy
 from demo.authorization import verdict as cleared
+from demo.bank_agent.agent import BANK
 from sessions.agents import registry
-from sessions.agents.bank import BANK
 from sessions.agents.registry import Agent
 from sessions.tools import registry as tools
 from sessions.tools.registry import Arguments, Tool, ToolContext, ToolFailed

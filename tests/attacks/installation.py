@@ -6,11 +6,10 @@ The rules of the policy `hunt` are chosen by a session's topic, so that one inst
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-from tests.processes import ROOT
+from tests.conftest import BANK_LIBRARY
 
 Json = dict[str, Any]
 CODES = ["called_back", "payee_known"]
@@ -179,15 +178,14 @@ def written(folder: Path) -> dict[str, str]:
     document = {"name": "hunt", "version": 1, "rules": [rule for rule, _ in RULES]}
     (policies / "1.json").write_text(json.dumps(document))
     (policies / "1.cases.json").write_text(json.dumps({"cases": [_case(*each) for each in RULES]}))
-    shutil.copytree(ROOT / "sessions" / "shipped" / "charts", charts)
-    shutil.copytree(ROOT / "sessions" / "shipped" / "state_schemas", folder / "state_schemas")
-    (folder / "state_schemas" / "hunt").mkdir()
+    charts.mkdir()
+    (folder / "state_schemas" / "hunt").mkdir(parents=True)
     (folder / "state_schemas" / "hunt" / "1.json").write_text(json.dumps(_schema(1)))
     for chart in (WINDOW_CHART, FRAUD_CHART):
         write_chart(folder, chart)
     return {
         "TRUSTED_PROXIES": "127.0.0.1",
-        "AGENT_MODULES": "hunters", "POLICY_FOLDER": str(policies.parent), "ATTACKS_FOLDER": str(folder),
+        "AGENT_MODULES": "hunters", "LIBRARY_FOLDERS": f"{BANK_LIBRARY},{folder}",
         "PYTHONPATH": str(Path(__file__).parent / "installed"),
     }  # fmt: skip
 

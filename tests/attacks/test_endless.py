@@ -12,7 +12,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.settings import Looping
-from sessions.agents.bank import BANK
+from demo.bank_agent.agent import BANK
 from tests.core import worlds
 from tests.core.worlds import proposed
 

@@ -77,7 +77,7 @@ def test_a2_a_key_that_anybody_knows_or_guesses_is_refused(tmp_path: Path, key: 
         ("LEASE_SECONDS", "x"),
         ("AGENTSTATE_WORKERS", "-1"),
         ("LIMITS", "foo"),
-        ("POLICY_FOLDER", "/there/is/none"),
+        ("LIBRARY_FOLDERS", "/there/is/none"),
         ("SITE_URL", "console.example"),
     ],
 )

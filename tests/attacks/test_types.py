@@ -15,7 +15,7 @@ from agentstate.engine.decide.schema import judge_of
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state import pending
 from agentstate.errors import Invalid
-from sessions.tools import bank, http  # noqa: F401  (registers the bank's tools)
+from demo.bank_agent import tools as bank  # noqa: F401  (registers the tools of the bank)
 from sessions.tools import registry as tools
 from sessions.tools.http import calls as running
 from sessions.tools.http import description

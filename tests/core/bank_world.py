@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 from django.conf import settings
 
-import sessions.agents.bank  # noqa: F401  (registers the agent)
+import demo.bank_agent.agent  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
 from agentstate.engine import model_request
 from agentstate.engine.advance import AskModel, MoveChart, RunCall, next_action
@@ -40,8 +40,8 @@ from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.state import Request, SessionState, evolve, pending
 from demo.authorization import verdict
 from demo.bank.people import Person, everybody
+from demo.bank_agent.script import ScriptedModel
 from sessions.agents import definition, registry
-from sessions.agents.scripted import ScriptedModel
 
 if not settings.configured:  # of the wiring, an agent reads only what its models cost
     settings.configure(MODEL_PRICES="")

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from sessions.library import folders
+from tests.conftest import BANK_LIBRARY
+
 HERE = Path(__file__).resolve().parent
+folders.add(BANK_LIBRARY)  # the agents of these tests are the bank's and others under its policy
 SLOW = {
     "test_allowed_calls",
     "test_approval_explorer",

@@ -13,7 +13,7 @@ from agentstate.engine.profile import commands as ask
 from agentstate.engine.profile import events as ev
 from tests.claims import ROOT
 
-BANK = profile.load((Path(ROOT) / "sessions/shipped/profiles/bank.json").read_bytes())
+BANK = profile.load((Path(ROOT) / "demo/bank_agent/library/profiles/bank.json").read_bytes())
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 SOURCE = BANK.preference("usual_source")
 ANSWERS = BANK.preference("answers")

@@ -26,7 +26,7 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state import from_snapshot, pending, to_snapshot
 from agentstate.errors import Invalid, Refused
-from sessions.agents import bank as _bank  # noqa: F401  (its agent is registered)
+from demo.bank_agent import agent as _bank  # noqa: F401  (its agent is registered)
 from sessions.agents import definition, registry
 from tests.core import worlds
 from tests.core.laws import told_well

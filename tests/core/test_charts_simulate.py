@@ -61,7 +61,7 @@ def test_what_is_no_case_is_refused(data):
 
 
 def test_the_bank_s_chart_is_sound_and_its_cases_cover_all_of_it():
-    folder = ROOT / "sessions" / "shipped" / "charts"
+    folder = ROOT / "demo" / "bank_agent" / "library" / "charts"
     from agentstate.engine.decide.charts import HEARD
 
     made = charts.load((folder / "bank-transfer.1.json").read_bytes())

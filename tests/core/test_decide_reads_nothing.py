@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-import sessions.agents.bank  # noqa: F401  (registers the agent)
+import demo.bank_agent.agent  # noqa: F401  (registers the agent)
 from agentstate.engine import decide as core
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Answer, EditPlan, InstanceGiven, ProposePlan, TakeTask

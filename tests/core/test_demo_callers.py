@@ -9,12 +9,12 @@ import pytest
 
 from agentstate.engine import events as ev
 from demo.bank.people import people
+from demo.bank_agent.script.amounts import amounts_in
+from demo.bank_agent.script.lines import LINES, say
 from demo.callers.call import Call
 from demo.callers.desk import Desk
 from demo.callers.kinds import COMMON, HANG_UP, KINDS, callers_for, cue, reply, story
 from demo.callers.wording import in_hundreds, words
-from sessions.agents.scripted.amounts import amounts_in
-from sessions.agents.scripted.lines import LINES, say
 from tests.core.bank_world import Supervisor, World, approve, edit_to, expire, nobody, reject, unopposed
 
 SEEDS = range(12)

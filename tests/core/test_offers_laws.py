@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sessions.agents.bank  # noqa: F401  (registers the agent)
+import demo.bank_agent.agent  # noqa: F401  (registers the agent)
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import offers

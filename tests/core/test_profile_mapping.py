@@ -15,7 +15,7 @@ from tests.claims import ROOT
 from tests.core.profile_world import BANK, Customer
 from tests.searching import drawn
 
-POLICY = policy.load_superseded((ROOT / "sessions/shipped/policies/bank/1.json").read_bytes())
+POLICY = policy.load_superseded((ROOT / "demo/bank_agent/library/policies/bank/1.json").read_bytes())
 LIMIT = {"minor": 20_000, "currency": "USD"}
 
 

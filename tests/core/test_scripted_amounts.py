@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sessions.agents.scripted.amounts import amounts_in, money, spoken_digits
-from sessions.agents.scripted.hearing import hear
+from demo.bank_agent.script.amounts import amounts_in, money, spoken_digits
+from demo.bank_agent.script.hearing import hear
 
 ACCOUNTS = [
     {"id": "8841412207", "kind": "savings", "last4": "2207"},

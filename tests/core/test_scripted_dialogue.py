@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentstate.engine.model import ContextMessage, ModelFailed, ModelRequest, ProposedCall, ToolSpec
-from sessions.agents.scripted import ScriptedModel
-from sessions.agents.scripted.hearing import hear
-from sessions.agents.scripted.lines import LINES, recall, say
+from demo.bank_agent.script import ScriptedModel
+from demo.bank_agent.script.hearing import hear
+from demo.bank_agent.script.lines import LINES, recall, say
 from tests.searching import drawn
 
 SAVINGS, CHECKING, STRANGER = "8841412207", "8841419931", "9900174410"

@@ -1,4 +1,5 @@
-"""Every agent that is shipped has bounds: tokens, model requests and calls of a run and a session, circles, delegates.
+"""Every agent that comes with the product or its demo has bounds: tokens, model requests and calls of a run and a
+session, circles, delegates.
 
 What its tokens may cost follows from the prices: money is bounded beside them where an installation declares prices.
 """
@@ -11,16 +12,18 @@ from collections.abc import Iterator
 
 import pytest
 
+import demo.bank_agent
 import sessions.agents
 from agentstate.engine.looping.settings import Limits
 from sessions.agents.registry import Agent
 
 
 def shipped() -> Iterator[Agent]:
-    """The agents of all modules that an installation has without settings of its own."""
-    for module in pkgutil.walk_packages(sessions.agents.__path__, f"{sessions.agents.__name__}."):
-        found = vars(importlib.import_module(module.name)).values()
-        yield from (each for each in found if type(each) is Agent)
+    """The agents of all modules of the product and of the demo."""
+    for package in (sessions.agents, demo.bank_agent):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            found = vars(importlib.import_module(module.name)).values()
+            yield from (each for each in found if type(each) is Agent)
 
 
 AGENTS = {agent.name: agent for agent in shipped()}

@@ -13,11 +13,14 @@ import pytest
 
 from agentstate.engine.policy import evaluate, open_rules
 from agentstate.engine.policy.cases import Result, arguments_of, findings, run
-from sessions.library import policies
+from sessions.library import folders, policies
 from tests.claims import ROOT
+from tests.conftest import BANK_LIBRARY
 from tests.searching import FULL
 
-NAMES = [name for name in policies.names() if (policies.FOLDER / name).is_dir()]  # other tests add folders of their own
+NAMES = sorted(  # of the product and of the demo; other tests add folders of their own
+    {each.name for each in folders.files("policies").values() if each.origin in (folders.ORIGIN, str(BANK_LIBRARY))}
+)
 SHIPPED = [f"{name}@{version}" for name in NAMES for version in policies.versions(name)]
 CASES = [
     (reference, number, case.name)
@@ -64,7 +67,7 @@ def test_a_superseded_version_that_fails_open_can_be_read_and_never_put_in_force
 def test_a_released_version_is_never_changed() -> None:
     """A new version is a new file, and a line in tests/vectors/policies.json."""
     here = {
-        reference: hashlib.sha256((policies.FOLDER / f"{reference.replace('@', '/')}.json").read_bytes()).hexdigest()
+        reference: hashlib.sha256(folders.files("policies")[f"{reference.replace('@', '/')}.json"].data).hexdigest()
         for reference in SHIPPED
     }
     assert here == RELEASED

@@ -28,7 +28,7 @@ from agentstate.engine.stores import (
 from agentstate.errors import Refused
 
 BANK = policy.load_superseded(
-    (Path(__file__).parents[2] / "sessions" / "shipped" / "policies" / "bank" / "1.json").read_bytes()
+    (Path(__file__).parents[2] / "demo" / "bank_agent" / "library" / "policies" / "bank" / "1.json").read_bytes()
 )
 OPEN = core.Open("C-1001", "team", "bank", "phone")
 

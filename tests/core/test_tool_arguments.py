@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-import sessions.tools.bank  # noqa: F401  (registers the bank's tools)
+import demo.bank_agent.tools  # noqa: F401  (registers the bank's tools)
 from agentstate.engine import schemas
 from agentstate.engine.plan.goals import Goal
 from agentstate.engine.profile.values import Amount

@@ -35,7 +35,7 @@ def _editable(policy: pol.Policy) -> pol.Policy:
     return msgspec.structs.replace(policy, rules=tuple(rules))
 
 
-BANK = _editable(pol.load_superseded((ROOT / "sessions/shipped/policies/bank/1.json").read_bytes()))
+BANK = _editable(pol.load_superseded((ROOT / "demo/bank_agent/library/policies/bank/1.json").read_bytes()))
 SUPERVISOR = frozenset({"decide"})
 SENIOR = frozenset({"decide", "decide_tier3"})
 MAY: Mapping[str, frozenset[str]] = {"ann": SUPERVISOR, "bob": SUPERVISOR, "sue": SENIOR, "zoe": SENIOR}

@@ -27,8 +27,8 @@ from tests.core import worlds
 if not settings.configured:  # of the wiring, an agent reads only what its models cost
     settings.configure(MODEL_PRICES="")
 
+from demo.bank_agent import tools as bank
 from sessions.library import policies, state_schemas
-from sessions.tools import bank
 from sessions.tools import registry as tools
 
 BANK_PATHS = {"load_customer": "state.customer", "authorize": "state.authorization", "transfer": "state.transfer"}

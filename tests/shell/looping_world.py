@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.looping.settings import Looping
+from demo.bank_agent.agent import BANK
 from sessions.agents import registry
-from sessions.agents.bank import BANK
 from tests.live.chat_server import Call, ChatServer, Json, Reply, Say
 
 KEY = "sk-wire-1a2b3c4d5e6f7a8b"

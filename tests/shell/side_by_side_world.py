@@ -17,7 +17,7 @@ import msgspec
 from agentstate.engine.decide import offers
 from agentstate.engine.model import ModelAnswer, ModelRequest, ProposedCall
 from sessions.agents.registry import Agent, register
-from sessions.library import policies
+from sessions.library import folders
 from sessions.tools.registry import Arguments, Retry, ToolContext, ToolFailed, tool
 from tests.shell.bank_world import opened
 
@@ -147,7 +147,7 @@ class Told:
 
 
 model = Told()
-policies.add_folder(Path(__file__).parent / "policies")
+folders.add(Path(__file__).parent / "library")
 register(
     Agent(
         "told",

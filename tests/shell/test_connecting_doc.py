@@ -38,7 +38,7 @@ def desk(tmp_path: Path) -> Iterator[dict[str, str]]:
         "AGENTSTATE_STATE_DIR": str(settings.STATE_DIR),
         "PYTHONPATH": str(tmp_path),
         "AGENT_MODULES": "clerks",
-        "POLICY_FOLDER": str(tmp_path / "policies"),
+        "LIBRARY_FOLDERS": str(tmp_path),
         "DESK_MODEL": "mine",
         "DESK_URL": f"http://127.0.0.1:{port}/v1",
     }

@@ -50,7 +50,7 @@ def started(own: Path, **more: str) -> subprocess.CompletedProcess[str]:
         "AGENTSTATE_STATE_DIR": str(settings.STATE_DIR),
         "PYTHONPATH": str(own),
         "AGENT_MODULES": "clerks",
-        "POLICY_FOLDER": str(own / "policies"),
+        "LIBRARY_FOLDERS": str(own),
         **more,
     }
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", ASKED]
@@ -69,7 +69,7 @@ def test_an_agent_with_a_tool_and_a_policy_of_its_own_is_there_in_every_process(
         ("clerks.py", MODULE.replace('("opening_hours",)', '("closing",)'), "tools that are not registered"),
         ("policies/desk/1.json", "{", "desk/1.json"),
         ("policies/desk/1.cases.json", '{"cases": []}', "rule 'any' decides no case"),
-        ("policies/bank/1.json", "{}", "there is a policy 'bank' already"),
+        ("policies/airline/1.json", "{}", "policies of 'airline' are in shipped already"),
     ],
 )
 def test_what_cannot_be_used_of_it_is_named_and_nothing_starts(own, file, text, named):

@@ -48,7 +48,7 @@ def test_supervisor_and_customer_read_until_when_a_call_is_tried_again(bank, mon
     def away():
         raise ToolFailed("no connection", transient=True)
 
-    monkeypatch.setattr("sessions.tools.bank._bank", away)
+    monkeypatch.setattr("demo.bank_agent.tools._bank", away)
     chat = reverse("chat_with", args=[session])
     assert "We try again until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
     approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)

@@ -21,7 +21,7 @@ from audit import access as access_log
 from audit import ledger, staff
 from sessions.agents import registry
 from sessions.core import standing_approvals
-from sessions.library import policies
+from sessions.library import folders, policies
 from sessions.policies import dry_runs, recording
 from tests import cast
 from tests.shell.api_world import Api, problem
@@ -352,14 +352,12 @@ def test_the_check_names_what_is_wrong(tmp_path) -> None:
     ],
 )
 def test_a_policy_that_cannot_be_read_keeps_its_agent_out(files, reason, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(policies, "FOLDER", tmp_path)
-    for cached in (policies.named, policies.cases_of):
-        cached.cache_clear()
-    (tmp_path / "p").mkdir()
+    (tmp_path / "policies" / "p").mkdir(parents=True)
     for name, text in files.items():
-        (tmp_path / "p" / name).write_text(text)
+        (tmp_path / "policies" / "p" / name).write_text(text)
+    monkeypatch.setattr(folders, "_installed", [*folders._installed, tmp_path])
+    folders.forget()
     with pytest.raises(policies.BadFile, match=reason):
         registry.register(msgspec.structs.replace(registry.find("bank"), name="other", policy="p"))
     monkeypatch.undo()
-    for cached in (policies.named, policies.cases_of):
-        cached.cache_clear()
+    folders.forget()

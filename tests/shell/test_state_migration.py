@@ -19,6 +19,7 @@ from agentstate.engine.migrating import CannotMigrate
 from agentstate.engine.state import conversation
 from agentstate.engine.understanding.held import Understood
 from agentstate.people.permissions import PermissionDenied
+from demo.bank_agent import tools as bank_tools
 from sessions.agents import definition, registry
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries
@@ -26,7 +27,6 @@ from sessions.core import states
 from sessions.state import commands as state_commands
 from sessions.state_schemas import commands as schema_commands
 from sessions.state_schemas import queries as schema_queries
-from sessions.tools import bank as bank_tools
 from sessions.web import rebuild
 from tests import cast
 from tests.shell import pages

@@ -16,9 +16,9 @@ from django.urls import reverse
 from agentstate.engine.decide import TakenByAnother
 from agentstate.engine.handing_back import OPENING
 from agentstate.people.permissions import PermissionDenied
+from demo.bank_agent.script import ScriptedModel
+from demo.bank_agent.script.lines import LINES
 from sessions.agents import definition, registry
-from sessions.agents.scripted import ScriptedModel
-from sessions.agents.scripted.lines import LINES
 from sessions.approvals import assignment
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands

@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import psycopg
 from django.conf import settings
 from psycopg.types.json import Json
 
-import sessions.tools.bank  # noqa: F401  (the agents name its tools)
+import demo.bank_agent.tools  # noqa: F401  (the agents name its tools)
 from agentstate.engine.decide import offers
 from agentstate.engine.model import ModelAnswer, ProposedCall
 from sessions.agents.registry import Agent, register
-from sessions.library import charts, state_schemas
 from sessions.tools.registry import Effect, Retry, ToolFailed, tool
 
 DO = "do "  # a customer who says `do [{"_tool": ...}]` has the agent propose these calls
@@ -29,7 +27,6 @@ RELEASE = int(os.environ.get("ATTACKS_RELEASE", "1"))  # 2: the installation aft
 QUICK = Retry(attempts=3, base_seconds=0.2)
 PATIENT = Retry(base_seconds=0.2, seconds=12)
 MONEY = {"type": "object", "required": ["minor", "currency"]}
-HERE = Path(os.environ["ATTACKS_FOLDER"])
 
 
 def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
@@ -187,12 +184,7 @@ for _name in ("hunt", *(f"hunt-{number}" for number in range(1, 14))):
 
 _register("hunt-talk", talk="bank")
 
-state_schemas.FOLDER = HERE / "state_schemas"
-state_schemas.named.cache_clear()
 _register("hunt-schema", schema="hunt")
 
-charts.CHARTS = HERE / "charts"  # the shipped charts and those of this suite: no setting names a folder of charts
-charts.by_reference.cache_clear()
-charts.newest.cache_clear()
 for _name in ("window", "fraud"):
     _register(f"hunt-{_name}", chart=f"hunt-{_name}")

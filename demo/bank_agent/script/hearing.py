@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentstate.engine.speech.numbers import SMALL
-from sessions.agents.scripted.amounts import amounts_in, spoken_digits
+from demo.bank_agent.script.amounts import amounts_in, spoken_digits
 
 _WORD = {
     # A "no" that is none is taken out before anything else is read.

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall
-from agentstate.engine.wanted import ASK_FOR_PERSON
-from sessions.agents.scripted.complaints import sorted_complaint
-from sessions.agents.scripted.lines import say
-from sessions.agents.scripted.moves import COMPLAINT, Move, next_move
-from sessions.agents.scripted.talk import fold
+from demo.bank_agent.script.complaints import sorted_complaint
+from demo.bank_agent.script.lines import say
+from demo.bank_agent.script.moves import COMPLAINT, Move, next_move
+from demo.bank_agent.script.talk import fold
+from sessions.tools.human_request import ASK_FOR_PERSON
+from sessions.tools.withdrawal import WITHDRAW_CALL
 
 INSTEAD = {COMPLAINT: "complaint_heard", ASK_FOR_PERSON: "person_asked", WITHDRAW_CALL: "wait_regret"}
 _encoder = msgspec.json.Encoder(order="sorted", decimal_format="number")

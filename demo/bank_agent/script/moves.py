@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
-from agentstate.engine.wanted import ASK_FOR_PERSON
-from sessions.agents.scripted.amounts import money
-from sessions.agents.scripted.lines import say
-from sessions.agents.scripted.talk import Outcome, Pad, Talk, accounts, own, settled
+from demo.bank_agent.script.amounts import money
+from demo.bank_agent.script.lines import say
+from demo.bank_agent.script.talk import Outcome, Pad, Talk, accounts, own, settled
+from sessions.tools.human_request import ASK_FOR_PERSON
+from sessions.tools.withdrawal import WITHDRAW_CALL
 
 CHECKED_ABOVE = 50_000  # minor units above which the agent says that a colleague checks; policy decides it
 COMPLAINT = "sort_complaint"  # the tool by which a complaint is sorted

@@ -13,10 +13,10 @@ from typing import Any
 
 from agentstate.engine.model import ContextMessage, ProposedCall
 from agentstate.engine.state.supervision import BACK
-from agentstate.engine.wanted import ASK_FOR_PERSON
-from sessions.agents.scripted.amounts import amounts_in
-from sessions.agents.scripted.hearing import Account, Said, hear
-from sessions.agents.scripted.lines import recall, waits
+from demo.bank_agent.script.amounts import amounts_in
+from demo.bank_agent.script.hearing import Account, Said, hear
+from demo.bank_agent.script.lines import recall, waits
+from sessions.tools.human_request import ASK_FOR_PERSON
 
 Pad = dict[str, Any]
 NOTHING = Said("")

@@ -5,13 +5,13 @@ The same definition drives the script and any language model; which of them is a
 
 from __future__ import annotations
 
-import sessions.tools.bank
+import demo.bank_agent.tools  # noqa: F401  (the agent names its tools)
 import sessions.tools.human_request
 import sessions.tools.memory
 import sessions.tools.withdrawal  # noqa: F401
 from agentstate.engine.looping.settings import Limits, Looping
+from demo.bank_agent.script import ScriptedModel
 from sessions.agents.registry import Agent, register
-from sessions.agents.scripted import ScriptedModel
 
 INSTRUCTIONS = """\
 You are the telephone assistant of a bank. You speak with one customer; session.customer is their number.
