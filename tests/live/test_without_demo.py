@@ -34,7 +34,7 @@ def up(product: Path, tmp_path: Path) -> Iterator[Running]:
 
 
 def test_the_product_without_the_demo_starts_migrates_and_serves(up: Running, product: Path, tmp_path: Path):
-    url = up.ready()
+    url = up.ready(180)
     assert health(url) == 200
     (tmp_path / "password").write_text(PASSWORD)
     made = manage(
