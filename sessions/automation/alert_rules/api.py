@@ -13,10 +13,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agentstate.errors import Invalid, NotFound
-from sessions.automation.alert_rules import commands, dry_runs, queries
+from sessions.automation.alert_rules import dry_runs, queries
 from sessions.automation.alerts import schemas as forms
 from sessions.automation.alerts.documents import WHATS
-from sessions.automation.alerts.repository import UnknownRule
+from sessions.automation.alerts.repository import STORE, UnknownRule
+from sessions.automation.rules import commands
 from sessions.automation.service_levels import queries as service_levels
 from sessions.http import problems
 from sessions.http import schemas as http_schemas
@@ -61,7 +62,7 @@ class AlertRules(APIView):
     def post(self, request: Request) -> Response:
         wanted = valid(forms.KeepAlertRule, request)
         wanted.pop("key")
-        row = commands.keep_rule(request.user, **wanted)
+        row = commands.keep(STORE, request.user, **wanted)
         return Response(shown(forms.AlertRule, queries.rule(request.user, row.pk)), status=201)
 
 
@@ -85,7 +86,7 @@ class AlertRuleSwitch(APIView):
     )
     def post(self, request: Request, rule: str) -> Response:
         wanted = valid(forms.SwitchAlertRule, request)
-        row = commands.switch_rule(request.user, identifier(rule, UnknownRule), wanted["on"])
+        row = commands.switch(STORE, request.user, identifier(rule, UnknownRule), wanted["on"])
         return Response(shown(forms.AlertRule, queries.rule(request.user, row.pk)))
 
 

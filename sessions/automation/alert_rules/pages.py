@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from agentstate.errors import Invalid, Refused
-from agentstate.people.models import Team
-from agentstate.people.permissions import PermissionDenied, teams_with
+from agentstate.errors import Refused
+from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
-from agentstate.people.roles import Permission
-from sessions.automation.alert_rules import commands, dry_runs, queries
+from sessions.automation.alert_rules import dry_runs, queries
 from sessions.automation.alert_rules.api import DEFAULT_DAYS, day_of
 from sessions.automation.alerts import queries as lines
 from sessions.automation.alerts.documents import WHATS
+from sessions.automation.alerts.repository import STORE
+from sessions.automation.rules import pages as rule_pages
+from sessions.automation.rules.pages import RulePages
 from sessions.automation.service_levels import queries as service_levels
 from sessions.descriptions import alerts as words
-from sessions.http import strict_json
 from sessions.http.frame import console
 
 EXAMPLE = {"on": {"phrase": {"words": ["cancel my contract"]}}, "severity": "warning", "to": ["role:supervisor"]}
@@ -45,9 +44,9 @@ def _list(request: HttpRequest) -> dict[str, Any]:
             (what, name, [(each, words.about(what, each.definition)) for each in kept]) for what, name, kept in groups
         ],
         "whats": [(what, words.WHAT[what]) for what in reversed(WHATS)],
-        "teams": Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name"),
+        "teams": rule_pages.teams_to_choose(request),
         "sent": request.POST,
-        "text": request.POST.get("definition") or json.dumps(EXAMPLE, indent=2),
+        "text": rule_pages.text(request, EXAMPLE),
     }
 
 
@@ -70,62 +69,40 @@ def _one(request: HttpRequest, rule_id: UUID) -> dict[str, Any]:
         "raised": [(each, words.why(each.why)) for each in raised],
         "versions": kept,
         "names": display_names({line.changed_by, *(each.by for each in kept)}),
-        "text": request.POST.get("definition") or json.dumps(line.definition, indent=2),
+        "text": rule_pages.text(request, line.definition),
         "days": DAYS,
     }
+
+
+PAGES = RulePages(STORE, "alert_rule", "rule", _one, _list)
 
 
 @console
 @require_POST
 def alert_rule_keep(request: HttpRequest) -> HttpResponse:
-    """Make one, or the next version of one; or try it on what is past. What is refused is told beside what was sent."""
-    sent = request.POST
-    known = sent.get("rule", "")
+    """Makes one, or the next version of one; or tries it on recorded days."""
+    if "try" in request.POST:
+        return _tried(request)
+    return PAGES.save(request, what=request.POST.get("what", ""))
+
+
+def _tried(request: HttpRequest) -> HttpResponse:
     try:
-        wanted = strict_json.loads(sent.get("definition", "").encode())
-        if "try" in sent:
-            return _tried(request, known, wanted)
-        row = commands.keep_rule(
-            request.user,
-            sent.get("what", ""),
-            sent.get("name", "").strip(),
-            wanted,
-            seen=_whole(sent.get("seen", "0"), "seen"),
-            team=sent.get("team", ""),
-        )
+        days = rule_pages.whole(request.POST.get("try", str(DEFAULT_DAYS)), "days")
+        found = dry_runs.trial(request.user, rule_pages.written(request), days)
     except PermissionDenied:
         raise
     except Refused as refusal:
-        return _again(request, known, {"refusal": refusal}, refusal.status)
-    return redirect("alert_rule", row.pk)
-
-
-def _tried(request: HttpRequest, known: str, wanted: Any) -> HttpResponse:
-    days = _whole(request.POST.get("try", str(DEFAULT_DAYS)), "days")
-    found = dry_runs.trial(request.user, wanted, days)
+        return PAGES.again(request, refusal)
     told = [(each, words.why(each.why)) for each in found.lines]
-    return _again(request, known, {"trial": found, "trial_lines": told, "trial_days": days}, 200)
-
-
-def _again(request: HttpRequest, known: str, more: dict[str, Any], status: int) -> HttpResponse:
-    if known:
-        return render(request, "agent_sessions/alert_rule.html", {**_one(request, _id(known)), **more}, status=status)
-    return render(request, "agent_sessions/alert_rules.html", {**_list(request), **more}, status=status)
+    return PAGES.again(request, trial=found, trial_lines=told, trial_days=days)
 
 
 @console
 @require_POST
 def alert_rule_switch(request: HttpRequest, rule_id: UUID) -> HttpResponse:
-    """On or off."""
-    try:
-        commands.switch_rule(request.user, rule_id, request.POST.get("on") == "1")
-    except PermissionDenied:
-        raise
-    except Refused as refusal:
-        if refusal.status == 404:
-            raise
-        return _again(request, str(rule_id), {"refusal": refusal}, refusal.status)
-    return redirect("alert_rule", rule_id)
+    """Switches one on or off."""
+    return PAGES.switch(request, rule_id)
 
 
 @console
@@ -153,16 +130,3 @@ def levels_table(request: HttpRequest, part: str) -> HttpResponse:
     text = service_levels.table(service_levels.figures(request.user, since, until), part)
     name = f'attachment; filename="{part}.csv"'
     return HttpResponse(text, content_type="text/csv; charset=utf-8", headers={"Content-Disposition": name})
-
-
-def _whole(text: str, field: str) -> int:
-    if not text.isdecimal() or len(text) > 9:
-        raise Invalid("want a whole number", field=field)
-    return int(text)
-
-
-def _id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Invalid("want the rule's id", field="rule") from None

@@ -14,10 +14,12 @@ from django.db.models.functions import Now
 from agentstate.people.models import Team
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
-from sessions.automation.alert_rules.commands import found
 from sessions.automation.alerts import repository as keeping
+from sessions.automation.alerts.repository import STORE
+from sessions.automation.rules.commands import found
+from sessions.automation.rules.store import VersionLine
 from sessions.core.session_lines import Person
-from sessions.models.alerts import Alert, LevelClock, TeamRule, TeamRuleVersion
+from sessions.models.alerts import Alert, LevelClock, TeamRule
 
 MOST = 500
 LATELY = timedelta(days=7)
@@ -44,15 +46,6 @@ class RuleLine(msgspec.Struct, frozen=True):
     definition: dict[str, Any]
 
 
-class VersionLine(msgspec.Struct, frozen=True):
-    """One version of a rule, target or calendar."""
-
-    version: int
-    by: str
-    at: datetime
-    definition: dict[str, Any]
-
-
 def rules(user: Person, what: str = "") -> list[RuleLine]:
     """All of the teams that the user sees, by kind and name. A team without any gets what is shipped."""
     teams = set(teams_with(user, Permission.SEE))
@@ -65,20 +58,17 @@ def rules(user: Person, what: str = "") -> list[RuleLine]:
 
 def rule(user: Person, pk: UUID) -> RuleLine:
     """One of them. Raises UnknownRule."""
-    return _lines(user, [found(user, pk)])[0]
+    return _lines(user, [found(STORE, user, pk)])[0]
 
 
 def versions(user: Person, pk: UUID) -> list[VersionLine]:
     """Its versions, newest first. Raises UnknownRule."""
-    row = found(user, pk)
-    kept = TeamRuleVersion.objects.filter(rule=row.pk).order_by("-version")[:MOST]
-    return [VersionLine(each.version, each.by, each.at, each.definition) for each in kept]
+    return STORE.history(found(STORE, user, pk).pk)
 
 
 def _lines(user: Person, rows: list[TeamRule]) -> list[RuleLine]:
     names = dict(Team.objects.filter(pk__in={row.team_id for row in rows}).values_list("pk", "name"))
-    kept = TeamRuleVersion.objects.filter(rule__in=[row.pk for row in rows])
-    known = {(each.rule, each.version): each.definition for each in kept}
+    known = STORE.definitions(rows)
     raised, standing = _counts([row.pk for row in rows])
     changing = set(teams_with(user, Permission.CONFIGURE))
     return [
@@ -96,7 +86,7 @@ def _lines(user: Person, rows: list[TeamRule]) -> list[RuleLine]:
             raised=raised[str(row.pk)],
             open=standing[str(row.pk)],
             may_change=row.team_id in changing,
-            definition=known[(row.pk, row.version)],
+            definition=known[row.pk],
         )
         for row in rows
     ]

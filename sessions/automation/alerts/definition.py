@@ -13,17 +13,13 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from agentstate.engine import events as ev
-from agentstate.engine import guards
 from agentstate.engine.alerts import Names, Onward, Severity
-from agentstate.engine.guards import BadGuard
 from agentstate.errors import Invalid
 from agentstate.people.roles import Role
 from sessions.automation.alerts import phrases
 from sessions.automation.alerts.phrases import Match
-from sessions.automation.triggers.definition import NAMES
+from sessions.automation.rules import definition as rules
 
-MAX_BYTES = 16_384  # of a definition
 MAX_PHRASES = 100
 MAX_WORDS = 12  # of one phrase
 LONGEST_PHRASE = 200  # characters
@@ -198,29 +194,17 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(data: Any) -> Definition:
     """A sound definition of decoded JSON. Raises BadRule, BadGuard naming the field."""
-    if len(msgspec.json.encode(data)) > MAX_BYTES:
-        raise BadRule(f"at most {MAX_BYTES} bytes", field="definition")
-    try:
-        found = msgspec.convert(data, Definition)
-    except msgspec.ValidationError as error:
-        raise BadRule(str(error)[:300], field="definition") from None
-    named = [name for name in KINDS if getattr(found.on, name) is not None]
-    if len(named) != 1:
-        raise BadRule(f"want one of {', '.join(KINDS)}", field="on")
+    found = rules.decoded(data, Definition, BadRule)
+    rules.must_be_one("on", found.on, BadRule)
     _must_be_sound(found)
     _must_be_addressed(found)
-    try:
-        guards.must_ask(guards.expressed(found.when, NAMES))
-    except BadGuard as error:
-        raise BadGuard(error.detail, field="when") from None
+    rules.must_compile("when", found.when, asks=True)
     return found
 
 
 def dump(definition: Definition) -> dict[str, Any]:
-    """The definition as JSON has it: defaults included, nothing that is not there."""
-    built: dict[str, Any] = msgspec.to_builtins(definition)
-    built["on"] = {definition.on.kind: built["on"][definition.on.kind]}
-    return built
+    """Returns the definition as JSON has it."""
+    return rules.encoded(definition)
 
 
 def _must_be_sound(found: Definition) -> None:
@@ -233,11 +217,9 @@ def _must_be_sound(found: Definition) -> None:
         numbers.append((f"on.{kind}.count", part.count, 1, MAX_COUNT))
     if hasattr(part, "percent"):
         numbers.append((f"on.{kind}.percent", part.percent, 0, 99))
-    for field, value, least, most in numbers:
-        if not least <= value <= most:
-            raise BadRule(f"want {least} to {most}", field=field)
+    rules.must_be_within(numbers, BadRule)
     for field, values in (("agents", found.agents), ("channels", found.channels)):
-        _must_be_few(field, values)
+        rules.must_be_names(field, values, MAX_NAMES, BadRule)
     if isinstance(part, Phrase):
         _must_be_phrases(part)
     if isinstance(part, Entry):
@@ -249,14 +231,9 @@ def _must_be_sound(found: Definition) -> None:
     if isinstance(part, Stuck) and not part.reasons:
         raise BadRule("want reasons", field="on.stuck.reasons")
     if isinstance(part, Refused):
-        _must_be_few("on.refused.codes", part.codes)
+        rules.must_be_names("on.refused.codes", part.codes, MAX_NAMES, BadRule)
     if isinstance(part, Deadline | Expired):
         _must_be_tiers(f"on.{kind}.tiers", part.tiers)
-
-
-def _must_be_few(field: str, values: tuple[str, ...]) -> None:
-    if len(values) > MAX_NAMES or any(not value or len(value) > 60 for value in values):
-        raise BadRule(f"want at most {MAX_NAMES} names", field=field)
 
 
 def _must_be_tiers(field: str, tiers: tuple[int, ...]) -> None:
@@ -275,8 +252,7 @@ def _must_be_phrases(part: Phrase) -> None:
 
 
 def _must_be_kinds(kinds: tuple[str, ...]) -> None:
-    if not kinds or len(kinds) > MAX_NAMES or not set(kinds) <= set(ev.KINDS):
-        raise BadRule("want kinds of entries", field="on.entry.kinds")
+    rules.must_be_kinds("on.entry.kinds", kinds, BadRule, MAX_NAMES)
     if any(kind.startswith(OWN) for kind in kinds):
         raise BadRule("an alert causes no alert", field="on.entry.kinds")
 

@@ -13,10 +13,8 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine import guards
 from agentstate.engine.conversation import Item
 from agentstate.engine.decide.interventions import is_blocked
-from agentstate.engine.guards import BadGuard, UnreadableGuard
 from agentstate.engine.instants import parse
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.state import Call, Request, SessionState, pending
@@ -25,7 +23,7 @@ from sessions.automation.alerts import definition as rules
 from sessions.automation.alerts import phrases
 from sessions.automation.alerts.definition import Definition
 from sessions.automation.alerts.view import Level, Told, View
-from sessions.automation.triggers.definition import NAMES
+from sessions.automation.rules.matching import matched
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -101,10 +99,8 @@ def _condition(rule: Definition, view: View, hit: Hit) -> bool:
         told = hit.told
         data = msgspec.json.decode(ev.encode(told.event))
         event = {"kind": told.kind, "seq": told.seq, "at": told.at, "actor": told.actor, "data": data}
-    try:
-        return guards.answered(rule.when, NAMES, {"event": event, "state": view.state.pad, "session": view.facts})
-    except (BadGuard, UnreadableGuard):
-        return False
+    values = {"event": event, "state": view.state.pad, "session": view.facts}
+    return matched(rule.when, values, lambda _: True) is True
 
 
 def _by(told: Told, about: str, why: str) -> Hit:

@@ -14,17 +14,17 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef
 
 from agentstate.errors import Invalid, NotFound, Refused
-from agentstate.ids import new_id
 from agentstate.people.models import Team
 from audit import ledger, staff
 from audit.server_clock import now as database_now
 from sessions.automation.alerts import definition as rules
 from sessions.automation.alerts.definition import Definition
-from sessions.automation.alerts.documents import checked, shipped
+from sessions.automation.alerts.documents import WHATS, checked, shipped
 from sessions.automation.alerts.session_alerts import Raising
+from sessions.automation.rules.store import RuleStore
 from sessions.automation.service_levels.clocks import Measure
 from sessions.automation.service_levels.definition import Target
-from sessions.library.versions import ChangedMeanwhile, must_be_named, must_be_seen
+from sessions.library.versions import ChangedMeanwhile
 from sessions.models.alerts import TeamRule, TeamRuleVersion
 from sessions.text.calendars import Calendar
 
@@ -81,91 +81,74 @@ class Setting(msgspec.Struct, frozen=True):
     measures: tuple[Measure, ...] = ()
 
 
+class AlertRules(RuleStore[TeamRule]):
+    """Alert rules, targets and calendars, each kind (`what`) with names of its own."""
+
+    rows, versions, most = TeamRule, TeamRuleVersion, max(MOST.values())
+    unknown, too_many = UnknownRule, TooManyRules
+
+    def checked(self, team: UUID, data: Any, *, what: str = RULE, **_: Any) -> tuple[Any, dict[str, Any]]:
+        """Raises as `documents.checked`, and UnknownCalendar."""
+        if what not in WHATS:
+            raise Invalid(f"want one of {', '.join(WHATS)}", field="what")
+        found = checked(what, data)
+        if what == TARGET and found["calendar"]:
+            named = TeamRule.objects.filter(team_id=team, what=CALENDAR, name=found["calendar"])
+            if not named.exists():
+                raise UnknownCalendar(found["calendar"][:60], field="calendar")
+        return found, found
+
+    def prepare(self, team: UUID) -> None:
+        """What is shipped comes before the first of a team's own."""
+        teams_at_work({team})
+
+    def limit(self, *, what: str = RULE, **_: Any) -> int:
+        """Returns how many of this kind a team may have."""
+        return MOST[what]
+
+    def switched(self, row: TeamRule) -> None:
+        """Raises InUse for a calendar by which a target is measured."""
+        row.since = row.changed_at
+        if row.what == CALENDAR and not row.on:
+            targets = list(TeamRule.objects.filter(team_id=row.team_id, what=TARGET, on=True))
+            kept = self.definitions(targets)
+            measured = [each.name for each in targets if kept[each.pk]["calendar"] == row.name]
+            if measured:
+                raise InUse(", ".join(measured)[:200])
+
+    def record(self, row: TeamRule, done: str, by: str, **_: str | int) -> None:
+        """Appends what was done to the staff log, with the version."""
+        known = {"id": str(row.pk), "name": row.name, "team": str(row.team_id), "version": row.version}
+        staff.record(row.tenant_id, database_now(), f"alert_{row.what}.{done}", by, "", known)
+
+    def saved(self, row: TeamRule) -> None:
+        """What is on now may concern sessions in which nothing happens, and what is off leaves alerts behind."""
+        if row.what != CALENDAR:
+            _look_again(row.team_id)
+
+
+STORE = AlertRules()
+switch, definition_of = STORE.switch, STORE.definition
+
+
 def keep(
     tenant: UUID, team: UUID, by: str, what: str, name: str, data: Any, *, seen: int = 0, since: datetime | None = None
 ) -> TeamRule:
-    """The rule, target or calendar of that name, made or changed: its next version, on as it was. `seen` is the version
-    that its author saw (0: none of it yet); what happened before `since` (now) is none of its business. Raises as
-    `checked`, and UnknownCalendar, TooManyRules, ChangedMeanwhile.
+    """Makes or changes the rule, target or calendar of that name. Raises as AlertRules.checked, and TooManyRules,
+    ChangedMeanwhile, Invalid.
     """
-    must_be_named(name)
-    wanted = checked(what, data)
-    if what == TARGET and wanted["calendar"]:
-        _must_have_calendar(team, wanted["calendar"])
-    with transaction.atomic():
-        row = TeamRule.objects.select_for_update().filter(team_id=team, what=what, name=name).first()
-        must_be_seen(row, seen)
-        at = database_now()
-        if row is None:
-            if TeamRule.objects.filter(team_id=team, what=what).count() >= MOST[what]:
-                raise TooManyRules(f"{MOST[what]} are allowed")
-            row = TeamRule(id=new_id(), tenant_id=tenant, team_id=team, what=what, name=name, version=0)
-        row.version += 1
-        row.since, row.changed_at, row.changed_by = since or at, at, by
-        row.save()
-        TeamRuleVersion.objects.create(rule=row.pk, version=row.version, definition=wanted, by=by, at=at)
-        _record(row, "changed", by)
-        _look_again(row)
-    return row
+    return STORE.keep(tenant, team, by, name, data, seen=seen, since=since, what=what)
 
 
-def _must_have_calendar(team: UUID, name: str) -> None:
-    if not TeamRule.objects.filter(team_id=team, what=CALENDAR, name=name).exists():
-        raise UnknownCalendar(name[:60], field="calendar")
-
-
-def switch(rule: UUID, on: bool, by: str) -> bool:
-    """Switch it on or off. Whether that changed anything: it is recorded only then. Raises UnknownRule, InUse."""
-    with transaction.atomic():
-        row = TeamRule.objects.select_for_update().filter(pk=rule).first()
-        if row is None:
-            raise UnknownRule()
-        if row.on == on:
-            return False
-        if row.what == CALENDAR and not on:
-            _must_be_free(row)
-        row.on = on
-        row.since = row.changed_at = database_now()
-        row.changed_by = by
-        row.save()
-        _record(row, "switched_on" if on else "switched_off", by)
-        _look_again(row)
-    return True
-
-
-def _must_be_free(calendar: TeamRule) -> None:
-    measured = [
-        each.name
-        for each in TeamRule.objects.filter(team_id=calendar.team_id, what=TARGET, on=True)
-        if definition_of(each.pk, each.version)["calendar"] == calendar.name
-    ]
-    if measured:
-        raise InUse(", ".join(measured)[:200])
-
-
-def _record(row: TeamRule, done: str, by: str) -> None:
-    known = {"id": str(row.pk), "name": row.name, "team": str(row.team_id), "version": row.version}
-    staff.record(row.tenant_id, database_now(), f"alert_{row.what}.{done}", by, "", known)
-
-
-def _look_again(row: TeamRule) -> None:
-    """What is on now may concern sessions in which nothing happens, and what is off leaves alerts behind."""
-    if row.what == CALENDAR:
-        return
+def _look_again(team: UUID) -> None:
     ledger.run(
         "INSERT INTO agent_sessions_alertwatch (session, tenant, team, seen, upto, due_at, attempts)"
         " SELECT s.id, s.tenant_id, s.team_id, s.seq, s.seq, now(), 0 FROM agent_sessions_agentsession s"
         " WHERE s.team_id = %(team)s AND s.fork_of IS NULL AND (s.ended_at IS NULL OR EXISTS"
         "  (SELECT 1 FROM agent_sessions_alert a WHERE a.session = s.id AND a.state <> 'closed'))"
         " ON CONFLICT (session) DO UPDATE SET due_at = now() RETURNING 1",
-        {"team": row.team_id},
+        {"team": team},
     )
-
-
-def definition_of(rule: UUID, version: int) -> dict[str, Any]:
-    """One version, as it was stored."""
-    found: dict[str, Any] = TeamRuleVersion.objects.get(rule=rule, version=version).definition
-    return found
 
 
 def setting_of(team: UUID) -> Setting:

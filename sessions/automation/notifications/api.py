@@ -14,10 +14,12 @@ from rest_framework.views import APIView
 from sessions.automation.notifications import commands, queries
 from sessions.automation.notifications import schemas as forms
 from sessions.automation.notifications.commands import UnknownDelivery
+from sessions.automation.notifications.endpoints import STORE as ENDPOINTS
 from sessions.automation.notifications.endpoints import NoSuchEndpoint
 from sessions.automation.notifications.preferences import Wishes
 from sessions.automation.notifications.quiet_hours import Quiet
-from sessions.automation.notifications.repository import UnknownRule
+from sessions.automation.notifications.repository import STORE, UnknownRule
+from sessions.automation.rules import commands as rule_commands
 from sessions.automation.triggers import schemas as trigger_forms
 from sessions.core import session_lines
 from sessions.http.api import AFTER, LIMIT, MOST, READING, WRITING, answers, page, shown, valid
@@ -115,7 +117,7 @@ class NoticeRules(APIView):
         responses=answers(201, forms.NoticeRule, *WRITING),
     )
     def post(self, request: Request) -> Response:
-        row = commands.keep_rule(request.user, **_plain(forms.KeepNoticeRule, request))
+        row = rule_commands.keep(STORE, request.user, **_plain(forms.KeepNoticeRule, request))
         return Response(shown(forms.NoticeRule, queries.rule(request.user, row.pk)), status=201)
 
 
@@ -154,7 +156,7 @@ class NoticeRuleSwitch(APIView):
     )
     def post(self, request: Request, rule: str) -> Response:
         wanted = valid(trigger_forms.SwitchTrigger, request)
-        row = commands.switch_rule(request.user, identifier(rule, UnknownRule), wanted["on"])
+        row = rule_commands.switch(STORE, request.user, identifier(rule, UnknownRule), wanted["on"])
         return Response(shown(forms.NoticeRule, queries.rule(request.user, row.pk)))
 
 
@@ -211,7 +213,9 @@ class NoticeEndpoints(APIView):
         responses=answers(201, forms.NoticeEndpoint, *WRITING),
     )
     def post(self, request: Request) -> Response:
-        row = commands.keep_endpoint(request.user, **_plain(forms.KeepNoticeEndpoint, request))
+        wanted = _plain(forms.KeepNoticeEndpoint, request)
+        address = {name: wanted.pop(name) for name in ("url", "secret")}
+        row = rule_commands.keep(ENDPOINTS, request.user, definition=address, **wanted)
         return Response(shown(forms.NoticeEndpoint, queries.endpoint(request.user, row.pk)), status=201)
 
 
@@ -239,7 +243,7 @@ class NoticeEndpointSwitch(APIView):
     )
     def post(self, request: Request, endpoint: str) -> Response:
         wanted = valid(trigger_forms.SwitchTrigger, request)
-        row = commands.switch_endpoint(request.user, identifier(endpoint, NoSuchEndpoint), wanted["on"])
+        row = rule_commands.switch(ENDPOINTS, request.user, identifier(endpoint, NoSuchEndpoint), wanted["on"])
         return Response(shown(forms.NoticeEndpoint, queries.endpoint(request.user, row.pk)))
 
 

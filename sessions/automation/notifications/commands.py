@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from agentstate.errors import Invalid, NotFound
 from agentstate.ids import new_id
 from agentstate.people.models import User
-from agentstate.people.permissions import PermissionDenied, can, require
+from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import staff
 from audit.server_clock import now as database_now
@@ -23,10 +23,9 @@ from sessions.automation.notifications import definition, endpoints, preferences
 from sessions.automation.notifications.endpoints import NoSuchEndpoint
 from sessions.automation.notifications.preferences import Wishes
 from sessions.automation.notifications.quiet_hours import Quiet
-from sessions.automation.notifications.repository import UnknownRule
-from sessions.automation.triggers.commands import team_configured
+from sessions.automation.rules.commands import configured, team_configured
 from sessions.core.person import Person, author_of
-from sessions.models.notifications import Notice, NoticeDelivery, NoticeEndpoint, NoticeRule
+from sessions.models.notifications import Notice, NoticeDelivery, NoticeEndpoint
 
 MOST_READ = 500  # notices that are marked in one go by name
 MOST_AGAIN = 1_000  # deliveries that are sent again in one go
@@ -38,62 +37,17 @@ class UnknownDelivery(NotFound):
     code = "unknown_delivery"
 
 
-def keep_rule(user: Person, name: str, definition: Any, *, seen: int = 0, team: str = "") -> NoticeRule:
-    """Make a rule, or change the one of that name whose version `seen` its author saw. Raises as keeping.keep does, and
-    PermissionDenied.
-    """
-    chosen = team_configured(user, team)
-    return repository.keep(chosen.tenant_id, chosen.pk, author_of(user).actor, name, definition, seen=seen)
-
-
 def take_shipped(user: Person, team: str = "") -> list[str]:
     """Give the team the shipped rules that it lacks. Gives their names. Raises PermissionDenied, Invalid."""
     chosen = team_configured(user, team)
     return repository.take_shipped(chosen.tenant_id, chosen.pk, author_of(user).actor)
 
 
-def switch_rule(user: Person, rule: UUID, on: bool) -> NoticeRule:
-    """Switch it on or off. Raises UnknownRule, PermissionDenied."""
-    row = found_rule(user, rule)
-    require(user, Permission.CONFIGURE, row.team_id)
-    repository.switch(rule, on, author_of(user).actor)
-    row.refresh_from_db()
-    return row
-
-
-def found_rule(user: Person, rule: UUID) -> NoticeRule:
-    """The rule, for those who may see its team. Raises UnknownRule."""
-    row = NoticeRule.objects.filter(pk=rule).first()
-    if row is None or not can(user, Permission.SEE, row.team_id):
-        raise UnknownRule()
-    return row
-
-
-def keep_endpoint(user: Person, name: str, url: str, secret: str, *, seen: int = 0, team: str = "") -> NoticeEndpoint:
-    """Make an endpoint, or change the one of that name. Raises as endpoints.keep does, and PermissionDenied."""
-    chosen = team_configured(user, team)
-    return endpoints.keep(chosen.tenant_id, chosen.pk, author_of(user).actor, name, url, secret, seen=seen)
-
-
-def switch_endpoint(user: Person, endpoint: UUID, on: bool) -> NoticeEndpoint:
-    """Switch it on or off. Raises NoSuchEndpoint, PermissionDenied."""
-    configured_endpoint(user, endpoint)
-    endpoints.switch(endpoint, on, author_of(user).actor, "by_hand")
-    return NoticeEndpoint.objects.get(pk=endpoint)
-
-
-def configured_endpoint(user: Person, endpoint: UUID) -> NoticeEndpoint:
-    """The endpoint, for those who configure its team. Raises NoSuchEndpoint, PermissionDenied."""
-    row = NoticeEndpoint.objects.filter(pk=endpoint).first()
-    if row is None or not can(user, Permission.SEE, row.team_id):
-        raise NoSuchEndpoint()
-    require(user, Permission.CONFIGURE, row.team_id)
-    return row
-
-
 def test_endpoint(user: Person, endpoint: UUID) -> NoticeDelivery:
-    """Send it a test, which says nothing but that; also while it is switched off. Raises as configured_endpoint."""
-    row = configured_endpoint(user, endpoint)
+    """Send it a test, which says nothing but that; also while it is switched off. Raises NoSuchEndpoint,
+    PermissionDenied.
+    """
+    row = configured(endpoints.STORE, user, endpoint)
     at = database_now()
     with transaction.atomic():
         notice = Notice.objects.create(
@@ -121,7 +75,7 @@ def send_again(user: Person, delivery: UUID) -> NoticeDelivery:
     if row is None or row.endpoint is None:
         raise UnknownDelivery()
     try:
-        endpoint = configured_endpoint(user, row.endpoint)
+        endpoint = configured(endpoints.STORE, user, row.endpoint)
     except NoSuchEndpoint:
         raise UnknownDelivery() from None
     with transaction.atomic():
@@ -133,10 +87,10 @@ def send_again(user: Person, delivery: UUID) -> NoticeDelivery:
 
 
 def send_failed_again(user: Person, endpoint: UUID, since: datetime | None = None) -> int:
-    """Send all again that failed (since then), oldest first, at most MOST_AGAIN. Gives how many messages. Raises as
-    configured_endpoint.
+    """Send all again that failed (since then), oldest first, at most MOST_AGAIN. Gives how many messages. Raises
+    NoSuchEndpoint, PermissionDenied.
     """
-    row = configured_endpoint(user, endpoint)
+    row = configured(endpoints.STORE, user, endpoint)
     failed = NoticeDelivery.objects.filter(endpoint=row.pk, state=NoticeDelivery.State.FAILED)
     if since is not None:
         failed = failed.filter(at__gte=since)

@@ -1,7 +1,6 @@
 """What a rule of notifications is, as data: of what, to whom, by which ways and in which order.
 
-Expressions are in the guard language over `event` (what happened), `state` (the scratchpad of the session in which it
-did) and `session` (its facts), as those of triggers. One that cannot be read is never taken for a yes.
+The expressions are those of every rule (`rules.definition`).
 """
 
 from __future__ import annotations
@@ -13,17 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine import guards
 from agentstate.engine.alerts import Severity
-from agentstate.engine.guards import BadGuard
 from agentstate.errors import Invalid
+from sessions.automation.rules import definition as rules
 
-NAMES = ("event", "state", "session")
 NOTED = ("export.ready", "export.failed")  # what is no entry of a session
 OF_THE_TEAM = ("alert.raised", "alert.escalated")  # of alerts that no session has
 TEST = "notice.test"  # what a page sends to see whether it arrives
 HEARD = frozenset({*ev.KINDS, *NOTED, *OF_THE_TEAM})
-MAX_BYTES = 16_384  # of a definition
 MAX_STEPS = 6
 MAX_NAMES = 20  # in one list
 MAX_AFTER = 7 * 24 * 3600  # seconds
@@ -87,25 +83,19 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(data: Any) -> Definition:
     """A sound definition of decoded JSON. Raises BadRule, BadGuard naming the field."""
-    if len(msgspec.json.encode(data)) > MAX_BYTES:
-        raise BadRule(f"at most {MAX_BYTES} bytes", field="definition")
-    try:
-        found = msgspec.convert(data, Definition)
-    except msgspec.ValidationError as error:
-        raise BadRule(str(error)[:300], field="definition") from None
+    found = rules.decoded(data, Definition, BadRule)
     _must_be_sound(found)
     for number, step in enumerate(found.steps):
         _must_be_a_step(f"steps.{number}", step)
-    for field, text, asks in (("when", found.when, True), ("key", found.key, False)):
-        _must_compile(field, text, asks)
+    rules.must_compile("when", found.when, asks=True)
+    if found.key:
+        rules.must_compile("key", found.key)
     return found
 
 
 def dump(definition: Definition) -> dict[str, Any]:
-    """The definition as JSON has it, defaults included, in the order of its document."""
-    built: dict[str, Any] = msgspec.to_builtins(definition)
-    order = ("on", "when", "severity", "title", "steps", "until")
-    return {name: built[name] for name in (*order, *sorted(built.keys() - set(order)))}
+    """Returns the definition as JSON has it, in the order of its document."""
+    return rules.encoded(definition, "on", "when", "severity", "title", "steps", "until")
 
 
 def shipped() -> dict[str, Any]:
@@ -125,9 +115,8 @@ def _must_be_sound(found: Definition) -> None:
         raise BadRule("want kinds of entries, or some of " + ", ".join(NOTED), field="on.kinds")
     if not 1 <= len(found.steps) <= MAX_STEPS:
         raise BadRule(f"want 1 to {MAX_STEPS}", field="steps")
-    for field, value, most in (("window", found.window, MAX_WINDOW), ("digest", found.digest, MAX_DIGEST)):
-        if not 0 <= value <= most:
-            raise BadRule(f"want 0 to {most} seconds", field=field)
+    bounds = (("window", found.window, 0, MAX_WINDOW), ("digest", found.digest, 0, MAX_DIGEST))
+    rules.must_be_within(bounds, BadRule, " seconds")
     if len(found.title) > MAX_TITLE or not found.title.isprintable():
         raise BadRule(f"want a line of at most {MAX_TITLE} characters", field="title")
     if found.digest and found.severity == "critical":
@@ -141,20 +130,8 @@ def _must_be_a_step(field: str, step: Step) -> None:
         raise BadRule(f"want role:, team:, user: and a name, or {', '.join(PARTS)}", field=f"{field}.to")
     if not step.to and any(way in (IN_APP, EMAIL) for way in step.by):
         raise BadRule("say whom", field=f"{field}.to")
-    if not 0 <= step.after <= MAX_AFTER:
-        raise BadRule(f"want 0 to {MAX_AFTER} seconds", field=f"{field}.after")
+    rules.must_be_within([(f"{field}.after", step.after, 0, MAX_AFTER)], BadRule, " seconds")
 
 
 def _is_way(way: str) -> bool:
     return way in (IN_APP, EMAIL) or ENDPOINT.fullmatch(way) is not None
-
-
-def _must_compile(field: str, text: str, asks: bool) -> None:
-    if not text:
-        return
-    try:
-        made = guards.expressed(text, NAMES)
-        if asks:
-            guards.must_ask(made)
-    except BadGuard as error:
-        raise BadGuard(error.detail, field=field) from None

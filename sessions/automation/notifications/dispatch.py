@@ -22,8 +22,8 @@ from audit import keys
 from audit.server_clock import now as database_now
 from sessions.automation.notifications import matching, plan, recipients, repository, subjects, undeliverable
 from sessions.automation.notifications.definition import Definition
-from sessions.automation.notifications.matching import Passed
 from sessions.automation.notifications.recipients import Team
+from sessions.automation.rules.matching import Passed
 from sessions.core import announcements, crash_points
 from sessions.core.due_work import Claim, Queue
 from sessions.models.notifications import Notice, NoticeDelivery, NoticeRule
@@ -163,7 +163,7 @@ def _is_told(notice: Notice, definition: Definition) -> bool:
         _end(notice, found.why)
         return False
     notice.severity = definition.severity
-    key = _token(found.key)
+    key = _token(found)
     if _is_the_same(notice, key, definition.window):
         _end(notice, "merged")
         return False

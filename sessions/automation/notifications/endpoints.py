@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from django.db import transaction
-
 from agentstate.errors import Invalid, NotFound, Refused
-from agentstate.ids import new_id
-from audit import staff
-from audit.server_clock import now as database_now
-from sessions.library.versions import must_be_named, must_be_seen
+from sessions.automation.rules.store import RuleStore
 from sessions.models.notifications import NoticeEndpoint
 from sessions.outside import secrets
 
-MAX_ENDPOINTS = 50  # of one team
 MAX_URL = 500  # characters
 
 
@@ -37,27 +33,42 @@ class TooManyEndpoints(Refused):
     code = "too_many_endpoints"
 
 
+class Endpoints(RuleStore[NoticeEndpoint]):
+    """Endpoints. A change switches one on: its author has repaired it."""
+
+    rows, label, event, most = NoticeEndpoint, "endpoint", "notice_endpoint", 50
+    unknown, too_many = NoSuchEndpoint, TooManyEndpoints
+
+    def checked(self, team: UUID, data: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+        """`data` holds `url`, and `secret`, the name of one. Raises BadEndpoint."""
+        _must_be_an_address(data["url"])
+        if not secrets.NAME.fullmatch(data["secret"]):
+            raise BadEndpoint("want the name of a secret", field="secret")
+        return data, {}
+
+    def fill(self, row: NoticeEndpoint, definition: Any, at: datetime) -> None:
+        """Where it goes; it has not failed yet."""
+        row.url, row.secret, row.on, row.off_why, row.failing_since = (
+            definition["url"],
+            definition["secret"],
+            True,
+            "",
+            None,
+        )
+
+    def switched(self, row: NoticeEndpoint) -> None:
+        """An endpoint that is switched on has not failed yet."""
+        if row.on:
+            row.failing_since = None
+
+
+STORE = Endpoints()
+switch = STORE.switch
+
+
 def keep(tenant: UUID, team: UUID, by: str, name: str, url: str, secret: str, *, seen: int = 0) -> NoticeEndpoint:
-    """The endpoint of that name, made or changed, and on: whoever changes it has seen to it. `seen` is the version that
-    its author saw. Raises BadEndpoint, ChangedMeanwhile, TooManyEndpoints, Invalid.
-    """
-    must_be_named(name)
-    _must_be_an_address(url)
-    if not secrets.NAME.fullmatch(secret):
-        raise BadEndpoint("want the name of a secret", field="secret")
-    with transaction.atomic():
-        row = NoticeEndpoint.objects.select_for_update().filter(team_id=team, name=name).first()
-        must_be_seen(row, seen)
-        if row is None:
-            if NoticeEndpoint.objects.filter(team_id=team).count() >= MAX_ENDPOINTS:
-                raise TooManyEndpoints(f"{MAX_ENDPOINTS} are allowed")
-            row = NoticeEndpoint(id=new_id(), tenant_id=tenant, team_id=team, name=name, version=0)
-        row.url, row.secret, row.on, row.off_why, row.failing_since = url, secret, True, "", None
-        row.version += 1
-        row.changed_by, row.changed_at = by, database_now()
-        row.save()
-        _record(row, "notice_endpoint.changed", by, version=row.version)
-    return row
+    """Makes or changes the endpoint of that name. Raises BadEndpoint, ChangedMeanwhile, TooManyEndpoints, Invalid."""
+    return STORE.keep(tenant, team, by, name, {"url": url, "secret": secret}, seen=seen)
 
 
 def _must_be_an_address(url: str) -> None:
@@ -72,24 +83,3 @@ def _must_be_an_address(url: str) -> None:
         raise BadEndpoint("want https://host/path (or http://)", field="url")
     if parts.username or parts.password or parts.fragment:
         raise BadEndpoint("no user, no password and no fragment", field="url")
-
-
-def switch(endpoint: UUID, on: bool, by: str, why: str = "") -> bool:
-    """Switch it on or off. Whether that changed anything: it is recorded only then. Raises NoSuchEndpoint."""
-    with transaction.atomic():
-        row = NoticeEndpoint.objects.select_for_update().filter(pk=endpoint).first()
-        if row is None:
-            raise NoSuchEndpoint()
-        if row.on == on:
-            return False
-        row.on, row.off_why = on, "" if on else why
-        row.failing_since = None if on else row.failing_since
-        row.changed_by, row.changed_at = by, database_now()
-        row.save()
-        _record(row, "notice_endpoint.switched_on" if on else "notice_endpoint.switched_off", by, why=why)
-    return True
-
-
-def _record(row: NoticeEndpoint, kind: str, by: str, **facts: str | int) -> None:
-    known = {"endpoint": str(row.pk), "name": row.name, "team": str(row.team_id), **facts}
-    staff.record(row.tenant_id, database_now(), kind, by, "", known)

@@ -1,38 +1,25 @@
-"""Whether a rule tells of what happened, and under which key it is the same as another. Pure."""
+"""Whether a notification rule matches what happened, and under which key that is the same as another. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from agentstate.engine import guards
-from agentstate.engine.guards import BadGuard, UnreadableGuard
-from sessions.automation.notifications.definition import NAMES, Definition
+from sessions.automation.notifications.definition import Definition
+from sessions.automation.rules.definition import NAMES
+from sessions.automation.rules.matching import BadValue, Passed, matched
 
 MAX_KEY = 200  # characters
 
 
-class Tells(msgspec.Struct, frozen=True):
-    """It does. What has the same key is the same."""
+def judged(definition: Definition, values: Mapping[str, Any], otherwise: str) -> str | Passed:
+    """Returns the key on `values` (keys among NAMES), which is `otherwise` for a rule that names none."""
 
-    key: str
+    def key(known: Mapping[str, Any]) -> str:
+        found = guards.valued(definition.key, NAMES, known) if definition.key else otherwise
+        if not isinstance(found, str) or not found:
+            raise BadValue
+        return found[:MAX_KEY]
 
-
-class Passed(msgspec.Struct, frozen=True):
-    """It does not; `why` in a word."""
-
-    why: str
-
-
-def judged(definition: Definition, values: Mapping[str, Any], otherwise: str) -> Tells | Passed:
-    """Both expressions evaluated on `values` (keys among NAMES); `otherwise` is the key of a rule that names none."""
-    known = {name: values.get(name, {}) for name in NAMES}
-    try:
-        if not guards.answered(definition.when, NAMES, known):
-            return Passed("condition_false")
-        key = guards.valued(definition.key, NAMES, known) if definition.key else otherwise
-    except (BadGuard, UnreadableGuard):
-        return Passed("unreadable")
-    return Tells(key[:MAX_KEY]) if isinstance(key, str) and key else Passed("bad_value")
+    return matched(definition.when, values, key)

@@ -4,7 +4,6 @@ hours, its endpoints and each delivery.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from uuid import UUID
 
@@ -14,14 +13,15 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agentstate.errors import Invalid, Refused
-from agentstate.people.models import Team
 from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.queries import display_names
 from agentstate.people.roles import Permission
-from sessions.automation.notifications import commands, definition, queries
+from sessions.automation.notifications import commands, definition, endpoints, queries
 from sessions.automation.notifications.definition import EMAIL, IN_APP
+from sessions.automation.notifications.repository import STORE
+from sessions.automation.rules import pages as rule_pages
+from sessions.automation.rules.pages import RulePages
 from sessions.descriptions import notifications as words
-from sessions.http import strict_json
 from sessions.http.frame import as_id, console
 
 EXAMPLE = {
@@ -146,7 +146,7 @@ def notice_rules(request: HttpRequest) -> HttpResponse:
 
 def _rules(request: HttpRequest) -> dict[str, Any]:
     lines = queries.rules(request.user)
-    teams = Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name")
+    teams = rule_pages.teams_to_choose(request)
     known = {(line.team, line.name) for line in lines}
     lacked = {name for name in definition.shipped() for team in teams if (team.pk, name) not in known}
     return {
@@ -157,7 +157,7 @@ def _rules(request: HttpRequest) -> dict[str, Any]:
         "shipped": sorted(lacked),
         "days": DAYS,
         "sent": request.POST,
-        "text": request.POST.get("definition") or json.dumps(EXAMPLE, indent=2),
+        "text": rule_pages.text(request, EXAMPLE),
     }
 
 
@@ -179,37 +179,25 @@ def _rule(request: HttpRequest, rule_id: UUID) -> dict[str, Any]:
             (each, *words.STATES[each.state], words.why(each.why)) for each in queries.history(request.user, line.id)
         ],
         "names": display_names({line.changed_by}),
-        "text": request.POST.get("definition")
-        or json.dumps(definition.dump(definition.load(line.definition)), indent=2),
+        "text": rule_pages.text(request, definition.dump(definition.load(line.definition))),
     }
+
+
+RULES = RulePages(STORE, "notice_rule", "rule", _rule, _rules)
 
 
 @console
 @require_POST
 def notice_rule_keep(request: HttpRequest) -> HttpResponse:
-    """Make one, or the next version of one; what is refused is told beside what was typed."""
-    sent = request.POST
-    try:
-        wanted = strict_json.loads(sent.get("definition", "").encode())
-        row = commands.keep_rule(
-            request.user, sent.get("name", "").strip(), wanted, seen=_seen(request), team=sent.get("team", "")
-        )
-    except PermissionDenied:
-        raise
-    except Refused as refusal:
-        changed = sent.get("rule", "")
-        page = "notice_rule.html" if changed else "notice_rules.html"
-        context = _rule(request, as_id(changed, "rule")) if changed else _rules(request)
-        return _again(request, page, context, refusal)
-    return redirect("notice_rule", row.pk)
+    """Makes one, or the next version of one."""
+    return RULES.save(request)
 
 
 @console
 @require_POST
 def notice_rule_switch(request: HttpRequest, rule_id: UUID) -> HttpResponse:
-    """On or off."""
-    commands.switch_rule(request.user, rule_id, request.POST.get("on") == "1")
-    return redirect("notice_rule", rule_id)
+    """Switches one on or off."""
+    return RULES.switch(request, rule_id)
 
 
 @console
@@ -229,7 +217,7 @@ def notice_team(request: HttpRequest, act: str) -> HttpResponse:
     except PermissionDenied:
         raise
     except Refused as refusal:
-        return _again(request, "notice_rules.html", _rules(request), refusal)
+        return RULES.again(request, refusal)
     return redirect("notice_rules")
 
 
@@ -244,7 +232,7 @@ def _endpoints(request: HttpRequest) -> dict[str, Any]:
     return {
         "here": "notice_rules",
         "lines": [(each, words.why(each.off_why)) for each in queries.endpoints(request.user)],
-        "teams": Team.objects.filter(pk__in=teams_with(request.user, Permission.CONFIGURE)).order_by("name"),
+        "teams": rule_pages.teams_to_choose(request),
         "sent": request.POST,
     }
 
@@ -271,28 +259,14 @@ def _endpoint(request: HttpRequest, endpoint_id: UUID) -> dict[str, Any]:
     }
 
 
+ENDPOINTS = RulePages(endpoints.STORE, "notice_endpoint", "endpoint", _endpoint, _endpoints)
+
+
 @console
 @require_POST
 def notice_endpoint_keep(request: HttpRequest) -> HttpResponse:
-    """Make one, or change one."""
-    sent = request.POST
-    try:
-        row = commands.keep_endpoint(
-            request.user,
-            sent.get("name", "").strip(),
-            sent.get("url", "").strip(),
-            sent.get("secret", "").strip(),
-            seen=_seen(request),
-            team=sent.get("team", ""),
-        )
-    except PermissionDenied:
-        raise
-    except Refused as refusal:
-        changed = sent.get("endpoint", "")
-        page = "notice_endpoint.html" if changed else "notice_endpoints.html"
-        context = _endpoint(request, as_id(changed, "endpoint")) if changed else _endpoints(request)
-        return _again(request, page, context, refusal)
-    return redirect("notice_endpoint", row.pk)
+    """Makes one, or changes one."""
+    return ENDPOINTS.save(request, {name: request.POST.get(name, "").strip() for name in ("url", "secret")})
 
 
 @console
@@ -301,7 +275,7 @@ def notice_endpoint_act(request: HttpRequest, endpoint_id: UUID, act: str) -> Ht
     """Switch it, send it a test, or send one or all again that failed."""
     match act:
         case "switch":
-            commands.switch_endpoint(request.user, endpoint_id, request.POST.get("on") == "1")
+            return ENDPOINTS.switch(request, endpoint_id)
         case "test":
             commands.test_endpoint(request.user, endpoint_id)
             messages.success(request, "A test is on its way; this page shows how it went.")
@@ -315,15 +289,3 @@ def notice_endpoint_act(request: HttpRequest, endpoint_id: UUID, act: str) -> Ht
         case _:
             raise Http404
     return redirect("notice_endpoint", endpoint_id)
-
-
-def _again(request: HttpRequest, page: str, context: dict[str, Any], refusal: Refused) -> HttpResponse:
-    shown = {**context, "refusal": refusal}
-    return render(request, f"agent_sessions/{page}", shown, status=refusal.status)
-
-
-def _seen(request: HttpRequest) -> int:
-    text = request.POST.get("seen", "0")
-    if not text.isdecimal() or len(text) > 9:
-        raise Invalid("want a version", field="seen")
-    return int(text)

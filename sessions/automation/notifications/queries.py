@@ -15,14 +15,17 @@ from django.db.models.functions import Now
 
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.people.models import Team, User
-from agentstate.people.permissions import require, teams_required, teams_with
+from agentstate.people.permissions import teams_required, teams_with
 from agentstate.people.roles import Permission
+from sessions.automation.notifications import endpoints as endpoint_store
 from sessions.automation.notifications import preferences
 from sessions.automation.notifications import texts as wording
-from sessions.automation.notifications.commands import configured_endpoint, found_rule, known
+from sessions.automation.notifications.commands import known
 from sessions.automation.notifications.definition import IN_APP, WEBHOOK
 from sessions.automation.notifications.quiet_hours import Quiet
+from sessions.automation.notifications.repository import STORE
 from sessions.automation.notifications.texts import Told
+from sessions.automation.rules.commands import configured
 from sessions.core.paging import behind
 from sessions.core.session_lines import PAGE, Person
 from sessions.models.notifications import (
@@ -31,7 +34,6 @@ from sessions.models.notifications import (
     NoticeDelivery,
     NoticeEndpoint,
     NoticeRule,
-    NoticeRuleVersion,
 )
 from sessions.outside import secrets
 
@@ -234,9 +236,8 @@ def wishes_of(user: Person) -> preferences.Wishes:
 def required(teams: Sequence[UUID]) -> list[NoticeRule]:
     """The rules of these teams that nobody can switch off for themselves."""
     rows = list(NoticeRule.objects.filter(team__in=teams, on=True).order_by("name"))
-    texts = NoticeRuleVersion.objects.filter(rule__in=[row.pk for row in rows], definition__required=True)
-    marked = set(texts.values_list("rule", "version"))
-    return [row for row in rows if (row.pk, row.version) in marked]
+    texts = STORE.definitions(rows)
+    return [row for row in rows if texts[row.pk]["required"]]
 
 
 def rules(user: Person) -> list[RuleLine]:
@@ -246,8 +247,7 @@ def rules(user: Person) -> list[RuleLine]:
 
 def rule(user: Person, pk: UUID) -> RuleLine:
     """One of them. Raises UnknownRule, PermissionDenied."""
-    row = found_rule(user, pk)
-    require(user, Permission.CONFIGURE, row.team_id)
+    configured(STORE, user, pk)
     return _rules(NoticeRule.objects.filter(pk=pk))[0]
 
 
@@ -267,10 +267,7 @@ def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
         )
     }
     nothing = {"told": 0, "merged": 0, "waiting": 0}
-    texts = {
-        (each.rule, each.version): each.definition
-        for each in NoticeRuleVersion.objects.filter(rule__in=[row.pk for row in found])
-    }
+    texts = STORE.definitions(found)
     return [
         RuleLine(
             id=row.pk,
@@ -283,7 +280,7 @@ def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
             changed_by=row.changed_by,
             changed_at=row.changed_at,
             **{name: counts.get(row.pk, nothing)[name] for name in nothing},
-            definition=texts[row.pk, row.version],
+            definition=texts[row.pk],
         )
         for row in found
     ]
@@ -291,8 +288,7 @@ def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
 
 def history(user: Person, pk: UUID) -> list[HistoryLine]:
     """What became of what a rule heard, newest first, at most MOST. Raises UnknownRule, PermissionDenied."""
-    row = found_rule(user, pk)
-    require(user, Permission.CONFIGURE, row.team_id)
+    configured(STORE, user, pk)
     found = list(Notice.objects.filter(rule=pk).order_by("-at", "-pk")[:MOST])
     reached = {
         each["notice"]: each
@@ -334,7 +330,7 @@ def endpoints(user: Person) -> list[EndpointLine]:
 
 def endpoint(user: Person, pk: UUID) -> EndpointLine:
     """One of them. Raises NoSuchEndpoint, PermissionDenied."""
-    configured_endpoint(user, pk)
+    configured(endpoint_store.STORE, user, pk)
     return _endpoints(NoticeEndpoint.objects.filter(pk=pk))[0]
 
 
@@ -370,7 +366,7 @@ def deliveries(user: Person, pk: UUID) -> list[DeliveryLine]:
     """What an endpoint was sent, newest first, at most MOST, each with its tries. Raises NoSuchEndpoint,
     PermissionDenied.
     """
-    configured_endpoint(user, pk)
+    configured(endpoint_store.STORE, user, pk)
     rows = list(NoticeDelivery.objects.filter(endpoint=pk, way=WEBHOOK).order_by("-at", "-pk")[:MOST])
     told = wording.told(list(Notice.objects.filter(pk__in={row.notice for row in rows})))
     tries: dict[UUID, list[AttemptLine]] = {}

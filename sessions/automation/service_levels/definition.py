@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from agentstate.errors import Invalid
+from sessions.automation.rules import definition as rules
 
 MAX_BYTES = 8_192  # of a definition
 LONGEST = 366 * 24 * 3600  # seconds
@@ -40,20 +41,12 @@ class Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(data: Any) -> Target:
     """A sound target of decoded JSON. Raises BadTarget naming the field."""
-    if len(msgspec.json.encode(data)) > MAX_BYTES:
-        raise BadTarget(f"at most {MAX_BYTES} bytes", field="definition")
-    try:
-        found = msgspec.convert(data, Target)
-    except msgspec.ValidationError as error:
-        raise BadTarget(str(error)[:300], field="definition") from None
-    for field, value, least, most in (("seconds", found.seconds, 1, LONGEST), ("risk", found.risk, 1, 99)):
-        if not least <= value <= most:
-            raise BadTarget(f"want {least} to {most}", field=field)
+    found = rules.decoded(data, Target, BadTarget, MAX_BYTES)
+    rules.must_be_within((("seconds", found.seconds, 1, LONGEST), ("risk", found.risk, 1, 99)), BadTarget)
     if not set(found.tiers) <= set(range(4)) or (found.tiers and found.what != "decide"):
         raise BadTarget("tiers, 0 to 3, are of what is decided", field="tiers")
     for field, values in (("agents", found.agents), ("channels", found.channels)):
-        if len(values) > MAX_NAMES or any(not value or len(value) > 60 for value in values):
-            raise BadTarget(f"want at most {MAX_NAMES} names", field=field)
+        rules.must_be_names(field, values, MAX_NAMES, BadTarget)
     return found
 
 

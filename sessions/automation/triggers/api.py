@@ -9,9 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from sessions.automation.triggers import commands, queries
+from sessions.automation.rules import commands
+from sessions.automation.triggers import queries
 from sessions.automation.triggers import schemas as forms
-from sessions.automation.triggers.repository import UnknownTrigger
+from sessions.automation.triggers.repository import STORE, UnknownTrigger
 from sessions.core.states import UnknownSession
 from sessions.http import values
 from sessions.http.api import READING, SESSION, WRITING, answers, receipt, shown, valid
@@ -43,7 +44,7 @@ class Triggers(APIView):
     def post(self, request: Request) -> Response:
         wanted = valid(forms.KeepTrigger, request)
         wanted.pop("key")
-        row = commands.keep_trigger(request.user, **wanted)
+        row = commands.keep(STORE, request.user, **wanted)
         return Response(shown(forms.Trigger, queries.trigger(request.user, row.pk)), status=201)
 
 
@@ -67,7 +68,7 @@ class TriggerSwitch(APIView):
     )
     def post(self, request: Request, trigger: str) -> Response:
         wanted = valid(forms.SwitchTrigger, request)
-        row = commands.switch_trigger(request.user, identifier(trigger, UnknownTrigger), wanted["on"])
+        row = commands.switch(STORE, request.user, identifier(trigger, UnknownTrigger), wanted["on"])
         return Response(shown(forms.Trigger, queries.trigger(request.user, row.pk)))
 
 

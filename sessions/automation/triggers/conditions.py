@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agentstate.engine import guards
 from agentstate.engine.guards import BadGuard, UnreadableGuard
-from sessions.automation.triggers.definition import NAMES, Definition, Open, Run, SendSignal, Target, Tell
+from sessions.automation.rules.definition import NAMES
+from sessions.automation.rules.matching import BadValue, Passed, matched, text_of
+from sessions.automation.triggers.definition import Definition, Open, Run, SendSignal, Target, Tell
 
 MAX_NAME = 200  # characters of a reference, topic or alias that an expression gives
 MAX_WORDS = 16_384
 MAX_GOAL = 300  # as of the title of a task
-
-Why = Literal["condition_false", "unreadable", "bad_value", "too_deep", "fires_on_itself"]
-
-
-class Passed(msgspec.Struct, frozen=True):
-    """It does not act. `off`: and is to be switched off."""
-
-    why: Why
-    off: bool = False
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -51,10 +44,6 @@ class Act(msgspec.Struct, frozen=True):
     goal: str = ""
 
 
-class _BadValue(Exception):
-    """An expression gave something else than text."""
-
-
 def chained(definition: Definition, trigger: str, cause: tuple[str, ...]) -> Passed | None:
     """Why a chain of triggers ends here, if it does: one that stands in it already is switched off."""
     if cause.count(trigger) > definition.repeats:
@@ -66,15 +55,7 @@ def chained(definition: Definition, trigger: str, cause: tuple[str, ...]) -> Pas
 
 def judged(definition: Definition, values: Mapping[str, Any]) -> Act | Passed:
     """The act, every expression evaluated on `values` (keys among NAMES)."""
-    known = {name: values.get(name, {}) for name in NAMES}
-    try:
-        if not guards.answered(definition.when, NAMES, known):
-            return Passed("condition_false")
-        return _act(definition, known)
-    except (BadGuard, UnreadableGuard):
-        return Passed("unreadable")
-    except _BadValue:
-        return Passed("bad_value")
+    return matched(definition.when, values, lambda known: _act(definition, known))
 
 
 def customer_of(definition: Definition, values: Mapping[str, Any]) -> str:
@@ -82,8 +63,8 @@ def customer_of(definition: Definition, values: Mapping[str, Any]) -> str:
     act = definition.do.act
     expression = act.customer if isinstance(act, Open) else act.to.customer
     try:
-        return _text(expression, {name: values.get(name, {}) for name in NAMES}, MAX_NAME).strip()
-    except (BadGuard, UnreadableGuard, _BadValue):
+        return text_of(expression, {name: values.get(name, {}) for name in NAMES}, MAX_NAME).strip()
+    except (BadGuard, UnreadableGuard, BadValue):
         return ""
 
 
@@ -93,33 +74,26 @@ def _act(definition: Definition, known: Mapping[str, Any]) -> Act:
             return Act(
                 agent=act.agent,
                 channel=act.channel,
-                customer=_text(act.customer, known, MAX_NAME, required=True),
-                topic=_text(act.topic, known, MAX_NAME),
-                say=_text(act.say, known, MAX_WORDS),
+                customer=text_of(act.customer, known, MAX_NAME, required=True),
+                topic=text_of(act.topic, known, MAX_NAME),
+                say=text_of(act.say, known, MAX_WORDS),
             )
         case Tell() as act:
-            return Act(_place(act.to, known), say=_text(act.say, known, MAX_WORDS, required=True))
+            return Act(_place(act.to, known), say=text_of(act.say, known, MAX_WORDS, required=True))
         case SendSignal() as act:
             data = guards.valued(act.data, NAMES, known) if act.data else None
             return Act(_place(act.to, known), signal=act.name, data=data)
         case Run() as act:
             return Act(
                 _place(act.to, known),
-                say=_text(act.message, known, MAX_WORDS),
+                say=text_of(act.message, known, MAX_WORDS),
                 run=True,
-                goal=_text(act.goal, known, MAX_GOAL),
+                goal=text_of(act.goal, known, MAX_GOAL),
             )
 
 
 def _place(to: Target, known: Mapping[str, Any]) -> Place:
     for name in ("session", "alias", "customer"):
         if expression := getattr(to, name):
-            return Place(**{name: _text(expression, known, MAX_NAME, required=True)}, agent=to.agent)
+            return Place(**{name: text_of(expression, known, MAX_NAME, required=True)}, agent=to.agent)
     return Place(agent=to.agent)
-
-
-def _text(expression: str, known: Mapping[str, Any], most: int, *, required: bool = False) -> str:
-    value = guards.valued(expression, NAMES, known) if expression else ""
-    if not isinstance(value, str) or len(value) > most or "\x00" in value or (required and not value.strip()):
-        raise _BadValue
-    return value

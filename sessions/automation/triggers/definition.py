@@ -1,7 +1,6 @@
 """What a trigger is, as data: on what, when, what it does, how often at most.
 
-Expressions are in the guard language over `event` (what happened), `state` (the scratchpad of the session in which it
-did) and `session` (its facts). An expression that cannot be read is never taken for a yes.
+The expressions are those of every rule (`rules.definition`).
 """
 
 from __future__ import annotations
@@ -10,19 +9,15 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from agentstate.engine import events as ev
-from agentstate.engine import guards
-from agentstate.engine.guards import BadGuard
 from agentstate.errors import Invalid
+from sessions.automation.rules import definition as rules
 from sessions.automation.triggers import schedule
 from sessions.automation.triggers.schedule import Schedule
 
-NAMES = ("event", "state", "session")
 MAX_RATE = 10_000  # times in one window
 MAX_WINDOW = 24 * 3600  # seconds
 MAX_PER_DAY = 100_000
 MAX_DEPTH = 5  # triggers in one chain
-MAX_BYTES = 16_384  # of a definition
 OPS = ("insert", "update", "delete")
 
 Source = Literal["entry", "row", "schedule", "hook"]
@@ -153,42 +148,24 @@ class Definition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(data: Any) -> Definition:
     """A sound definition of decoded JSON. Raises BadTrigger, BadGuard, BadSchedule naming the field."""
-    if len(msgspec.json.encode(data)) > MAX_BYTES:
-        raise BadTrigger(f"at most {MAX_BYTES} bytes", field="definition")
-    try:
-        found = msgspec.convert(data, Definition)
-    except msgspec.ValidationError as error:
-        raise BadTrigger(str(error)[:300], field="definition") from None
-    _must_be_one(found)
+    found = rules.decoded(data, Definition, BadTrigger)
+    rules.must_be_one("on", found.on, BadTrigger)
+    rules.must_be_one("do", found.do, BadTrigger)
     _must_be_sound(found)
     for field, text in expressions(found):
-        _must_compile(field, text)
+        rules.must_compile(field, text, asks=field == "when")
     return found
 
 
 def dump(definition: Definition) -> dict[str, Any]:
-    """The definition as JSON has it, in the order of its document: defaults included, nothing that is not there."""
-    built: dict[str, Any] = _without_nothing(msgspec.to_builtins(definition))
-    return {name: built[name] for name in ("on", "when", "do", "rate", "per_day", "depth", "repeats")}
-
-
-def _without_nothing(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_nothing(each) for name, each in value.items() if each is not None}
-    return value
-
-
-def _must_be_one(found: Definition) -> None:
-    for field, part in (("on", found.on), ("do", found.do)):
-        named = [name for name in part.__struct_fields__ if getattr(part, name) is not None]
-        if len(named) != 1:
-            raise BadTrigger(f"want one of {', '.join(part.__struct_fields__)}", field=field)
+    """Returns the definition as JSON has it, in the order of its document."""
+    return rules.encoded(definition, "on", "when", "do", "rate", "per_day", "depth", "repeats")
 
 
 def _must_be_sound(found: Definition) -> None:
     on = found.on
-    if on.entry is not None and (not on.entry.kinds or not set(on.entry.kinds) <= set(ev.KINDS)):
-        raise BadTrigger("want kinds of entries", field="on.entry.kinds")
+    if on.entry is not None:
+        rules.must_be_kinds("on.entry.kinds", on.entry.kinds, BadTrigger)
     if on.row is not None and (not on.row.ops or not set(on.row.ops) <= set(OPS)):
         raise BadTrigger(f"want some of {', '.join(OPS)}", field="on.row.ops")
     if on.schedule is not None:
@@ -200,9 +177,7 @@ def _must_be_sound(found: Definition) -> None:
         ("depth", found.depth, 1, MAX_DEPTH),
         ("repeats", found.repeats, 0, MAX_DEPTH),
     )
-    for field, value, least, most in bounds:
-        if not least <= value <= most:
-            raise BadTrigger(f"want {least} to {most}", field=field)
+    rules.must_be_within(bounds, BadTrigger)
     _must_name_a_session(found)
 
 
@@ -234,12 +209,3 @@ def expressions(found: Definition) -> list[tuple[str, str]]:
     if isinstance(act, SendSignal):
         listed.append(("do.signal.data", act.data))
     return [(field, text) for field, text in listed if text]
-
-
-def _must_compile(field: str, text: str) -> None:
-    try:
-        made = guards.expressed(text, NAMES)
-        if field == "when":
-            guards.must_ask(made)
-    except BadGuard as error:
-        raise BadGuard(error.detail, field=field) from None

@@ -11,11 +11,12 @@ from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
 from agentstate.people.models import Team
-from agentstate.people.permissions import require, teams_required
+from agentstate.people.permissions import teams_required
 from agentstate.people.roles import Permission
-from sessions.automation.triggers.commands import found
+from sessions.automation.rules.commands import configured
+from sessions.automation.triggers.repository import STORE
 from sessions.core.session_lines import Person
-from sessions.models.triggers import Trigger, TriggerFiring, TriggerVersion, Watch
+from sessions.models.triggers import Trigger, TriggerFiring, Watch
 
 MOST = 100  # firings of one answer
 
@@ -76,19 +77,14 @@ def triggers(user: Person) -> list[TriggerLine]:
 
 def trigger(user: Person, pk: UUID) -> TriggerLine:
     """One of them. Raises UnknownTrigger, PermissionDenied."""
-    row = found(user, pk)
-    require(user, Permission.CONFIGURE, row.team_id)
-    return _lines(Trigger.objects.filter(pk=pk))[0]
+    return _lines([configured(STORE, user, pk)])[0]
 
 
 def _lines(rows: Any) -> list[TriggerLine]:
     found_rows = list(rows)
     names = dict(Team.objects.filter(pk__in={row.team_id for row in found_rows}).values_list("pk", "name"))
     counted = _counts([row.pk for row in found_rows])
-    known = {
-        (each.trigger, each.version): each.definition
-        for each in TriggerVersion.objects.filter(trigger__in=[row.pk for row in found_rows])
-    }
+    known = STORE.definitions(found_rows)
     return [
         TriggerLine(
             id=row.pk,
@@ -103,7 +99,7 @@ def _lines(rows: Any) -> list[TriggerLine]:
             changed_by=row.changed_by,
             changed_at=row.changed_at,
             **counted.get(row.pk, {"fired": 0, "waiting": 0, "refused": 0}),
-            definition=known[(row.pk, row.version)],
+            definition=known[row.pk],
         )
         for row in found_rows
     ]
@@ -125,8 +121,7 @@ def _counts(triggers: list[UUID]) -> dict[UUID, dict[str, int]]:
 
 def firings(user: Person, pk: UUID) -> list[FiringLine]:
     """The newest first, at most MOST. Raises UnknownTrigger, PermissionDenied."""
-    row = found(user, pk)
-    require(user, Permission.CONFIGURE, row.team_id)
+    configured(STORE, user, pk)
     newest = TriggerFiring.objects.filter(trigger=pk).order_by(F("at").desc(), "-id")[:MOST]
     return [FiringLine(**{name: getattr(each, name) for name in FiringLine.__struct_fields__}) for each in newest]
 

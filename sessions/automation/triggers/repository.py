@@ -1,4 +1,4 @@
-"""Keeping triggers: each change is a new version and an entry of the staff log."""
+"""The triggers of a team: rules that open a session, or tell or signal one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-
 from agentstate.errors import Invalid, NotFound, Refused
-from agentstate.ids import new_id
-from audit import staff
 from audit.server_clock import now as database_now
+from sessions.automation.rules.store import RuleStore
 from sessions.automation.triggers import definition as definitions
 from sessions.automation.triggers import schedule
 from sessions.automation.triggers.definition import Definition
-from sessions.library.versions import must_be_named, must_be_seen
 from sessions.models.triggers import Trigger, TriggerVersion, Watch
 
-MAX_TRIGGERS = 200  # of one team
+__all__ = ["database_now", "keep", "switch", "version_of"]
 
 
 class UnknownTrigger(NotFound):
@@ -39,45 +35,39 @@ class TooManyTriggers(Refused):
     code = "too_many_triggers"
 
 
+class Triggers(RuleStore[Trigger]):
+    """Triggers. A new version begins its intervals anew."""
+
+    rows, versions, label, event, most = Trigger, TriggerVersion, "trigger", "trigger", 200
+    unknown, too_many = UnknownTrigger, TooManyTriggers
+
+    def checked(self, team: UUID, data: Any, **_: Any) -> tuple[Definition, dict[str, Any]]:
+        """Raises BadTrigger, BadGuard, BadSchedule, UnknownWatch."""
+        found = definitions.load(data)
+        on = found.on.row
+        if on is not None and not Watch.objects.filter(team_id=team, name=on.watch).exists():
+            raise UnknownWatch(on.watch[:60], field="on.row.watch")
+        return found, definitions.dump(found)
+
+    def fill(self, row: Trigger, definition: Definition, at: datetime) -> None:
+        """What it waits for, and the first time of its schedule."""
+        row.source = definition.on.source
+        row.watch = definition.on.row.watch if definition.on.row is not None else ""
+        row.next_at = _next(definition, at)
+
+    def switched(self, row: Trigger) -> None:
+        """Its schedule begins anew when it is switched on."""
+        if row.on:
+            row.next_at = _next(version_of(row.pk, row.version), row.changed_at)
+
+
+STORE = Triggers()
+keep, switch = STORE.keep, STORE.switch
+
+
 def version_of(trigger: UUID, version: int) -> Definition:
-    """One version's definition."""
-    row = TriggerVersion.objects.get(trigger=trigger, version=version)
-    return definitions.load(row.definition)
-
-
-def keep(tenant: UUID, team: UUID, by: str, name: str, data: Any, *, seen: int = 0) -> Trigger:
-    """The trigger of that name, made or changed: its next version, on as it was. `seen` is the version that its author
-    saw (0: none of it yet). Raises BadTrigger, BadGuard, BadSchedule, UnknownWatch, ChangedMeanwhile.
-    """
-    must_be_named(name)
-    wanted = definitions.load(data)
-    _must_be_watched(team, wanted)
-    with transaction.atomic():
-        row = Trigger.objects.select_for_update().filter(team_id=team, name=name).first()
-        must_be_seen(row, seen)
-        at = database_now()
-        if row is None:
-            if Trigger.objects.filter(team_id=team).count() >= MAX_TRIGGERS:
-                raise TooManyTriggers(f"{MAX_TRIGGERS} are allowed")
-            row = Trigger(id=new_id(), tenant_id=tenant, team_id=team, name=name, version=0, since=at)
-        row.version += 1
-        row.source = wanted.on.source
-        row.watch = wanted.on.row.watch if wanted.on.row is not None else ""
-        row.since = at  # intervals begin anew, and what happened before is none of the new version's business
-        row.changed_by, row.changed_at = by, at
-        row.next_at = _next(wanted, at)
-        row.save()
-        TriggerVersion.objects.create(
-            trigger=row.pk, version=row.version, definition=definitions.dump(wanted), by=by, at=at
-        )
-        _record(row, "trigger.changed", by, version=row.version)
-    return row
-
-
-def _must_be_watched(team: UUID, wanted: Definition) -> None:
-    on = wanted.on.row
-    if on is not None and not Watch.objects.filter(team_id=team, name=on.watch).exists():
-        raise UnknownWatch(on.watch[:60], field="on.row.watch")
+    """Returns one version's definition."""
+    return definitions.load(STORE.definition(trigger, version))
 
 
 def _next(wanted: Definition, at: datetime) -> datetime | None:
@@ -89,27 +79,3 @@ def _next(wanted: Definition, at: datetime) -> datetime | None:
 def _first_wait(wanted: Definition) -> timedelta:
     """An interval passes once before its first time."""
     return timedelta(seconds=wanted.on.schedule.every if wanted.on.schedule is not None else 0)
-
-
-def switch(trigger: UUID, on: bool, by: str, why: str = "") -> bool:
-    """Switch it on or off. Whether that changed anything: it is recorded only then."""
-    with transaction.atomic():
-        row = Trigger.objects.select_for_update().filter(pk=trigger).first()
-        if row is None:
-            raise UnknownTrigger()
-        if row.on == on:
-            return False
-        at = database_now()
-        row.on, row.off_why = on, "" if on else why
-        row.changed_by, row.changed_at = by, at
-        if on:
-            row.since = at
-            row.next_at = _next(version_of(row.pk, row.version), at)
-        row.save()
-        _record(row, "trigger.switched_on" if on else "trigger.switched_off", by, why=why)
-    return True
-
-
-def _record(row: Trigger, kind: str, by: str, **facts: str | int) -> None:
-    known = {"trigger": str(row.pk), "name": row.name, "team": str(row.team_id), **facts}
-    staff.record(row.tenant_id, database_now(), kind, by, "", known)
