@@ -330,9 +330,9 @@ def filled(table: type[Model], row: Model, number: int) -> None:
     ("path", "table", "most", "code"),
     [
         ("alert-rules", TeamRule, alert_rules.MOST["rule"], "too_many_alert_rules"),
-        ("triggers", Trigger, triggers.MAX_TRIGGERS, "too_many_triggers"),
-        ("notice-rules", NoticeRule, notice_rules.MAX_RULES, "too_many_notice_rules"),
-        ("notice-endpoints", NoticeEndpoint, endpoints.MAX_ENDPOINTS, "too_many_endpoints"),
+        ("triggers", Trigger, triggers.STORE.most, "too_many_triggers"),
+        ("notice-rules", NoticeRule, notice_rules.STORE.most, "too_many_notice_rules"),
+        ("notice-endpoints", NoticeEndpoint, endpoints.STORE.most, "too_many_endpoints"),
     ],
 )
 def test_a_team_makes_one_more_up_to_its_limit_and_not_beyond(
