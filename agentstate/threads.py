@@ -24,6 +24,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, LetExpire, MoveChart, Nothing, RingTimer, RunCall, next_action
 from agentstate.engine.instants import stamp
+from agentstate.engine.memory.allowance import allowance
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import ModelRequest, ToolSpec
 from agentstate.engine.memory.tokens import ESTIMATE
@@ -94,7 +95,7 @@ def _form_of(run: Callable[..., Any]) -> type[msgspec.Struct]:
 
 
 class Agent:
-    """A model with its instructions, tools, policy and bounds of memory."""
+    """A model with its instructions, tools, policy and bounds of memory. Raises BudgetTooSmall."""
 
     def __init__(
         self,
@@ -109,9 +110,10 @@ class Agent:
         self.model, self.name, self.policy = model, name, policy
         self.memory = memory or Remembering()
         self.tools = {each.name: each for each in tools}
-        self.definition = Definition(
-            instructions, tuple(ToolSpec(each.name, each.description, each.arguments) for each in self.tools.values())
-        )
+        specs = tuple(ToolSpec(each.name, each.description, each.arguments) for each in self.tools.values())
+        allowed = allowance(self.memory.budget, ESTIMATE, instructions, specs)
+        allowed.must_suffice(name)
+        self.definition = Definition(instructions, specs, data=allowed.state // 2, room=allowed.state)
         self.facts = {
             each.name: core.ToolFacts(
                 each.name, 1, each.effect, 1, 0.0, each.check, each.preview, schema=each.arguments
@@ -237,6 +239,8 @@ class Thread:
         request = build(agent.definition, agent.name, self.state)
         step = str(uuid4())
         self.do(self._asking(request, step))
+        if self.state.asking != step:  # the run has used up its bounds
+            return
         try:
             answer = agent.model(request)
         except ModelFailed as error:

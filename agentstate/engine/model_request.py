@@ -19,10 +19,12 @@ from agentstate.engine.decide.withdrawals import WITHDRAW_CALL, withdrawable
 from agentstate.engine.memory.context import FORM, messages
 from agentstate.engine.memory.correction import factor_for
 from agentstate.engine.memory.data import told
+from agentstate.engine.memory.room import NOWHERE, fitted
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import ModelRequest, ToolSpec, json_text, request_digest, tokens_of
 from agentstate.engine.memory.tokens import Counter
 from agentstate.engine.schemas import Declared
+from agentstate.engine.schemas.importance import importance_of
 from agentstate.engine.scratchpad import messages as messages_of
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.scratchpad.form import asked_for, blanks
@@ -41,6 +43,9 @@ class Definition(msgspec.Struct, frozen=True):
     forms: dict[str, str] = {}
     scopes: tuple[str, ...] | None = None  # all that its requests show of state and data; None: everything
     data: int = 0  # characters that they have for data messages
+    room: int = (
+        0  # characters that they have for the scratchpad; a quarter as many each for plan, profile and form; 0: any
+    )
 
 
 def build(definition: Definition, model: str, state: SessionState) -> ModelRequest:
@@ -53,10 +58,10 @@ def build(definition: Definition, model: str, state: SessionState) -> ModelReque
         state={
             **_scoped(definition, state),
             "session": _session(state),
-            **_user(state),
+            **_within(definition, _user(state)),
             **_talk(definition, state),
-            **_plan(state),
-            **_lacks(definition, state),
+            **_within(definition, _plan(state)),
+            **_within(definition, _lacks(definition, state)),
         },
         parameters=state.user.parameters,
     )
@@ -86,7 +91,24 @@ def _scoped(definition: Definition, state: SessionState) -> dict[str, Any]:
     if definition.scopes is not None:
         views = scopes.narrowed(views, definition.scopes)
     data = {kind: value for kind, value in views.items() if kind != messages_of.STATE}
-    return {**views.get(messages_of.STATE, {}), **({"data": data} if data else {})}
+    pad = _bounded(definition, state, views.get(messages_of.STATE, {}))
+    return {**pad, **({"data": data} if data else {})}
+
+
+def _bounded(definition: Definition, state: SessionState, pad: dict[str, Any]) -> dict[str, Any]:
+    """The scratchpad as far as there is room, the most important parts first."""
+    if not definition.room:
+        return pad
+    source = definition.forms.get(state.schema.reference)
+    important = importance_of(source.encode()) if source is not None else NOWHERE
+    shown: dict[str, Any] = fitted(pad, definition.room, important)
+    return shown
+
+
+def _within(definition: Definition, part: dict[str, Any]) -> dict[str, Any]:
+    """One part of the state beside the scratchpad, in a quarter of its room."""
+    room = definition.room // 4
+    return {name: fitted(value, room) for name, value in part.items()} if room else part
 
 
 def _session(state: SessionState) -> dict[str, str]:

@@ -14,9 +14,8 @@ from agentstate.engine.memory.shown import ModelRequest
 from agentstate.engine.model_request import Definition
 from agentstate.engine.model_request import build as build_from
 from agentstate.engine.state import SessionState
-from sessions.agents.registry import Agent, schemas_for, tool_specs, versions_of
+from sessions.agents.registry import Agent, allowance_of, schemas_for, tool_specs, versions_of
 
-DATA_SHARE = 2  # tokens of the budget for one character of data: at four characters a token, an eighth of it
 _encoder = msgspec.json.Encoder(order="sorted")
 
 
@@ -55,8 +54,10 @@ def _made(same: _Same, _versions: tuple[tuple[str, int], ...]) -> tuple[Definiti
     agent = same.agent
     declared = schemas_for(agent.schema)
     forms = {each.reference: each.source.decode() for each in declared.versions.values()} if declared else {}
-    room = agent.memory.budget // DATA_SHARE
-    definition = Definition(agent.instructions, tool_specs(agent), agent.memory.private, forms, agent.scopes, room)
+    specs, room = tool_specs(agent), allowance_of(agent).state
+    definition = Definition(
+        agent.instructions, specs, agent.memory.private, forms, agent.scopes, data=room // 2, room=room
+    )
     data = to_bytes(definition)
     return definition, data, digest_of(data)
 

@@ -12,6 +12,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine import references, scratchpad, writers
 from agentstate.engine.decide import CommandContext, ToolFacts, offers
 from agentstate.engine.looping.settings import ANSWER, Looping, Price
+from agentstate.engine.memory.allowance import Allowance, allowance
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.migrating import Catalogue
 from agentstate.engine.migrating.pruning import Reads, read_by, read_by_policy
@@ -76,7 +77,10 @@ _registry: dict[str, Agent] = {}
 
 
 def register(agent: Agent) -> None:
-    """Add `agent`; every tool that it names must be registered. A name is taken once."""
+    """Adds `agent`; every tool that it names must be registered. A name is taken once.
+
+    Raises ValueError; BudgetTooSmall where instructions and tools leave no room for a conversation.
+    """
     if agent.name in _registry:
         raise ValueError(f"an agent called {agent.name!r} is registered already")
     unknown = [name for name in agent.offers if name not in offers.ALL]
@@ -91,7 +95,9 @@ def register(agent: Agent) -> None:
     if agent.chart:
         charts.named(agent.chart)
     token_counters.named(agent.memory.counter)
-    _registry[agent.name] = _with_private(_with_output(agent), schemas_for(agent.schema))
+    whole = _with_private(_with_output(agent), schemas_for(agent.schema))
+    allowance_of(whole).must_suffice(whole.name)
+    _registry[agent.name] = whole
 
 
 def _must_be_a_place(name: str, place: str) -> None:
@@ -268,6 +274,12 @@ def idle_of(agent: Agent) -> int:
     """Seconds that a session of the agent waits for its customer before it expires; 0: for ever."""
     idle: int = settings.SESSION_IDLE if agent.idle is None else agent.idle
     return idle
+
+
+def allowance_of(agent: Agent) -> Allowance:
+    """Returns what the agent's instructions and tools take of its budget, with its tools as they are now."""
+    counter = token_counters.named(agent.memory.counter)
+    return allowance(agent.memory.budget, counter, agent.instructions, tool_specs(agent))
 
 
 def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from agentstate.engine import policy
+from agentstate.engine.memory.allowance import BudgetTooSmall
+from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import ModelRequest, ProposedCall
 from agentstate.engine.model import ModelAnswer, ModelFailed
 from agentstate.engine.state import evolve
@@ -155,3 +157,42 @@ def test_the_state_is_the_fold_of_the_history(thread: Thread):
     thread.decide("approve")
     thread.say("Thanks")
     assert refolded(thread) == thread.state == thread.at(len(thread.history))
+
+
+def test_a_small_budget_ends_no_thread_however_large_the_results_in_its_state_are():
+    asked: list[ModelRequest] = []
+
+    def large(request: ModelRequest) -> ModelAnswer | str:
+        asked.append(request)
+        if len(asked) % 2 == 0:
+            return "Done."
+        return ModelAnswer("", (ProposedCall("c", "report", {}, "state.report"),))
+
+    @tool(effect="pure")
+    def report() -> dict[str, str]:
+        """Make a report."""
+        return {f"part {number}": "word " * 400 for number in range(20)}
+
+    thread = Agent(large, tools=[report], memory=Remembering(budget=1_000)).thread()
+    assert [thread.say(f"Once more, number {number}.") for number in range(20)] == ["Done."] * 20
+    assert len(str(thread.state.pad["report"])) > 30_000
+    assert asked[-1].state["report"]["not_shown"] == "10 more values"
+
+
+def test_a_run_that_has_used_up_its_requests_is_stopped_and_the_thread_says_so():
+    def restless(request: ModelRequest) -> ModelAnswer:
+        return ModelAnswer("", (ProposedCall("c", "ping", {"number": len(request.messages)}),))
+
+    @tool(effect="pure")
+    def ping(number: int) -> int:
+        """Answer."""
+        return number
+
+    thread = Agent(restless, tools=[ping]).thread()
+    thread.say("Go!")
+    assert thread.state.status.value == "failed"
+
+
+def test_an_agent_whose_instructions_and_tools_fill_its_budget_is_refused_by_name():
+    with pytest.raises(BudgetTooSmall, match=r"agent 'clerk': instructions take \d+ tokens and tools \d+ of a budget"):
+        Agent(model, instructions="Be kind. " * 600, memory=Remembering(budget=1_000), name="clerk")

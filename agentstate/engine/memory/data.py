@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from agentstate.engine.memory.room import left_out
 from agentstate.engine.memory.shown import json_text
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import Board
-
-KEYS = 10  # of an object that is only named
 
 
 def told(board: Board, most: int) -> dict[str, Any]:
@@ -23,10 +22,5 @@ def told(board: Board, most: int) -> dict[str, Any]:
         text = json_text(shown[kind])
         fits = len(text) <= most
         most -= len(text) if fits else 0
-        kept[kind] = shown[kind] if fits else _named(shown[kind], len(text))
+        kept[kind] = shown[kind] if fits else left_out(shown[kind], len(text))
     return {kind: kept[kind] for kind in shown}
-
-
-def _named(value: Any, characters: int) -> dict[str, Any]:
-    keys = [key[:40] for key in list(value)[:KEYS]] if isinstance(value, dict) else []
-    return {"not_shown": f"{characters} characters", **({"keys": keys} if keys else {})}

@@ -1,11 +1,12 @@
 """The declared schema of an agent's state: what may stand where, who may write it, and what stays private.
 
-Beside JSON Schema's own words it knows three, on the schemas of plain properties and items:
+Beside JSON Schema's own words it knows four, on the schemas of plain properties and items:
 
 - `x-writers`: who may write here and below, e.g. `["tool:authorize", "staff:supervisor"]`; a deeper one stands instead
   of those above it. Where none is declared nobody but the system writes.
 - `x-private`: `true` keeps the value out of every model request and off every page that does not need it.
 - `x-merge`: how concurrent changes of this place are merged, e.g. `"counter"` or `{"merge": "set", "clash": "vote"}`.
+- `x-importance`: 0 (the default) to 100. Models see the most important parts of a state that is too large.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from agentstate.engine.schemas.places import LIST, MAP, ONE, children
 from agentstate.engine.schemas.refusals import BadSchema
 
 ActorKind = Literal["customer", "agent", "tool", "staff", "system"]
-WORDS = ("x-writers", "x-private", "x-merge")
+WORDS = ("x-writers", "x-private", "x-merge", "x-importance")
+MAX_IMPORTANCE = 100
 MAX_WRITERS = 50
 ANYBODY = "*"
 # Words under which a place is one property, item or definition, and no alternative among several.
@@ -166,4 +168,14 @@ def _check_merge(value: Any, path: str) -> None:
         raise BadSchema(path, "x-merge", "want the name of a merge type, or an object with merge, clash and quorum")
 
 
-_CHECKS = {"x-writers": _check_writers, "x-private": _check_private, "x-merge": _check_merge}
+def _check_importance(value: Any, path: str) -> None:
+    if type(value) is not int or not 0 <= value <= MAX_IMPORTANCE:
+        raise BadSchema(path, "x-importance", f"want a whole number from 0 to {MAX_IMPORTANCE}")
+
+
+_CHECKS = {
+    "x-writers": _check_writers,
+    "x-private": _check_private,
+    "x-merge": _check_merge,
+    "x-importance": _check_importance,
+}
