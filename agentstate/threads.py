@@ -31,7 +31,8 @@ from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.model import ModelAnswer, ModelFailed
 from agentstate.engine.model_request import Definition, build, digest, frame, shown
 from agentstate.engine.policy import Policy
-from agentstate.engine.state import Request, SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import Request, SessionState, pending
 from agentstate.errors import Invalid
 
 PERSON = "user:you"

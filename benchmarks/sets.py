@@ -18,7 +18,7 @@ LONG = 100_000  # events of the long conversation
 
 def long_talk(events: int = LONG) -> Talk:
     """A conversation of at least that many events, as its snapshot: built when it is not there."""
-    from agentstate.engine.state import from_snapshot, to_snapshot
+    from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 
     path = FOLDER / f"talk-{events}.json"
     if path.exists():

@@ -13,9 +13,8 @@ from typing import Literal
 import msgspec
 
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, SessionState, calls_in, may_begin, pending
-from agentstate.engine.state.compensation import has_its_turn
-from agentstate.engine.state.session import expires_at
+from agentstate.engine.state.interventions import has_its_turn
+from agentstate.engine.state.session import Call, SessionState, calls_in, expires_at, may_begin, pending
 from agentstate.engine.timers import next_due
 
 

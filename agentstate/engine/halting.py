@@ -11,8 +11,8 @@ import msgspec
 
 from agentstate.engine.advance import Action, AskModel, Nothing, RunCall
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in
 from agentstate.engine.state.rounds import planned
+from agentstate.engine.state.session import SessionState, calls_in
 
 
 class Halt(msgspec.Struct, frozen=True):

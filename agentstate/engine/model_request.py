@@ -29,7 +29,8 @@ from agentstate.engine.scratchpad import messages as messages_of
 from agentstate.engine.scratchpad import scopes
 from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.scratchpad.private import visible
-from agentstate.engine.state import SessionState, rounds
+from agentstate.engine.state import rounds
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.understanding.notes import resolved_note
 from agentstate.engine.understanding.private import without_private
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus, SessionStatus
-from agentstate.engine.state import Call, SessionState, pending
+from agentstate.engine.state.session import Call, SessionState, pending
 
 STEPS = 40  # steps that are named, newest last
 _CURRENT = (CallStatus.RUNNING, CallStatus.READY, CallStatus.WAITING)

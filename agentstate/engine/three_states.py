@@ -14,7 +14,7 @@ import msgspec
 from agentstate.engine import schemas
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.schemas import Declared
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.task import TaskState, task_of
 
 MESSAGES = 60  # of the conversation, newest last

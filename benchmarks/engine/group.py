@@ -15,7 +15,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.charts.lifecycle import lifecycle_chart
-from agentstate.engine.state import fold
+from agentstate.engine.state.evolution import fold
 from benchmarks.engine import machines, plans
 from benchmarks.engine.talks import Talk, grown, opened, seconds_a_turn, seconds_by_kind
 from benchmarks.rounds import paired

@@ -21,7 +21,8 @@ from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.model import ModelRequest
-from agentstate.engine.state import SessionState, calls_in, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState, calls_in
 from sessions.agents import definition
 from sessions.agents.registry import Agent
 

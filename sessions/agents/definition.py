@@ -13,7 +13,7 @@ import msgspec
 from agentstate.engine.memory.shown import ModelRequest
 from agentstate.engine.model_request import Definition
 from agentstate.engine.model_request import build as build_from
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from sessions.agents.registry import Agent, allowance_of, schemas_for, tool_specs, versions_of
 
 _encoder = msgspec.json.Encoder(order="sorted")

@@ -10,8 +10,8 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Request
-from agentstate.engine.state.involvement import people
+from agentstate.engine.state.participants import people
+from agentstate.engine.state.session import Request
 from agentstate.ids import new_id
 from agentstate.people.queries import display_names
 from sessions.approvals import decisive_turns, forms, retyping, reviewer_view

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.state import digest_of
+from agentstate.engine.state.session import digest_of
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission
 from sessions.approvals import guards, reviewer_view

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import Request
+from agentstate.engine.state.session import Request
 from audit import keys, ledger
 from sessions.approvals import differences, forms
 from sessions.approvals.differences import Account, Difference, Turn

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from agentstate.engine.decide import UnknownRequest
 from agentstate.engine.policy import Terms
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keys, ledger

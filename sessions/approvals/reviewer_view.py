@@ -15,7 +15,7 @@ import msgspec
 from django.core import signing
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import Request
+from agentstate.engine.state.session import Request
 from agentstate.errors import Invalid
 
 Surface = Literal["page", "api"]

@@ -16,7 +16,7 @@ from agentstate.engine.charts.simulate import CasesRun, Coverage
 from agentstate.engine.charts.standing import Awaited, Standing, instructions_in, outline, tools_in
 from agentstate.engine.charts.state import Timer
 from agentstate.engine.decide.charts import HEARD, OWN
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.people.permissions import PermissionDenied, teams_with
 from agentstate.people.roles import Permission
 from sessions.agents import registry

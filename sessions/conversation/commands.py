@@ -10,7 +10,8 @@ import msgspec
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.looping.settings import Limits, Whole
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid, Refused
 from agentstate.ids import new_id
 from agentstate.people.models import Team

@@ -10,7 +10,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.alerts import Alert
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit.ledger import Fragment
 
 _json = msgspec.json.Encoder()

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Command, tasks
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import keys, ledger
 from sessions.core import states
 from sessions.core.states import Loaded

@@ -36,8 +36,9 @@ from agentstate.engine.decide.grants import counted
 from agentstate.engine.decide.verdicts import grants_for
 from agentstate.engine.instants import stamp
 from agentstate.engine.remembered import Remembered
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.rounds import place_of
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.subjects import kid_of
 from agentstate.errors import AgentStateError, Broken
 from agentstate.ids import new_id

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 from audit import ledger
 from audit.proofs.making import Receipt, receipt_of

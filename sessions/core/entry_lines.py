@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 from django.db.models import OuterRef, Subquery
 
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
 from audit import keys, ledger

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from agentstate.engine.decide import families
 from agentstate.engine.decide.context import Family
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import keys
 from sessions.core import states
 from sessions.core.states import Loaded

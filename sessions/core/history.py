@@ -14,7 +14,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import Consequences, consequences
-from agentstate.engine.state import SessionState, subjects
+from agentstate.engine.state import subjects
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions import effects
 from audit import keys, ledger
 from sessions.core import standing_approvals, states

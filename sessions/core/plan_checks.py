@@ -21,8 +21,8 @@ from agentstate.engine.plan import library
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.model import Plan
-from agentstate.engine.state import SessionState
-from agentstate.engine.state.involvement import MAX_PEOPLE, people
+from agentstate.engine.state.participants import MAX_PEOPLE, people
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import NotFound, Refused
 from agentstate.ids import new_id
 from audit import keys

@@ -22,7 +22,7 @@ from agentstate.engine.decide.reviewing import left_out
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Terms
-from agentstate.engine.state import Request, SessionState, digest_of, pending
+from agentstate.engine.state.session import Request, SessionState, digest_of, pending
 from audit import keys, ledger
 from audit.ledger import Fragment
 from sessions.core import alert_rows as alerts

@@ -13,8 +13,8 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import SessionState, from_snapshot, to_snapshot
-from agentstate.engine.state.snapshot import form
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import form, from_snapshot, to_snapshot
 from agentstate.errors import Broken
 from audit import keys, ledger
 

@@ -12,7 +12,7 @@ from django.db.models import Case, CharField, Exists, F, Func, OuterRef, Q, Quer
 from django.db.models.functions import Cast
 
 from agentstate.engine.lifecycle import SessionStatus
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.participants import QUEUE
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission

@@ -14,7 +14,7 @@ import msgspec
 from agentstate.engine import references, schemas
 from agentstate.engine.schemas import Declared
 from agentstate.engine.scratchpad import messages
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.understanding.held import Talk
 from agentstate.engine.understanding.private import without_private
 from agentstate.errors import AgentStateError

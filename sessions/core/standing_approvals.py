@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 from agentstate.engine import events as ev
 from agentstate.engine.policy import Policy
 from agentstate.engine.policy.granted import PREFIX, Grant
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import keys, ledger
 from sessions.core.projections import Place
 from sessions.models.sessions import StandingGrant

@@ -19,8 +19,9 @@ from django.db import transaction
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.versions import NoSuchPoint
-from agentstate.engine.state import SessionState, evolve, evolve_erased, from_parts, to_parts, to_snapshot
-from agentstate.engine.state.snapshot import form
+from agentstate.engine.state.evolution import evolve, evolve_erased
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import form, from_parts, to_parts, to_snapshot
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Broken, NotFound
 from audit import keys, ledger

@@ -20,7 +20,7 @@ from agentstate.clock import now
 from agentstate.engine import events as ev
 from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import ledger
 from audit.keys import teams
 from sessions.core.projections import Place

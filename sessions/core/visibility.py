@@ -21,8 +21,8 @@ from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.scratchpad import Pad, messages
-from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import Instance, Plans
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.engine.understanding.held import Talk
 from agentstate.people.permissions import PermissionDenied, can

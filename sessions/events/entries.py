@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import ledger
 from sessions.core.announcements import Announced
 from sessions.models.sessions import AgentSession

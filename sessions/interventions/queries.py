@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from agentstate.engine.decide.interventions import is_blocked, ways
-from agentstate.engine.state import Call
+from agentstate.engine.state.session import Call
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions
 from sessions.models.sessions import AgentSession

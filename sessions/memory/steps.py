@@ -20,7 +20,7 @@ from agentstate.engine.memory.held import Wanted
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.shown import ModelRequest, request_bytes, request_digest
 from agentstate.engine.memory.summaries import Summary
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import NotFound, Refused
 from audit import ledger
 from sessions.agents import versions

@@ -21,8 +21,9 @@ from agentstate.engine.plan.goals import Goal
 from agentstate.engine.plan.goals import Standing as TaskStanding
 from agentstate.engine.plan.library import Saved
 from agentstate.engine.plan.progress import Progress, progress
-from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state import rounds
 from agentstate.engine.state.goals import of_plans
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import NotFound
 from agentstate.people.permissions import can, teams_with
 from agentstate.people.roles import Permission

@@ -12,7 +12,7 @@ from uuid import UUID
 from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.events import Adaptation
 from agentstate.engine.profile import ProfileState, adapt
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from audit import ledger
 from sessions.models.sessions import AgentSession
 from sessions.profiles import declarations, logs

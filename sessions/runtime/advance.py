@@ -33,7 +33,7 @@ from agentstate.engine.halting import left
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import SessionState, pending
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.outages import OUTAGES
 from audit import keys
 from audit.server_clock import now

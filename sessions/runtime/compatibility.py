@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import SessionState, rounds
+from agentstate.engine.state import rounds
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import SessionState
 from sessions.agents import registry
 
 

@@ -34,8 +34,9 @@ from agentstate.engine.plan import library, model
 from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.plan.progress import completion
 from agentstate.engine.scratchpad import scopes
-from agentstate.engine.state import Call, SessionState, rounds
-from agentstate.engine.state.involvement import people
+from agentstate.engine.state import rounds
+from agentstate.engine.state.participants import people
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.state.value_authors import authors_of_values
 from agentstate.errors import Invalid, NotFound, Refused
 from audit import keys, ledger

@@ -17,7 +17,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import Answer, Fail, NoAnswer, Return
 from agentstate.engine.decide.calls import NO_ANSWER
 from agentstate.engine.model import ModelAnswer, ModelFailed
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.session import Call, SessionState
 from sessions.agents import definition, model_choice, registry
 from sessions.agents.registry import Agent
 from sessions.core import crash_points

@@ -18,7 +18,7 @@ from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.model import ModelFailed, ModelRequest
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.ids import new_id
 from sessions.agents import definition, model_choice, registry, token_counters, versions
 from sessions.agents.registry import Agent

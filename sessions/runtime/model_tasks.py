@@ -19,7 +19,7 @@ from agentstate.engine.decide import Fail, Return
 from agentstate.engine.looping.settings import cost
 from agentstate.engine.memory.shown import ContextMessage, ModelRequest, ProposedCall, ToolSpec, request_digest
 from agentstate.engine.model import ANSWER, Model, ModelAnswer
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.session import Call, SessionState
 from sessions.agents.registry import Agent, prices_of
 from sessions.runtime.views import view_of
 from sessions.tools.registry import Tool

@@ -22,7 +22,7 @@ from django.db import close_old_connections
 
 from agentstate.engine.decide import Fail, Return
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.session import Call, SessionState
 from sessions.outside.cancellation import Stop, stoppable
 from sessions.runtime import execution
 

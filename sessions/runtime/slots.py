@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 
 from agentstate.engine import advance as core
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from sessions.runtime import limits
 from sessions.runtime.compatibility import must_be_known, tool_of
 

@@ -10,7 +10,8 @@ from agentstate.engine import references
 from agentstate.engine.references import Found
 from agentstate.engine.scratchpad import put, scopes
 from agentstate.engine.scratchpad.private import visible_views
-from agentstate.engine.state import Call, SessionState, rounds
+from agentstate.engine.state import rounds
+from agentstate.engine.state.session import Call, SessionState
 from sessions.agents import registry
 from sessions.tools.registry import Tool
 

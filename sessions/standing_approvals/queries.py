@@ -12,7 +12,7 @@ from agentstate.engine.decide.grants import offered
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Sticky
 from agentstate.engine.policy.granted import Grant, holds_at
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState
 from sessions.core import standing_approvals, states
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from rest_framework import serializers
 
 from agentstate.engine.decide.versions import MAX_REASON
-from agentstate.engine.events.changes import How
+from agentstate.engine.events.scratchpad import How
 from agentstate.engine.merge.kept import Standing
 from agentstate.engine.merge.rules import ClashRule
 from agentstate.engine.merge.three_way import MAX_PATHS

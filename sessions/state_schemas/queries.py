@@ -17,7 +17,7 @@ from agentstate.engine.migrating.in_force import InForce
 from agentstate.engine.migrating.overview import PlaceLine, overview
 from agentstate.engine.migrating.report import Report, tried
 from agentstate.engine.schemas import Problem, missing
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.three_states import ThreeStates, three_states
 from agentstate.errors import NotFound
 from agentstate.people.permissions import PermissionDenied, can, teams_with

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.talk.resolve import resolve
 from agentstate.engine.understanding.held import Resolution, Talk, Turn
 from agentstate.engine.understanding.notes import question

@@ -7,8 +7,7 @@ from uuid import UUID, uuid5
 
 from agentstate.engine.decide.commands.versions import Fork, Name, Promote, Rollback, Supersede
 from agentstate.engine.decide.forks import NotAFork
-from agentstate.engine.state import SessionState
-from agentstate.engine.state.session import remembered_by
+from agentstate.engine.state.session import SessionState, remembered_by
 from agentstate.ids import new_id
 from agentstate.people.roles import Permission
 from sessions.conversation.commands import KEYS, OtherSessionUnderKey

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.decide.versions import Consequences
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.difference import Difference, Voice, difference, sentences, view
 from agentstate.engine.versions.kept import Checkpoint, Versions
 from agentstate.people.permissions import can, require

@@ -12,7 +12,7 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import CommandContext
 from agentstate.engine.instants import parse
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.difference import Difference, difference, sentences, view
 from agentstate.engine.versions.replay import Assume, CallReplayed, Gate, Input, Replayed, replay
 from agentstate.errors import Refused

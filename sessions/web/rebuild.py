@@ -19,8 +19,8 @@ from agentstate.clock import now
 from agentstate.engine import alerts as held
 from agentstate.engine import events as ev
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import Request, SessionState, to_snapshot
-from agentstate.engine.state.snapshot import form
+from agentstate.engine.state.session import Request, SessionState
+from agentstate.engine.state.snapshot import form, to_snapshot
 from audit import keys, ledger
 from sessions.core import projections, recorded, states
 from sessions.core.alert_rows import alert_row, changed_alerts

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from agentstate.engine.alerts import open_alerts
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
 from agentstate.people.models import User

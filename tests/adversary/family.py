@@ -38,7 +38,8 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.model import ModelAnswer, ModelFailed, ModelRequest, Usage
 from agentstate.engine.remembered import Remembered
-from agentstate.engine.state import SessionState, evolve, fold, pending
+from agentstate.engine.state.evolution import evolve, fold
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import NotFound, Refused
 from sessions.agents import registry
 from sessions.agents.chat_answer import Assembly

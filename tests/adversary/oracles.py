@@ -29,9 +29,8 @@ from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.merge.values import ABSENT
 from agentstate.engine.policy import DELEGATE, argument_at
 from agentstate.engine.schemas import Actor
-from agentstate.engine.state import Request, SessionState
 from agentstate.engine.state.rounds import PLAN, delegate_of
-from agentstate.engine.state.session import digest_of
+from agentstate.engine.state.session import Request, SessionState, digest_of
 from sessions.agents import registry
 from sessions.tools import registry as tools
 from sessions.tools.registry import Arguments

@@ -18,7 +18,7 @@ import pytest
 
 from agentstate.engine import events as ev
 from agentstate.engine.instants import parse
-from agentstate.engine.state import evolve
+from agentstate.engine.state.evolution import evolve
 from tests.adversary import grammar
 from tests.adversary.family import Family, Hostile, Session
 from tests.adversary.worlds import Bank, World

@@ -10,7 +10,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import offers
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from sessions.descriptions import entries as descriptions_entries
 from tests.core import worlds
 from tests.core.worlds import World, opened, proposed

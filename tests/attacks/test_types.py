@@ -13,7 +13,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine import schemas
 from agentstate.engine.decide.schema import judge_of
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from agentstate.errors import Invalid
 from demo.bank_agent import tools as bank  # noqa: F401  (registers the tools of the bank)
 from sessions.tools import registry as tools

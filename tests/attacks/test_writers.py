@@ -12,8 +12,8 @@ from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan.check import PlanRefused
-from agentstate.engine.state import pending
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import pending
 from tests.core import worlds
 from tests.core.worlds import proposed
 from tests.core.writer_world import (

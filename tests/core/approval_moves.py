@@ -22,9 +22,9 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.schemas import Actor
-from agentstate.engine.state import Request, SessionState, calls_in, fold, pending
+from agentstate.engine.state.evolution import fold
 from agentstate.engine.state.rounds import planned
-from agentstate.engine.state.session import remembered_by
+from agentstate.engine.state.session import Request, SessionState, calls_in, pending, remembered_by
 from agentstate.engine.timers import TimerKind
 from agentstate.engine.versions.effects import Since, handed_over, since
 from agentstate.errors import Refused

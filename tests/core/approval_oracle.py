@@ -14,7 +14,8 @@ from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.advance import LetExpire, Nothing, next_action
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import calls_in, fold, pending
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import calls_in, pending
 from tests.core.approval_policy import WINDOW, WINDOWED, asks
 from tests.core.approval_system import System
 from tests.core.laws import require

@@ -24,7 +24,8 @@ from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp
 from agentstate.engine.migrating import Catalogue
 from agentstate.engine.remembered import Remembered
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 from tests.core.approval_policy import IDLE, OLDER, POLICY, START, TOOLS
 from tests.core.test_engine_explorer import essence

@@ -37,7 +37,8 @@ from agentstate.engine.decide import (
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.tokens import ESTIMATE
-from agentstate.engine.state import Request, SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import Request, SessionState, pending
 from demo.authorization import verdict
 from demo.bank.people import Person, everybody
 from demo.bank_agent.script import ScriptedModel

@@ -63,4 +63,4 @@ def record(kind: type[Any]) -> st.SearchStrategy[Any]:
     return st.builds(kind, **made)
 
 
-EVENTS = {str(kind.__struct_config__.tag): record(kind) for kind in get_args(ev.AnyEvent)}
+EVENTS = {str(kind.__struct_config__.tag): record(kind) for kind in ev.EVENTS}

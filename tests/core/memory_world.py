@@ -18,8 +18,9 @@ from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.summaries import LONGEST_TEXT, MOST
 from agentstate.engine.memory.tokens import ESTIMATE, Counter
 from agentstate.engine.model import ModelRequest
-from agentstate.engine.state import SessionState, to_snapshot
 from agentstate.engine.state.memory import open_calls
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import to_snapshot
 from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core.laws import told_well

@@ -12,7 +12,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.alerts import KEPT_CLOSED, MAX_OPEN, Onward, open_alerts
 from agentstate.engine.decide.alerts import AlertOver, ForkHasNoAlerts, TooManyAlerts, UnknownAlert
 from agentstate.engine.decide.refusals import HasChanged, Outdated
-from agentstate.engine.state import from_snapshot, to_snapshot
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid
 from sessions.core import alert_rows
 from tests.core import worlds

@@ -21,8 +21,7 @@ from agentstate.engine.decide import withdrawals
 from agentstate.engine.decide.commands import ProposePlan
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import calls_in, pending
-from agentstate.engine.state.session import Call
+from agentstate.engine.state.session import Call, calls_in, pending
 from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, require

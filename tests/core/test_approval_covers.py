@@ -21,7 +21,9 @@ from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating.catalogue import catalogue
 from agentstate.engine.schemas import Actor
 from agentstate.engine.schemas.declared import declare
-from agentstate.engine.state import SessionState, fold, pending, to_parts
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import SessionState, pending
+from agentstate.engine.state.snapshot import to_parts
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.family_world import HANDS_OVER

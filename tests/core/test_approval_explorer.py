@@ -19,7 +19,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Authority
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import Request
+from agentstate.engine.state.session import Request
 from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.approval_laws import TermsReader, judge

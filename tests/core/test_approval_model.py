@@ -19,7 +19,6 @@ from msgspec import structs
 from agentstate.engine import advance
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine import state as folding
 from agentstate.engine.decide import (
     approvals,
     calls,
@@ -34,10 +33,12 @@ from agentstate.engine.decide import (
 )
 from agentstate.engine.decide.plans import calls as plan_calls
 from agentstate.engine.decide.plans import force, wishes
-from agentstate.engine.state import Call, SessionState, put_back
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.state import forks as folded_forks
 from agentstate.engine.state import plans as plan_events
+from agentstate.engine.state import rollback
 from agentstate.engine.state.rounds import place_of
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import Refused
 from tests.core.approval_alphabet import MOVES, path
 from tests.core.approval_moves import Move
@@ -287,7 +288,7 @@ TAKEN_OUT = {
         ("ann hands over another plan instead", "zoe approves", "the worker begins"),
     ),
     "P1": Mend(
-        folding._CHANGES,
+        event_handler.by_type,
         ev.InstanceProposed,
         _in_force_at_once,
         "a plan for an instance is approved",
@@ -324,7 +325,7 @@ TAKEN_OUT = {
         ("the session is cancelled", *HANDED),
     ),
     "P8": Mend(
-        put_back,
+        rollback,
         "_settled",
         lambda call, *_: call,
         "a failed transfer was tried again",

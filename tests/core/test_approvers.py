@@ -16,7 +16,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide import Approver, Authority
 from agentstate.engine.decide.approvers import Gap, gaps, most_approvals, who_can_approve
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import fold
+from agentstate.engine.state.evolution import fold
 from tests.core import worlds
 from tests.core.worlds import SENIOR, SUPERVISOR, World, decision, transfer
 

@@ -24,7 +24,8 @@ from agentstate.engine.decide import (
 )
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import from_snapshot, pending, to_snapshot
+from agentstate.engine.state.session import pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid, Refused
 from demo.bank_agent import agent as _bank  # noqa: F401  (its agent is registered)
 from sessions.agents import definition, registry

@@ -25,7 +25,8 @@ from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.schemas import Actor, BreaksSchema, NotAWriter
 from agentstate.engine.schemas.declared import declare
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.test_versions import at, rollback

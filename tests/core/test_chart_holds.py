@@ -15,7 +15,7 @@ from agentstate.engine.advance import MoveChart, next_action
 from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from tests.core import worlds
 from tests.core.chart_world import chart, go, state
 from tests.core.test_forks import fork

@@ -14,7 +14,9 @@ from agentstate.engine.advance import AskModel, MoveChart, Nothing, next_action
 from agentstate.engine.charts import Chart
 from agentstate.engine.decide.charts import HEARD, happening
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from tests.core.chart_world import chart, go, put, state
 
 FREE = policy.load(b'{"name":"free","version":1,"rules":[]}')

@@ -11,7 +11,9 @@ from agentstate.engine.decide.compensation import NothingToUndo, undoable
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions import effects
 from agentstate.errors import Invalid, NotFound
 from tests.core import worlds

@@ -19,7 +19,8 @@ from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.schemas import BadSchema, BreaksSchema
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import BadMessage, Data, TooMuchData
-from agentstate.engine.state import fold, from_parts, from_snapshot, to_parts, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.errors import Refused
 from tests.core import made
 from tests.core.test_plans_in_sessions import FREE, SEEN, key, outcome, ran, ready, step

@@ -16,7 +16,8 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide.commands import Answer, EditPlan, InstanceGiven, ProposePlan, TakeTask
 from agentstate.engine.decide.plans import delegates_in
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, fold, pending
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import Invalid
 from tests.core import worlds
 

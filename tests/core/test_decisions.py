@@ -16,7 +16,7 @@ from agentstate.engine.decide.commands import Authority, ProposePlan
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import key, step

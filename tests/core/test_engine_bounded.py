@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from agentstate.engine import decide as core
 from agentstate.engine.looping.settings import Looping
-from agentstate.engine.state import KEPT_CALLS, to_snapshot
+from agentstate.engine.state.calls import KEPT_CALLS
+from agentstate.engine.state.snapshot import to_snapshot
 from tests.core import worlds
 from tests.core.worlds import AUTHORIZE, World, transfer
 

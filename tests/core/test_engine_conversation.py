@@ -10,7 +10,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import model_request
 from agentstate.engine.conversation import Item, ItemCall
 from agentstate.engine.model import ContextMessage
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core import worlds

@@ -15,7 +15,9 @@ from agentstate.engine import policy
 from agentstate.engine.advance import AskModel, LetExpire, Nothing, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
-from agentstate.engine.state import SessionState, evolve, fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import evolve, fold
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from tests.searching import drawn
 
 START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ from agentstate.engine import decide as core
 from agentstate.engine.decide import approvals, calls, conversation, runs
 from agentstate.engine.decide.commands import Authority
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import SessionState, pending
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import Broken, Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, judge

@@ -13,7 +13,9 @@ from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, digest_of, fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import Call, digest_of, pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Refused
 from sessions.agents import definition
 from sessions.agents.registry import Agent

@@ -13,7 +13,7 @@ from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
 from agentstate.engine.looping.settings import STEPS
-from agentstate.engine.state import evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.errors import Broken, Invalid, NotFound, Refused
 from tests.core import worlds
 from tests.core.worlds import AUTHORIZE, World, opened, proposed

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +15,13 @@ from msgspec.structs import replace as changed
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine import state as folding
 from agentstate.engine.charts import Chart
 from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.decide import schema as rules
 from agentstate.engine.decide.commands import ProposePlan
 from agentstate.engine.events.base import Event
 from agentstate.engine.events.upcast import Vocabulary
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.migrating import CannotMigrate, Catalogue, catalogue
@@ -30,8 +30,11 @@ from agentstate.engine.migrating.steps import STEPWISE, path_of
 from agentstate.engine.plan import model
 from agentstate.engine.schemas.examples import examples
 from agentstate.engine.scratchpad import write
-from agentstate.engine.state import SessionState, evolve, fold, from_snapshot, runs, to_snapshot
+from agentstate.engine.state import runs
+from agentstate.engine.state.evolution import evolve, fold
 from agentstate.engine.state.rounds import Instance
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.migrating_world import CALLER, FUNCTIONS, ONE_TO_TWO, V1, V2, bank, migration
@@ -297,7 +300,7 @@ class BegunRun(Event, frozen=True, tag="run.started"):
 
 def newer_forms() -> Vocabulary[Any]:
     union: Any = BegunRun
-    for kind in get_args(ev.AnyEvent):
+    for kind in ev.EVENTS:
         union = union if kind is ev.RunStarted else union | kind
     return Vocabulary(union, {("run.started", 1): lambda form: {**form, "why": "it was asked"}})
 
@@ -310,7 +313,7 @@ def test_a_session_in_flight_survives_a_new_schema_a_new_chart_and_a_new_form_of
     world = opened_with(old).asked(LOAD)
     world = world.ran(world.call("load_customer"), CUSTOMER)
     stored = [(ev.encode(event), at) for event, at in world.history]
-    monkeypatch.setitem(folding._CHANGES, BegunRun, runs.run_started)  # type: ignore[index]
+    monkeypatch.setitem(event_handler.by_type, BegunRun, runs.run_started)
     read = [(newer_forms().decode(data), at) for data, at in stored]
     assert any(isinstance(event, BegunRun) for event, _ in read)
     state = fold(read)

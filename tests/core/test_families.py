@@ -18,7 +18,7 @@ from agentstate.engine.looping.settings import Delegates, Limits, Looping
 from agentstate.engine.policy import Rule
 from agentstate.engine.policy.tally import Tally
 from agentstate.engine.remembered import Remembered, Settled, gained, with_gain
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from tests.core import worlds
 from tests.core.family_world import HANDS_OVER, family
 from tests.core.test_plans_in_sessions import WHOLE, step

@@ -15,7 +15,7 @@ from agentstate.engine.advance import AskModel, RunCall, next_action
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.settings import MAX_PENDING, REFUSALS, Limits, Looping
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.worlds import World

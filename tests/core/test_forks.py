@@ -13,8 +13,9 @@ from agentstate.engine.decide.refusals import ForkMaySayNothing, SessionOver
 from agentstate.engine.decide.versions import NoSuchPoint
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
-from agentstate.engine.state import SessionState, fold, from_snapshot, pending, to_snapshot
-from agentstate.engine.state.session import remembered_by
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import SessionState, pending, remembered_by
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.effects import Since, since
 from tests.core import worlds
 from tests.core.test_versions import TOOLS, at, intervened, stuck

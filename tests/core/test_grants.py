@@ -21,9 +21,10 @@ from agentstate.engine.decide.versions import consequences
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import SessionState, evolve, fold
-from agentstate.engine.state.grants import KEPT_GRANTS, grant_given
-from agentstate.engine.state.put_back import carried
+from agentstate.engine.state.evolution import evolve, fold
+from agentstate.engine.state.rollback import carried
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.standing_approvals import KEPT_GRANTS, grant_given
 from agentstate.engine.versions.effects import Since, given_since
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import SessionState, evolve, evolve_erased, from_parts, to_parts, to_snapshot
+from agentstate.engine.state.evolution import evolve, evolve_erased
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_parts, to_parts, to_snapshot
 from agentstate.engine.state.subjects import kid_of, own
 
 AT = "2026-07-01T10:00:00.000000Z"

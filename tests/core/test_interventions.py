@@ -11,7 +11,8 @@ from agentstate.engine.decide.interventions import NothingToRetry, NotOpenToInte
 from agentstate.engine.decide.refusals import SessionOver
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, SessionStatus
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.worlds import World

@@ -27,8 +27,8 @@ from agentstate.engine.looping.held import (
     too_often,
 )
 from agentstate.engine.looping.settings import REPAIRS, Limits, Looping, Price, cost
-from agentstate.engine.state.put_back import fingerprint
-from agentstate.engine.state.requests import EXPIRED
+from agentstate.engine.state.approvals import EXPIRED
+from agentstate.engine.state.rollback import fingerprint
 from agentstate.engine.versions.effects import Since
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds

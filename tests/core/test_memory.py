@@ -28,7 +28,7 @@ from agentstate.engine.memory.summaries import MOST
 from agentstate.engine.memory.tokens import ESTIMATE
 from agentstate.engine.scratchpad import BadPath
 from agentstate.engine.scratchpad.private import visible
-from agentstate.engine.state import fold
+from agentstate.engine.state.evolution import fold
 from sessions.agents import definition
 from tests.core import memory_world, worlds
 from tests.core.made import values

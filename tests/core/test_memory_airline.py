@@ -16,7 +16,8 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.memory.context import WAITING
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from sessions.agents.registry import Agent
 from tests.core.laws import told_well
 from tests.core.memory_world import LAWS, about_to_ask, agent, asked, remembering, tokens

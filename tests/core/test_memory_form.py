@@ -15,7 +15,7 @@ from agentstate.engine import model_request
 from agentstate.engine.memory.context import FORM, FORMS
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.memory.tokens import ESTIMATE
-from agentstate.engine.state import fold
+from agentstate.engine.state.evolution import fold
 from sessions.agents.chat_request import chat_messages
 from sessions.agents.definition import from_bytes
 

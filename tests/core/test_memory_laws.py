@@ -15,7 +15,9 @@ from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.memory.budget import ContextTooSmall
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.memory.shown import request_bytes
-from agentstate.engine.state import calls_in, fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import calls_in, pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Refused
 from sessions.agents import definition
 from tests.core import memory_world, worlds

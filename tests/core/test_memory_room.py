@@ -12,7 +12,7 @@ from agentstate.engine.memory.room import KEYS, NAMED, fitted
 from agentstate.engine.memory.shown import json_text
 from agentstate.engine.model_request import Definition, build
 from agentstate.engine.schemas.importance import importance_of
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from tests.core import worlds
 from tests.searching import drawn
 

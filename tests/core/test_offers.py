@@ -15,7 +15,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts import ChartState
 from agentstate.engine.decide import offers
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import fold
+from agentstate.engine.state.evolution import fold
 from tests.core import worlds
 from tests.core.worlds import World, opened, proposed
 

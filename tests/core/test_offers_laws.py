@@ -16,7 +16,9 @@ from agentstate.engine.decide import offers
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
-from agentstate.engine.state import SessionState, evolve, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core import worlds

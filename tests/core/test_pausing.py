@@ -11,7 +11,8 @@ from agentstate.engine.decide.forks import forked
 from agentstate.engine.decide.refusals import NotPaused, SessionOver, SessionPaused
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from tests.core import worlds
 from tests.core.worlds import World, approved
 

@@ -16,8 +16,8 @@ from agentstate.engine.decide.permits import basis_of, changed_since, met_by_pla
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy import Escalation, Requirements, Verdict
 from agentstate.engine.policy.rules import Step
-from agentstate.engine.state import Call, SessionState, pending
 from agentstate.engine.state.rounds import Instance, Plans
+from agentstate.engine.state.session import Call, SessionState, pending
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import key, step
 from tests.core.worlds import MAY, World, decision, transfer

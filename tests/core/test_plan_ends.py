@@ -18,8 +18,9 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
 from agentstate.engine.plan.rounds import Outcome
-from agentstate.engine.state import SessionState, calls_in, fold
+from agentstate.engine.state.evolution import fold
 from agentstate.engine.state.rounds import Approval, Instance, Plans
+from agentstate.engine.state.session import SessionState, calls_in
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import FREE, LARGE, SEEN, WHOLE, step
 from tests.core.worlds import World, approved

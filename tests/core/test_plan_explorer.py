@@ -18,14 +18,16 @@ from msgspec import structs
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine import state as state_module
 from agentstate.engine.decide import calls as rules_of_calls
 from agentstate.engine.decide.commands import Authority, EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.plans import calls as plan_calls
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, approved_inputs, evolve, pending, plans
+from agentstate.engine.state import approved_inputs, plans
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.rounds import place_of
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.laws import Unlawful, require
@@ -284,7 +286,7 @@ def test_without_any_one_mend_the_exploration_finds_it(mend, monkeypatch):
 
 
 def test_an_instance_that_takes_over_what_is_only_offered_is_found(monkeypatch):
-    monkeypatch.setitem(state_module._CHANGES, ev.InstanceProposed, inputs_at_once)
+    monkeypatch.setitem(event_handler.by_type, ev.InstanceProposed, inputs_at_once)
     monkeypatch.setattr(approved_inputs, "watched", lambda before, state, event: state)
     members = (InstanceGiven("x", {"to": "own account"}),)
     with pytest.raises(Unlawful):

@@ -16,7 +16,9 @@ from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, Pro
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.plan import model
-from agentstate.engine.state import calls_in, fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import calls_in, pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Refused
 from tests.core import made, worlds
 from tests.core.laws import judge

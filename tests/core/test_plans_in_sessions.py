@@ -16,7 +16,9 @@ from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePl
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid, Refused
 from tests.core import worlds
 from tests.core.family_world import HANDS_OVER

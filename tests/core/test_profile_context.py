@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.memory.shown import request_bytes
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from sessions.agents import definition
 from sessions.agents.registry import Agent
 from tests.core.profile_world import Customer

@@ -18,8 +18,9 @@ from agentstate.engine.decide.commands.plans import TakeTask
 from agentstate.engine.decide.reviewing import PROPOSED, WROTE, authors_of, had_a_part
 from agentstate.engine.decide.supervision import TAKEN_OVER
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
-from agentstate.engine.state.involvement import MAX_PEOPLE, Involvement, took_part
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.participants import MAX_PEOPLE, Involvement, took_part
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Refused
 from tests.core import worlds
 from tests.core.test_plans_in_sessions import step

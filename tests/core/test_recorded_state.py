@@ -14,7 +14,8 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide.refusals import SessionOver
 from agentstate.engine.decide.sealing import OthersInIt
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.errors import Invalid
 from tests.core import worlds
 from tests.core.worlds import World

@@ -16,7 +16,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.interventions import is_blocked, ways
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.errors import Refused
 from tests.core import laws, worlds
 from tests.core.worlds import MAY, World, approved, transfer

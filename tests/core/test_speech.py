@@ -21,7 +21,9 @@ from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.policy.terms import Sticky
 from agentstate.engine.speech import SAY, read
-from agentstate.engine.state import fold, from_snapshot, pending, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.judged_again import judged_again
 from agentstate.errors import Refused
 from tests.core import worlds

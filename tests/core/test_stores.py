@@ -11,7 +11,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import policy
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.stores import (
     DictCells,
     DictLog,

@@ -16,7 +16,7 @@ from agentstate.engine.decide.supervision import MOST_REASONS, dropped, heard
 from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
 from agentstate.engine.merge.kept import Changes, Conflict
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.participants import QUEUE
 from agentstate.engine.wanted import ASK_FOR_PERSON
 from agentstate.errors import Invalid
 from tests.core import worlds

@@ -27,8 +27,9 @@ from agentstate.engine.decide.refusals import (
 from agentstate.engine.handing_back import LONGEST, NOTHING, OPENING, summary_of
 from agentstate.engine.instants import stamp
 from agentstate.engine.merge.kept import Changes, Conflict
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.participants import QUEUE
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.wanted import phrase_heard
 from agentstate.errors import Broken, Refused
 from tests.core import worlds

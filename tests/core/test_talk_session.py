@@ -17,7 +17,9 @@ from agentstate.engine.decide.talk import TopicKnown, UnknownEntity, UnknownMent
 from agentstate.engine.instants import parse
 from agentstate.engine.looping.held import Loop, Waiting
 from agentstate.engine.looping.settings import Looping
-from agentstate.engine.state import SessionState, fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.talk import reading, resolve, vocabulary
 from agentstate.engine.understanding.ontology import Ontology, load
 from agentstate.engine.versions.replay import Input, replay

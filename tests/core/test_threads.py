@@ -13,7 +13,7 @@ from agentstate.engine.memory.allowance import BudgetTooSmall
 from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import ModelRequest, ProposedCall
 from agentstate.engine.model import ModelAnswer, ModelFailed
-from agentstate.engine.state import evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid, Refused
 from agentstate.threads import Agent, Thread, tool

@@ -15,8 +15,9 @@ from agentstate.engine.decide.timers import MAX_DAYS, MAX_TIMERS, ForkHasNoTimer
 from agentstate.engine.decide.triggers import ForkHearsNoTrigger
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
-from agentstate.engine.state import fold, from_snapshot, to_snapshot
-from agentstate.engine.state.put_back import resting
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.rollback import resting
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.kept import Origin, Versions
 from agentstate.errors import Invalid
 from tests.core import worlds

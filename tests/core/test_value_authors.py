@@ -19,8 +19,9 @@ from agentstate.engine.decide.versions import consequences
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.schemas import Actor
-from agentstate.engine.state import evolve, from_snapshot, to_snapshot
-from agentstate.engine.state.involvement import MAX_PEOPLE
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.participants import MAX_PEOPLE
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.state.value_authors import MAX_PATHS, authors_of_values
 from agentstate.engine.versions.effects import Since
 from tests.core import test_grants

@@ -12,8 +12,10 @@ from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.versions import NoSuchPoint, TooManyCheckpoints, consequences
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import SessionState, fold, from_snapshot, pending, to_snapshot
-from agentstate.engine.state.put_back import GOES_BACK, MADE_ANEW, STAYS, fingerprint
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.rollback import GOES_BACK, MADE_ANEW, STAYS, fingerprint
+from agentstate.engine.state.session import SessionState, pending
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.effects import Declared, since
 from agentstate.engine.versions.kept import KEPT_AUTOMATIC, KEPT_NAMED
 from agentstate.errors import Invalid
@@ -255,7 +257,7 @@ def test_every_part_of_a_state_says_what_a_rollback_does_with_it():
     placed = [*STAYS, *MADE_ANEW, *GOES_BACK]
     assert len(placed) == len(set(placed))
     missing = set(SessionState.__struct_fields__) - set(placed)
-    assert not missing, f"say in state/put_back.py whether a rollback puts back: {missing}"
+    assert not missing, f"say in state/rollback.py whether a rollback puts back: {missing}"
 
 
 def stuck() -> World:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agentstate.engine import decide as core
 from agentstate.engine.merge.values import same
 from agentstate.engine.schemas.refusals import BreaksSchema
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.difference import MAX_STEPS, Voice, applied, difference, patch, sentences, view
 from tests.core import worlds
 from tests.core.made import objects, values

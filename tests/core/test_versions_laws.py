@@ -18,7 +18,8 @@ from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Pr
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.merge.kept import MOST_OPEN
 from agentstate.engine.merge.three_way import PathChange
-from agentstate.engine.state import fold, pending
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import pending
 from agentstate.engine.versions.effects import since
 from agentstate.engine.versions.kept import KEPT_AUTOMATIC, KEPT_LATE, KEPT_NAMED, KEPT_ROLLBACKS
 from agentstate.errors import Refused

@@ -11,7 +11,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import policy as pol
 from agentstate.engine.instants import parse
-from agentstate.engine.state import to_snapshot
+from agentstate.engine.state.snapshot import to_snapshot
 from agentstate.engine.versions.replay import BadInput, CallReplayed, Input, Replayed, replay
 from tests.core import worlds
 from tests.core.test_retries import failing, patient, too_late

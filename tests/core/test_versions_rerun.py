@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.rerun import MOST_STEPS, UNKNOWN, Rerun, rerun
 from tests.core import worlds
 from tests.core.test_versions import moved

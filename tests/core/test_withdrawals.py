@@ -16,7 +16,8 @@ from agentstate.engine.decide.withdrawals import (
     withdrawn,
 )
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import calls_in, evolve, fold, pending
+from agentstate.engine.state.evolution import evolve, fold
+from agentstate.engine.state.session import calls_in, pending
 from agentstate.errors import NotFound, Refused
 from tests.core import worlds
 from tests.core.test_changes import conflict, contested

@@ -14,8 +14,8 @@ from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.migrating.pruning import read_by
 from agentstate.engine.scratchpad import BadPath
-from agentstate.engine.state import Call
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import Call
 from agentstate.engine.writers import BadKey, Output, WriteRules, own_place, problems
 from agentstate.errors import Refused
 from sessions.agents import registry

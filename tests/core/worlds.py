@@ -21,7 +21,8 @@ from agentstate.engine.decide import offers
 from agentstate.engine.instants import stamp
 from agentstate.engine.looping.settings import Looping
 from agentstate.engine.memory.remembering import Remembering
-from agentstate.engine.state import Call, Request, SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import Call, Request, SessionState, pending
 from agentstate.errors import Invalid
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -46,9 +46,9 @@ Function = tuple[str, str]  # module and name, a method as Class.method
 def rendered() -> str:
     """Returns docs/events.md as it must be."""
     emitters = _Emitters()
-    session = _table(get_args(events.AnyEvent), emitters, decide._RULES, decide.decide)
+    session = _table(events.EVENTS, emitters, decide._RULES, decide.decide)
     customer = _table(get_args(profile_events.AnyProfileEvent), emitters, PROFILE_RULES, decide_profile)
-    kinds = (*get_args(events.AnyEvent), *get_args(profile_events.AnyProfileEvent))
+    kinds = (*events.EVENTS, *get_args(profile_events.AnyProfileEvent))
     return "\n".join(
         [
             HEAD,

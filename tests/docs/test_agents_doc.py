@@ -11,7 +11,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide import offers
 from agentstate.engine.looping.held import MOST_WAITING
 from agentstate.engine.looping.settings import REPAIRS, Looping, Meanwhile, Price
-from agentstate.engine.state.requests import KEPT_REFUSALS
+from agentstate.engine.state.approvals import KEPT_REFUSALS
 from tests.claims import ROOT
 
 TEXT = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")

@@ -22,7 +22,8 @@ from agentstate.engine.memory.remembering import Remembering
 from agentstate.engine.memory.shown import request_bytes
 from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.scratchpad.messages import Held
-from agentstate.engine.state import SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import Refused
 from sessions.agents import definition, registry
 from sessions.agents.chat_request import chat_messages

@@ -14,7 +14,7 @@ from agentstate.engine.decide import offers, permit_digest
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.model import ANSWER, ModelAnswer, ModelFailed, ModelRequest, ProposedCall, Usage
 from agentstate.engine.plan.check import PlanRefused
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from sessions.agents import definition, registry
 from sessions.agents.registry import Agent, register
 from sessions.approvals import commands as approvals_commands

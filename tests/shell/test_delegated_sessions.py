@@ -14,7 +14,7 @@ from agentstate.engine import policy as pol
 from agentstate.engine.decide.refusals import AlreadyDecided
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.settings import Delegates
-from agentstate.engine.state import calls_in
+from agentstate.engine.state.session import calls_in
 from sessions.agents import registry
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries

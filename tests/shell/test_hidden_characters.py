@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from agentstate import clock
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from sessions.agents.registry import Agent, register
 from sessions.automation.notifications import mail
 from sessions.automation.notifications.texts import Told

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from agentstate.engine.conversation import Item
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Broken
 from audit import ledger
 from audit.ledger import Head

@@ -13,7 +13,7 @@ from django.db import connections
 from agentstate.clock import now
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide import Return
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from agentstate.errors import Invalid
 from audit import keys, ledger, staff, verify
 from audit.erasure import BEGUN

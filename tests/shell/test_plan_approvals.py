@@ -13,7 +13,7 @@ from agentstate.clock import now
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import Begin
 from agentstate.engine.merge.three_way import PathChange
-from agentstate.engine.state import Request, pending
+from agentstate.engine.state.session import Request, pending
 from agentstate.people import commands as people
 from sessions.agents import registry
 from sessions.approvals import commands as approvals_commands

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from agentstate.engine.plan import model as plan_model
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from sessions.approvals import commands as approvals_commands
 from sessions.core import plan_checks
 from sessions.models.sessions import SavedPlan

@@ -13,7 +13,7 @@ from agentstate.engine.advance import NOBODY
 from agentstate.engine.decide.plans import AlreadyBegun, PlanChanged
 from agentstate.engine.model import ModelFailed
 from agentstate.engine.plan.check import PlanRefused
-from agentstate.engine.state import pending
+from agentstate.engine.state.session import pending
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import registry
 from sessions.approvals import commands as approvals_commands

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call
+from agentstate.engine.state.session import Call
 from sessions.agents.registry import Agent
 from sessions.runtime import execution
 from sessions.runtime.views import view_of

@@ -13,7 +13,8 @@ from django.db import connections
 from msgspec.structs import replace
 
 from agentstate.clock import now
-from agentstate.engine.state import calls, to_snapshot
+from agentstate.engine.state import calls
+from agentstate.engine.state.snapshot import to_snapshot
 from audit import keys, ledger, retention, verify
 from audit.retention import Class, Rule, Schedule
 from sessions.approvals import commands as approvals_commands

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections, transaction
 
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries
 from sessions.conversation import commands as conversation_commands

@@ -6,7 +6,7 @@ import pytest
 
 from agentstate.engine.advance import NOBODY
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import calls_in, pending
+from agentstate.engine.state.session import calls_in, pending
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands
 from sessions.core.commit import run_commands

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from agentstate import structs
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from tests.processes import ROOT
 
 RACE = """

@@ -12,14 +12,14 @@ import pytest
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, ItemCall
-from agentstate.engine.events.changes import Proposal
+from agentstate.engine.events.scratchpad import Proposal
 from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.summaries import Summary
 from agentstate.engine.merge.kept import Conflict
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import Held
-from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import Instance
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import registry

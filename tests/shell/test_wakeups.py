@@ -14,7 +14,7 @@ from django.test import Client
 from agentstate import clock
 from agentstate.engine.decide import Fail
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import calls_in
+from agentstate.engine.state.session import calls_in
 from audit import keys, ledger
 from sessions import tasks
 from sessions.conversation import commands as conversation_commands

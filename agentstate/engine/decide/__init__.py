@@ -161,7 +161,7 @@ from agentstate.engine.decide.triggers import triggered
 from agentstate.engine.decide.versions import named, rolled_back, said_over
 from agentstate.engine.events import AnyEvent
 from agentstate.engine.speech import MAX_TEXT
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Broken
 
 __all__ = [

@@ -11,7 +11,7 @@ from agentstate.engine.alerts import MAX_OPEN, SEVERITIES, Alert, open_alerts, s
 from agentstate.engine.decide.commands.alerts import AcknowledgeAlert, CloseAlert, EscalateAlert, RaiseAlert
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import HasChanged, Outdated
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 LONGEST_REASON = 1_000  # characters

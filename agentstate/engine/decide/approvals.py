@@ -26,8 +26,8 @@ from agentstate.engine.decide.verdicts import policy_on, verdict_on
 from agentstate.engine.policy import Verdict, asks_more, not_editable, required
 from agentstate.engine.policy.edits import named_by_all
 from agentstate.engine.policy.terms import argument_at
-from agentstate.engine.state import Request, SessionState, digest_of
-from agentstate.engine.state.involvement import people
+from agentstate.engine.state.participants import people
+from agentstate.engine.state.session import Request, SessionState, digest_of
 from agentstate.errors import Invalid, Refused
 
 REASONED = ("approve", "edit", "reject")  # what needs a reason code where the terms name some

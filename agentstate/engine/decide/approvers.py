@@ -15,7 +15,7 @@ from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.reviewing import left_out, needed
 from agentstate.engine.policy import Rule
 from agentstate.engine.policy.terms import Names, Terms, may_review
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState
 
 Groups = tuple[Names, ...]  # of reviewers, as Terms has them
 

@@ -33,9 +33,9 @@ from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy import Terms, Verdict, asks_more, required
 from agentstate.engine.policy.tally import amounts_of
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Call, SessionState, may_begin
-from agentstate.engine.state.compensation import has_its_turn
+from agentstate.engine.state.interventions import has_its_turn
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import Call, SessionState, may_begin
 from agentstate.errors import NotFound, Refused
 
 LOST = "it is not known whether it happened"

@@ -21,7 +21,7 @@ from agentstate.engine.merge.rules import NO_RULES, Rules, declared_by
 from agentstate.engine.merge.three_way import MAX_VALUE, Clash, Merge, Versions
 from agentstate.engine.merge.values import ABSENT, same
 from agentstate.engine.schemas import Actor, bounds
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 

@@ -23,9 +23,10 @@ from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
 from agentstate.engine.instants import stamp
 from agentstate.engine.plan.facts import BATCH
-from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.wanted import ASK_FOR_PERSON
 from agentstate.errors import Invalid, Refused
 

@@ -14,7 +14,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import ClaimedByOther, NotYours
 from agentstate.engine.decide.reviewing import must_be_entitled, open_request
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 CLAIM_SECONDS = 120  # of a lease; the page renews it four times in that time
 

@@ -13,7 +13,8 @@ from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import ForkMaySayNothing
 from agentstate.engine.decide.versions import bounded
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import NotFound, Refused
 
 MAX_REASON = 500  # characters

@@ -11,8 +11,7 @@ from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.speech import MAX_TEXT
-from agentstate.engine.state import SessionState
-from agentstate.engine.state.session import expires_at
+from agentstate.engine.state.session import SessionState, expires_at
 from agentstate.errors import Invalid, NotFound, Refused
 
 

@@ -7,8 +7,8 @@ from agentstate.engine.decide.commands.data import AddData
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.scratchpad import messages
-from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import MAX_INSTANCES, board_of, boards
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
 

@@ -18,9 +18,8 @@ from agentstate.engine.decide.refusals import FamilyFull
 from agentstate.engine.looping.held import Loop, Used
 from agentstate.engine.looping.settings import Looping
 from agentstate.engine.remembered import Remembered, gained, with_gain
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import delegate_of
-from agentstate.engine.state.session import remembered_by, remembering
+from agentstate.engine.state.session import Call, SessionState, remembered_by, remembering
 
 
 def in_family(state: SessionState, context: CommandContext) -> SessionState:

@@ -11,7 +11,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.events.calls import TOO_MANY_REFUSALS
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.state import Call, Request, SessionState, pending
+from agentstate.engine.state.session import Call, Request, SessionState, pending
 
 MAX_LISTED = 10  # rejected calls that a reason lists
 MAX_TEXT = 160  # characters of each

@@ -11,9 +11,9 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.versions import MAX_REASON, NoSuchPoint, bounded, note
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.policy import Verdict
-from agentstate.engine.state import Call, SessionState
-from agentstate.engine.state.put_back import carried, fingerprint
+from agentstate.engine.state.rollback import carried, fingerprint
 from agentstate.engine.state.rounds import planned
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import Refused
 
 MAX_HEARD = 60  # messages of the parent that a fork is told when it takes over

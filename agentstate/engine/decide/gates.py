@@ -22,9 +22,9 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Terms, Verdict
 from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Call, Request, SessionState
-from agentstate.engine.state.requests import ANY_WORDS, EXPIRED
+from agentstate.engine.state.approvals import ANY_WORDS, EXPIRED
 from agentstate.engine.state.rounds import data_instance, delegate_of, pad_of
+from agentstate.engine.state.session import Call, Request, SessionState
 from agentstate.errors import Refused
 
 REQUEST_SCHEMA: dict[str, Any] = {

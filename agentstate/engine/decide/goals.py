@@ -10,7 +10,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.plan import goals
 from agentstate.engine.plan.goals import Goal
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 

@@ -19,7 +19,7 @@ from agentstate.engine.decide.verdicts import grants_for, policy_on
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Sticky, required
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 2_000

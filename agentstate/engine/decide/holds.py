@@ -15,7 +15,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
 from agentstate.engine.decide.reviewing import open_request
 from agentstate.engine.instants import parse, stamp
-from agentstate.engine.state import Request, SessionState
+from agentstate.engine.state.session import Request, SessionState
 
 
 def held(request: Request, context: CommandContext) -> ev.RequestHeld | None:

@@ -20,8 +20,8 @@ from agentstate.engine.decide.schema import misfit, placed
 from agentstate.engine.decide.versions import bounded
 from agentstate.engine.decide.withdrawals import call_withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import planned
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 500  # characters

@@ -19,8 +19,8 @@ from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.circles import circle
 from agentstate.engine.looping.held import MOST_WAITING, Loop, Used, circling_anew, plus, tighter, too_often
 from agentstate.engine.looping.settings import REPAIRS, Limits, Looping
-from agentstate.engine.state import SessionState, calls_in
-from agentstate.engine.state.looping import seconds
+from agentstate.engine.state.runs import seconds
+from agentstate.engine.state.session import SessionState, calls_in
 from agentstate.errors import Invalid, NotFound, Refused
 
 MAX_REASON = 500  # characters

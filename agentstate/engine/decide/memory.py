@@ -29,8 +29,9 @@ from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Scene
 from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.memory.summaries import LONGEST_TEXT, written
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.memory import open_calls
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Broken, Invalid, Refused
 
 BY_RULES = "rules/1"

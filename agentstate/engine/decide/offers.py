@@ -20,9 +20,9 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.plan import model
 from agentstate.engine.schemas import bounds
 from agentstate.engine.schemas.refusals import BreaksSchema
-from agentstate.engine.state import SessionState
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.state.session import SessionState
 
 REFERENCES = "references"
 PROPERTIES = tuple(name for name in model.META if name != "_tool")  # every call of a plan names its tool

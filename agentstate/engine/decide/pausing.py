@@ -12,7 +12,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import NotPaused, SessionPaused
 from agentstate.engine.decide.withdrawals import withdrawn
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 
 def paused(command: Pause, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:

@@ -17,8 +17,8 @@ from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.plan import model
 from agentstate.engine.policy import Requirements, Verdict, asks_more, required
 from agentstate.engine.policy.terms import Names, is_known_at, may_review
-from agentstate.engine.state import Call, Request, SessionState
 from agentstate.engine.state.rounds import Approval, Plans, data_instance, pad_of, place_of
+from agentstate.engine.state.session import Call, Request, SessionState
 
 Authorities = Mapping[str, tuple[Authority, ...]]  # by actor: their own authority, then those lent to them
 

@@ -14,7 +14,7 @@ from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.schema import in_force
 from agentstate.engine.schemas.private import without_private
 from agentstate.engine.scratchpad import Pad
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
 MAX_VALUE = 32_000  # bytes as JSON

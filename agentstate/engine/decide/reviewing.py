@@ -17,10 +17,9 @@ from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.plan import model
 from agentstate.engine.policy import HIGHEST_TIER
 from agentstate.engine.policy.terms import Names, may_review
-from agentstate.engine.state import Call, Request, SessionState
-from agentstate.engine.state.desk import QUEUE
-from agentstate.engine.state.involvement import is_person, people
+from agentstate.engine.state.participants import QUEUE, is_person, people
 from agentstate.engine.state.rounds import PLAN, offered_by
+from agentstate.engine.state.session import Call, Request, SessionState
 from agentstate.engine.state.value_authors import authors_read_by, has_authors
 
 PROPOSED = "proposed it"

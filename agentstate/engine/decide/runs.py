@@ -20,7 +20,8 @@ from agentstate.engine.decide.talk import declared_anew
 from agentstate.engine.instants import stamp
 from agentstate.engine.looping.settings import cost
 from agentstate.engine.speech import MAX_TEXT
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 
 MODEL_ATTEMPTS = 6
 

@@ -27,8 +27,9 @@ from agentstate.engine.references import Path, is_reference
 from agentstate.engine.schemas import Actor, Declared
 from agentstate.engine.scratchpad import Pad, messages
 from agentstate.engine.scratchpad.private import detail_without
-from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.rounds import data_instance, pad_of, planned
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.writers import BadKey, Output, WriteRules, own_place, problems
 from agentstate.errors import Invalid, Refused
 

@@ -14,7 +14,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in
+from agentstate.engine.state.session import SessionState, calls_in
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
 

@@ -16,9 +16,9 @@ from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.decide.withdrawals import call_withdrawn
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Call, SessionState
+from agentstate.engine.state.calls import open_speeches
 from agentstate.engine.state.rounds import PLAN
-from agentstate.engine.state.speech import open_speeches
+from agentstate.engine.state.session import Call, SessionState
 
 SPOKEN_OVER = "A person took over the conversation before these words were said."
 

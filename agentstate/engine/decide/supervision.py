@@ -45,8 +45,9 @@ from agentstate.engine.decide.withdrawals import ended_with
 from agentstate.engine.handing_back import LONGEST, OPENING
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
-from agentstate.engine.state import SessionState, calls_in, evolve, pending
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.participants import QUEUE
+from agentstate.engine.state.session import SessionState, calls_in, pending
 from agentstate.engine.wanted import ASK_FOR_PERSON, phrase_heard
 from agentstate.errors import Invalid
 
@@ -205,7 +206,7 @@ def dropped(command: Answer | NoAnswer, because: ev.DroppedFor = "taken_over") -
     ]
 
 
-def _asked_for(state: SessionState, source: ev.PersonAsked, by: str, why: str) -> list[ev.AnyEvent]:
+def _asked_for(state: SessionState, source: ev.Asked, by: str, why: str) -> list[ev.AnyEvent]:
     if state.taken_by or state.desk.wanted_at or state.ended:
         return []
     return [ev.HumanRequested(source, by, why)]

@@ -10,7 +10,8 @@ from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.talk.reading import is_declared, understood
 from agentstate.engine.understanding.topics import LONGEST_NAME
 from agentstate.errors import Invalid, NotFound, Refused

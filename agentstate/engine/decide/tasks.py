@@ -7,7 +7,7 @@ from agentstate.engine.decide import calls
 from agentstate.engine.decide.commands import Cancel, Command, Fail, Pause, Resume
 from agentstate.engine.decide.commands.plans import AddTaskCustomers, Deliver
 from agentstate.engine.decide.context import CommandContext
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 Reaching = (
     ev.SessionEnded

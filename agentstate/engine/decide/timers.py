@@ -12,7 +12,7 @@ from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.speech import MAX_TEXT
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.timers import Timer, first_due
 from agentstate.errors import Invalid, NotFound, Refused
 

@@ -9,7 +9,7 @@ from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.session import Open, Say
 from agentstate.engine.decide.commands.triggers import Triggered
 from agentstate.engine.decide.context import CommandContext
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
 

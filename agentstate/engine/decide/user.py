@@ -6,7 +6,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.user import Adapt
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 
 def adapted(command: Adapt, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:

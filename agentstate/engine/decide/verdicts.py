@@ -24,8 +24,8 @@ from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import PLAN, board_of, data_instance, delegate_of, offered_by, pad_of
+from agentstate.engine.state.session import Call, SessionState
 
 _NO_RIGHT = Giver(())
 UNKNOWN_RISK = "How risky this call is could not be told."

@@ -14,8 +14,8 @@ from agentstate.engine.decide.conversation import must_live, said
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in, pending
-from agentstate.engine.state.put_back import carried, fingerprint
+from agentstate.engine.state.rollback import carried, fingerprint
+from agentstate.engine.state.session import SessionState, calls_in, pending
 from agentstate.engine.versions.effects import Since
 from agentstate.engine.versions.kept import KEPT_NAMED, Late
 from agentstate.errors import Invalid, NotFound, Refused

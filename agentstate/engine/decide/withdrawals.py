@@ -9,8 +9,9 @@ from collections.abc import Collection, Sequence
 from agentstate.engine import events as ev
 from agentstate.engine.events.calls import WithdrawalCode
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import Call, SessionState, calls_in, evolve, pending
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.rounds import Plans
+from agentstate.engine.state.session import Call, SessionState, calls_in, pending
 
 WITHDRAW_CALL = "withdraw_call"  # the tool by which an agent withdraws what it has proposed
 MAX_NAMES = 50  # calls that the end of a round names

@@ -1,4 +1,7 @@
-"""What happens to approval requests: asked, decided, ended."""
+"""Events of approval requests and of standing approvals.
+
+The use of a standing approval is recorded in `call.allowed` and `tool.intended`: their rule is `grant:` and its id.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import Any
 import msgspec
 
 from agentstate.engine.events.base import Arguments, DecisionKind, Event, Outcome
-from agentstate.engine.policy.terms import Names, Terms
+from agentstate.engine.policy.requirements import Requirements
+from agentstate.engine.policy.terms import Gate, Names, Scope, Terms
 
 
 class Evidence(msgspec.Struct, frozen=True):
@@ -158,4 +162,40 @@ class RequestEnded(Event, frozen=True, tag="request.ended"):
     outcome: Outcome
     because: str = ""
     unwritten: str = ""  # why the answer is not written where a plan says
+    v: int = 1
+
+
+class GrantGiven(Event, frozen=True, tag="grant.given"):
+    """The same tool is let through, within these bounds, without asking again. See policy.granted.Grant."""
+
+    grant: str
+    request: str
+    call: str
+    tool: str
+    rule: str
+    policy: str
+    gate: Gate
+    tier: int
+    reviewers: tuple[Names, ...]
+    four_eyes: bool
+    retype: tuple[str, ...]
+    arguments: Arguments
+    scope: Scope
+    until: str
+    uses: int
+    limit: str
+    by: str
+    reason: str = ""
+    activity: str = ""
+    under: str = ""  # whose authority it rests on, when not that of `by`: they have delegated it
+    met: Requirements | None = None  # what the approval has met; None: recorded before it was compared whole
+    v: int = 1
+
+
+class GrantRevoked(Event, frozen=True, tag="grant.revoked"):
+    """The grant lets nothing through any more."""
+
+    grant: str
+    by: str
+    reason: str = ""
     v: int = 1

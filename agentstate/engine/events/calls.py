@@ -1,4 +1,4 @@
-"""What happens to calls: let through, refused, run, and how that went."""
+"""Events of calls: allowed, refused, run, their results, interventions of people, and calls that undo others."""
 
 from __future__ import annotations
 
@@ -115,4 +115,62 @@ class ToolFailed(Event, frozen=True, tag="tool.failed"):
     result: Any = None  # what it gave then: nothing of the session rests on it
     retry_until: str = ""
     unwritten: str = ""  # why the error is not written where a plan says
+    v: int = 1
+
+
+Intervention = Literal["retry", "skip", "supply", "happened", "not_happened"]
+
+
+class CallDoubted(Event, frozen=True, tag="call.doubted"):
+    """The call began, its result is lost, and it may not be repeated: a person has to find out whether it happened."""
+
+    call: str
+    attempt: int
+    reason: str
+    v: int = 1
+
+
+class CallIntervened(Event, frozen=True, tag="call.intervened"):
+    """A person settled a call. `retry` and `not_happened`: it may run again; `skip`: it will not; `supply`: this is its
+    result; `happened`: it was done, with this result.
+    """
+
+    call: str
+    how: Intervention
+    by: str
+    reason: str
+    result: Any = None
+    output_path: str | None = None
+    unwritten: str = ""  # why the error is not written where a plan says
+    v: int = 1
+
+
+class SessionRetried(Event, frozen=True, tag="session.retried"):
+    """A person has a session tried again that could not go on. `why` is what kept it."""
+
+    by: str
+    reason: str
+    why: str
+    v: int = 1
+
+
+class Undoing(msgspec.Struct, frozen=True):
+    """A call that undoes an effect: `effect` is the entry of that effect's intent, `call` its call."""
+
+    id: str
+    tool: str
+    arguments: Arguments
+    effect: int
+    call: str
+
+
+class CompensationOrdered(Event, frozen=True, tag="compensation.ordered"):
+    """A person orders that effects be undone, which the rollback in entry `rollback` had left standing: the newest
+    first, each by a call that policy judges as any other, and that begins when the one before it has ended.
+    """
+
+    rollback: int
+    calls: tuple[Undoing, ...]
+    by: str
+    reason: str
     v: int = 1

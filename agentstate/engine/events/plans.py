@@ -1,7 +1,6 @@
-"""What happens to plans: proposed, committed, carried out call by call, and ended; and the instances they run over.
+"""Events of plans, of the instances that they run over, and of a session's goals.
 
-A plan is kept in the protocol's notation, every call under its `_id`. Each version is whole, so that any two can be
-compared.
+A plan is recorded in the protocol's notation, each call under its `_id`. Each version is whole, so any two compare.
 """
 
 from __future__ import annotations
@@ -225,4 +224,18 @@ class DelegateEnded(Event, frozen=True, tag="delegate.ended"):
     micros: int = 0
     steps: int = 0
     calls: int = 0
+    v: int = 1
+
+
+GoalSource = Literal["hand", "template", "model"]
+
+
+class GoalsSet(Event, frozen=True, tag="goals.set"):
+    """The tree of tasks as it is from now on, as version `version`. `call` is the model's, if a model made it."""
+
+    version: int
+    tree: dict[str, Any]
+    by: str
+    how: GoalSource
+    call: str = ""
     v: int = 1

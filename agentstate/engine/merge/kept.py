@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from agentstate.engine.events.changes import Proposal
+from agentstate.engine.events.scratchpad import Proposal
 
 KEPT_MARKS = 200  # paths; the one changed longest ago goes first
 KEPT_CHANGES = 100  # ids; a change that arrives again counts once

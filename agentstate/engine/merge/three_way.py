@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import scratchpad
-from agentstate.engine.events.changes import Write
+from agentstate.engine.events.scratchpad import Write
 from agentstate.engine.merge.paths import in_the_way, put, read, removed
 from agentstate.engine.merge.rules import Clashes, MergeKind, Rules
 from agentstate.engine.merge.types import Meeting, merged

@@ -9,7 +9,7 @@ rules), `mapping` (what it changes in an agent's behaviour).
 
 from __future__ import annotations
 
-from agentstate.engine.events.user import Adaptation, Tightening
+from agentstate.engine.events.conversation import Adaptation, Tightening
 from agentstate.engine.profile.changes import evolve, fold
 from agentstate.engine.profile.decide import agreed, decide
 from agentstate.engine.profile.declared import Declaration, load

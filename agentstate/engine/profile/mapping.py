@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import guards
-from agentstate.engine.events.user import Adaptation, Tightening
+from agentstate.engine.events.conversation import Adaptation, Tightening
 from agentstate.engine.policy import Verdict
 from agentstate.engine.profile.decide import agreed, refused
 from agentstate.engine.profile.declared import PLACE, Declaration, Mapping, PreferenceKind, Threshold

@@ -1,7 +1,4 @@
-"""What events change in calls: each moves by its lifecycle's table, and the model is told what became of it.
-
-A function an event, named like it.
-"""
+"""What events change in calls: allowed, refused, begun, ended; and what the agent has still to say."""
 
 from __future__ import annotations
 
@@ -15,12 +12,13 @@ from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
 from agentstate.engine.events.calls import TOO_MANY_REFUSALS
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CALL, CALL_ENDED, LET_THROUGH, CallMove, CallStatus, RequestStatus, move
 from agentstate.engine.looping.circles import mark_of
 from agentstate.engine.looping.held import KEPT_WANTED, marked, used
 from agentstate.engine.looping.settings import ANSWER
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import grants
+from agentstate.engine.state import standing_approvals
 from agentstate.engine.state.rounds import is_told_later, place_of
 from agentstate.engine.state.session import Call, Execution, SessionState
 from agentstate.engine.state.subjects import kid_of_instance
@@ -33,11 +31,13 @@ NO_INTENT: dict[str, Any] = {"effect": "", "tool_version": 0}  # of a call that 
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
+@event_handler(ev.CallAllowed)
 def call_allowed(state: SessionState, event: ev.CallAllowed, at: str) -> SessionState:
-    state = grants.used(state, event.call, event.rule)
+    state = standing_approvals.used(state, event.call, event.rule)
     return moved(state, event.call, CallMove.ALLOW, tier=event.tier, rule=event.rule, policy=event.policy)
 
 
+@event_handler(ev.CallRefused)
 def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> SessionState:
     state = moved(state, event.call, CallMove.REFUSE)
     if (call := state.calls[event.call]).approved:
@@ -50,6 +50,7 @@ def call_refused(state: SessionState, event: ev.CallRefused, at: str) -> Session
     return told(state, event.call, {"status": "error", "error": event.reason, "code": event.code})
 
 
+@event_handler(ev.CallWithdrawn)
 def call_withdrawn(state: SessionState, event: ev.CallWithdrawn, at: str) -> SessionState:
     state = _explained(moved(state, event.call, CallMove.WITHDRAW, stuck="", retry_at=""), event.request, event.because)
     return told(state, event.call, {"status": "withdrawn", "reason": event.because})
@@ -63,11 +64,12 @@ def _explained(state: SessionState, request: str, because: str) -> SessionState:
     return replace(state, requests={**state.requests, request: explained})
 
 
+@event_handler(ev.ToolIntended)
 def tool_intended(state: SessionState, event: ev.ToolIntended, at: str) -> SessionState:
-    state = grants.used(state, event.call, event.rule)
+    state = standing_approvals.used(state, event.call, event.rule)
     if event.call not in state.calls:
         state = _taken_up(state, event)
-    state = grants.set_going(state, event, at)
+    state = standing_approvals.set_going(state, event, at)
     return moved(
         state,
         event.call,
@@ -106,6 +108,7 @@ def _taken_up(state: SessionState, event: ev.ToolIntended) -> SessionState:
     return replace(state, calls={**state.calls, call.id: call})
 
 
+@event_handler(ev.ToolReturned)
 def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
     if event.call in state.versions.late:
         return late_result(state, event)
@@ -134,6 +137,7 @@ def _was_edited(state: SessionState, call_id: str) -> dict[str, Any] | None:
     return state.calls[call_id].arguments if edited else None
 
 
+@event_handler(ev.ToolFailed)
 def tool_failed(state: SessionState, event: ev.ToolFailed, at: str) -> SessionState:
     if event.call in state.versions.late:
         return late_result(state, event)
@@ -219,3 +223,8 @@ def trimmed(state: SessionState) -> SessionState:
         del calls[key]
     requests = {key: request for key, request in state.requests.items() if request.asked.call not in gone}
     return replace(state, calls=calls, requests=requests)
+
+
+def open_speeches(state: SessionState) -> list[Call]:
+    """Returns the calls of `say` that have not ended, the oldest first."""
+    return [call for call in state.calls.values() if call.tool == SAY and call.status not in CALL_ENDED]

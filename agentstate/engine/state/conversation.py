@@ -1,29 +1,34 @@
-"""What events change in the conversation: it is opened, somebody speaks, it ends or the agent gives up.
-
-A function an event, named like it.
-"""
+"""What events change in a session's conversation: messages, topics, data, its profile and chart, and how it ends."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.charts.standing import Standing
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CallMove, CallStatus
 from agentstate.engine.migrating.in_force import referred
 from agentstate.engine.remembered import Settled
-from agentstate.engine.state import involvement
-from agentstate.engine.state.alerts import all_closed
+from agentstate.engine.scratchpad import messages
+from agentstate.engine.state import participants
+from agentstate.engine.state.automation import all_closed
 from agentstate.engine.state.calls import moved
-from agentstate.engine.state.desk import Desk
-from agentstate.engine.state.looping import ended, heard
+from agentstate.engine.state.participants import Desk
+from agentstate.engine.state.rounds import Instance
+from agentstate.engine.state.runs import ended, heard
 from agentstate.engine.state.session import SessionState, calls_in
+from agentstate.engine.understanding import changes, topics
+from agentstate.engine.understanding.held import Talk
 
 
+@event_handler(ev.SessionOpened)
 def session_opened(state: SessionState, event: ev.SessionOpened, at: str) -> SessionState:
     return replace(state, opened=event, opened_at=at, schema=referred(event.schema))
 
 
+@event_handler(ev.MessageAdded)
 def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> SessionState:
     said = Item(seq=state.seq, role=event.role, text=event.text, by=event.by)
     asks = event.role in ("customer", "note")
@@ -31,7 +36,7 @@ def message_added(state: SessionState, event: ev.MessageAdded, at: str) -> Sessi
         state,
         items=added(state.items, said),
         messages=state.messages + 1,
-        involved=involvement.heard(state.involved, event.role, event.by),
+        involved=participants.heard(state.involved, event.role, event.by),
         cause=() if event.role in ("customer", "staff") else state.cause,
         owes=(state.owes and not (state.taken_by and event.role == "staff")) or asks,
         failure="" if asks else state.failure,
@@ -47,6 +52,7 @@ def _asked_anew(settled: tuple[Settled, ...]) -> tuple[Settled, ...]:
     return tuple(each for each in settled if each.how != "expired")
 
 
+@event_handler(ev.SessionCancelled, ev.SessionEnded)
 def session_ended(state: SessionState, event: ev.SessionEnded | ev.SessionCancelled, at: str) -> SessionState:
     for call in calls_in(state, CallStatus.READY):
         state = moved(state, call.id, CallMove.WITHDRAW)
@@ -70,34 +76,121 @@ def session_left(state: SessionState) -> SessionState:
     return replace(state, taken_by="", desk=Desk(in_flight=state.desk.in_flight))
 
 
+@event_handler(ev.SessionPaused)
 def session_paused(state: SessionState, event: ev.SessionPaused, at: str) -> SessionState:
     return replace(state, paused_at=at, paused_with_parent=event.with_parent)
 
 
+@event_handler(ev.SessionResumed)
 def session_resumed(state: SessionState, event: ev.SessionResumed, at: str) -> SessionState:
     return replace(state, paused_at="", paused_with_parent=False)
 
 
+@event_handler(ev.PayloadPruned)
 def payload_pruned(state: SessionState, event: ev.PayloadPruned, at: str) -> SessionState:
     return state  # who loads the session sees by its seal, or where a recorded state begins, that words are gone
 
 
+@event_handler(ev.SnapshotRecorded)
 def snapshot_recorded(state: SessionState, event: ev.SnapshotRecorded, at: str) -> SessionState:
     return state  # it says of the state what the state itself would be no better for knowing
 
 
+@event_handler(ev.SessionSealed)
 def session_sealed(state: SessionState, event: ev.SessionSealed, at: str) -> SessionState:
     return replace(all_closed(state, at), sealed=event.why)
 
 
+@event_handler(ev.SessionExpired)
 def session_expired(state: SessionState, event: ev.SessionExpired, at: str) -> SessionState:
     return replace(state, expired_at=at)
 
 
+@event_handler(ev.SessionReopened)
 def session_reopened(state: SessionState, event: ev.SessionReopened, at: str) -> SessionState:
     return replace(state, expired_at="")
 
 
+@event_handler(ev.SessionFailed)
 def session_failed(state: SessionState, event: ev.SessionFailed, at: str) -> SessionState:
     # The run is over with it: the next one has a budget of its own.
     return replace(state, failure=event.reason, owes=False, asking="", run="", loop=ended(state.loop, at))
+
+
+def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: str) -> SessionState:
+    """`after`, with what `event` says or shows."""
+    if isinstance(event, ev.MessageAdded | ev.MessageDrafted):
+        by = event.role if isinstance(event, ev.MessageAdded) else "agent"
+        return replace(after, talk=changes.said(after.talk, by, event.understood or None, before.seq, at))
+    if isinstance(event, ev.ToolReturned) and event.call in before.calls:  # else: of an older epoch, and shows nothing
+        tool = before.calls[event.call].tool
+        return replace(after, talk=changes.shown(after.talk, tool, event.result, at, event.output_path or ""))
+    if isinstance(event, ev.ModelAnswered) and event.calls:
+        return replace(after, talk=topics.called(after.talk, [call.tool for call in event.calls]))
+    if isinstance(event, ev.SessionOpened) and event.ontology is not None:
+        talk = Talk(ontology=event.ontology)
+        # Kept once: what was declared stands in the talk, and is in the ledger as it came.
+        return replace(after, talk=talk, opened=replace(event, ontology=None))
+    return after
+
+
+@event_handler(ev.TalkDeclared)
+def talk_declared(state: SessionState, event: ev.TalkDeclared, at: str) -> SessionState:
+    return replace(state, talk=replace(state.talk, ontology=event.ontology))
+
+
+@event_handler(ev.TopicOpened)
+def topic_opened(state: SessionState, event: ev.TopicOpened, at: str) -> SessionState:
+    return replace(state, talk=topics.turned(state.talk, event.topic, event.by, event.label))
+
+
+@event_handler(ev.TopicSwitched)
+def topic_switched(state: SessionState, event: ev.TopicSwitched, at: str) -> SessionState:
+    return replace(state, talk=topics.switched(state.talk, event.topic, event.by, event.label))
+
+
+@event_handler(ev.TopicResumed)
+def topic_resumed(state: SessionState, event: ev.TopicResumed, at: str) -> SessionState:
+    return replace(state, talk=topics.turned(state.talk, event.topic, event.by))
+
+
+@event_handler(ev.TopicClosed)
+def topic_closed(state: SessionState, event: ev.TopicClosed, at: str) -> SessionState:
+    return replace(state, talk=topics.closed(state.talk, event.topic, event.by))
+
+
+@event_handler(ev.ReferenceCorrected)
+def reference_corrected(state: SessionState, event: ev.ReferenceCorrected, at: str) -> SessionState:
+    return replace(state, talk=changes.corrected(state.talk, event.seq, event.mention, event.entities))
+
+
+@event_handler(ev.DataAdded)
+def data_added(state: SessionState, event: ev.DataAdded, at: str) -> SessionState:
+    plans = state.plans
+    part = plans.instances.get(event.instance, Instance()) if event.instance else plans.own
+    held = messages.patched(part.data.get(event.of), event.data, event.schema, event.by)
+    part = replace(part, data={**part.data, event.of: held}, seq=state.seq)
+    if not event.instance:
+        return replace(state, plans=replace(plans, own=part))
+    return replace(state, plans=replace(plans, instances={**plans.instances, event.instance: part}))
+
+
+@event_handler(ev.UserAdapted)
+def user_adapted(state: SessionState, event: ev.UserAdapted, at: str) -> SessionState:
+    return replace(state, user=event.adaptation)
+
+
+@event_handler(ev.ChartMoved)
+def chart_moved(state: SessionState, event: ev.ChartMoved, at: str) -> SessionState:
+    """The chart stands where the event says; a state that prompts makes the agent owe an answer."""
+    before = state.chart.inside
+    same = before is not None and before.chart == event.after.chart and bool(event.event)
+    data = {**before.data, **event.changed} if before is not None and same else event.changed
+    standing = Standing(
+        inside=replace(event.after, data=data),
+        instructions=event.instructions,
+        tools=event.tools,
+        stopped=event.stopped,
+        at=at,
+    )
+    return replace(state, chart=standing, owes=state.owes or (event.prompt and not state.ended))

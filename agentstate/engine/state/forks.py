@@ -10,11 +10,12 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.looping.held import Loop
 from agentstate.engine.memory.held import Memory
 from agentstate.engine.merge.kept import Changes
-from agentstate.engine.state import involvement
-from agentstate.engine.state.put_back import ended_calls, noted, open_in, resting, settled_since, state_of, told
+from agentstate.engine.state import participants
+from agentstate.engine.state.rollback import ended_calls, noted, open_in, resting, settled_since, state_of, told
 from agentstate.engine.state.session import Call, SessionState, remembering
 from agentstate.engine.understanding.held import Talk
 from agentstate.engine.versions.kept import Origin, Versions
@@ -35,6 +36,7 @@ FACTS = (
 )
 
 
+@event_handler(ev.SessionForked)
 def session_forked(state: SessionState, event: ev.SessionForked, at: str) -> SessionState:
     """The fork begins: the parent's state as its own, nothing open, silent until it is promoted."""
     older = state_of(event.restored)
@@ -80,11 +82,13 @@ def _talk_shifted(talk: Talk, by: int) -> Talk:
     return replace(talk, turns=turns, heard_seq=talk.heard_seq + by)
 
 
+@event_handler(ev.MessageDrafted)
 def message_drafted(state: SessionState, event: ev.MessageDrafted, at: str) -> SessionState:
     """The agent's own words, to itself: the customer hears nothing."""
     return replace(state, items=added(state.items, Item(state.seq, "agent", event.text, by=event.by)))
 
 
+@event_handler(ev.ForkPromoted)
 def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> SessionState:
     """The fork may speak and act, and has heard what was said in the parent meanwhile. Where the parent's chart holds
     what the fork's would allow, the fork stands where the parent stood.
@@ -93,7 +97,7 @@ def fork_promoted(state: SessionState, event: ev.ForkPromoted, at: str) -> Sessi
     items, involved = state.items, state.involved
     for heard in event.heard:
         items = added(items, Item(state.seq, heard.role, heard.text, by=heard.by))
-        involved = involvement.heard(involved, heard.role, heard.by)
+        involved = participants.heard(involved, heard.role, heard.by)
     unanswered = bool(event.heard) and event.heard[-1].role == "customer"
     return replace(
         remembering(state, event.remembered),
@@ -112,6 +116,7 @@ def _own_calls(state: SessionState) -> dict[str, Call]:
     return {key: call for key, call in state.calls.items() if call.intent >= 0}
 
 
+@event_handler(ev.SessionSuperseded)
 def session_superseded(state: SessionState, event: ev.SessionSuperseded, at: str) -> SessionState:
     """A fork goes on in this session's place."""
     return replace(state, versions=replace(state.versions, superseded_by=event.fork))

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.plan import goals
 from agentstate.engine.plan.goals import Goal, Standing
-
-if TYPE_CHECKING:
-    from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.rounds import Goals
+from agentstate.engine.state.session import SessionState
 
 GOALS = "goals"  # the tool by which a model takes a goal apart
 
 
-class Goals(msgspec.Struct, frozen=True):
-    """The tree in force, if there is one, how many there were, and how saved plans that its tasks name have ended."""
-
-    version: int = 0
-    tree: Goal | None = None
-    ended: dict[str, Literal["done", "failed"]] = {}  # `name@version` -> how, of plans that tasks name
-
-
+@event_handler(ev.GoalsSet)
 def goals_set(state: SessionState, event: ev.GoalsSet, at: str) -> SessionState:
     """The new tree. A model that made it is told so: its call has ended."""
     tree = goals.read(event.tree)

@@ -1,7 +1,4 @@
-"""What events change where a person steps in: calls that are doubted and settled, sessions that are tried again.
-
-A function an event, named like it.
-"""
+"""What people change in calls: interventions, calls handed to them, and calls that undo others."""
 
 from __future__ import annotations
 
@@ -13,18 +10,23 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
 from agentstate.engine.conversation import Item, added
-from agentstate.engine.lifecycle import CallMove, CallStatus
-from agentstate.engine.state.calls import moved, told
+from agentstate.engine.handlers import event_handler
+from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
+from agentstate.engine.speech import SAY
+from agentstate.engine.state.calls import moved, open_speeches, told
+from agentstate.engine.state.participants import people
 from agentstate.engine.state.rounds import is_told_later
-from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.session import Call, SessionState
 
 _json = msgspec.json.Encoder(decimal_format="number")
 
 
+@event_handler(ev.CallDoubted)
 def call_doubted(state: SessionState, event: ev.CallDoubted, at: str) -> SessionState:
     return moved(state, event.call, CallMove.DOUBT, stuck="unknown")
 
 
+@event_handler(ev.CallIntervened)
 def call_intervened(state: SessionState, event: ev.CallIntervened, at: str) -> SessionState:
     before = state.calls[event.call]
     match event.how:
@@ -57,6 +59,7 @@ def _told(state: SessionState, event: ev.CallIntervened, answer: dict[str, Any])
     return replace(state, items=added(state.items, item), owes=not state.ended)
 
 
+@event_handler(ev.SessionRetried)
 def session_retried(state: SessionState, event: ev.SessionRetried, at: str) -> SessionState:
     again = bool(state.failure)
     return replace(
@@ -66,3 +69,34 @@ def session_retried(state: SessionState, event: ev.SessionRetried, at: str) -> S
         model_retry_at="" if again else state.model_retry_at,
         owes=state.owes or again,
     )
+
+
+KEPT_UNDONE = 200  # effects whose undoing was ordered, the latest
+
+
+@event_handler(ev.CompensationOrdered)
+def compensation_ordered(state: SessionState, event: ev.CompensationOrdered, at: str) -> SessionState:
+    """The calls stand proposed, each behind the one before it."""
+    behind, calls = "", dict(state.calls)
+    for step in event.calls:
+        calls[step.id] = Call(
+            step.id,
+            step.tool,
+            step.arguments,
+            None,
+            CallStatus.PROPOSED,
+            undoes=step.effect,
+            behind=behind,
+            authors=people((event.by,)),
+        )
+        behind = step.id
+    undone = (*state.versions.undone_calls, *(step.call for step in event.calls))[-KEPT_UNDONE:]
+    return replace(state, calls=calls, versions=replace(state.versions, undone_calls=undone))
+
+
+def has_its_turn(state: SessionState, call: Call) -> bool:
+    """Whether the call that this one is behind has ended: the one that it names, or what the agent was to say first."""
+    if call.tool == SAY:
+        return open_speeches(state)[0].id == call.id
+    before = state.calls.get(call.behind) if call.behind else None
+    return before is None or before.status in CALL_ENDED

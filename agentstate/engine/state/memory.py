@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import LONGEST
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CALL_ENDED
 from agentstate.engine.looping.held import used
 from agentstate.engine.memory import correction, pins, recollect
@@ -40,19 +41,23 @@ def _counted(state: SessionState, event: ev.ModelAnswered) -> SessionState:
     return replace(state, memory=replace(memory, corrections=learned, estimated=0))
 
 
+@event_handler(ev.ItemPinned)
 def item_pinned(state: SessionState, event: ev.ItemPinned, at: str) -> SessionState:
     pin = pins.Pin(event.seq, event.how, event.by, at, event.why)
     return replace(state, memory=replace(state.memory, pins=pins.with_pin(state.memory.pins, pin)))
 
 
+@event_handler(ev.ItemUnpinned)
 def item_unpinned(state: SessionState, event: ev.ItemUnpinned, at: str) -> SessionState:
     return replace(state, memory=replace(state.memory, pins=pins.without(state.memory.pins, event.seq)))
 
 
+@event_handler(ev.ItemRated)
 def item_rated(state: SessionState, event: ev.ItemRated, at: str) -> SessionState:
     return replace(state, memory=recollect.rated(state.memory, event.seq, event.rating))
 
 
+@event_handler(ev.SummaryRequested)
 def summary_requested(state: SessionState, event: ev.SummaryRequested, at: str) -> SessionState:
     wanted = Wanted(
         event.step,
@@ -68,6 +73,7 @@ def summary_requested(state: SessionState, event: ev.SummaryRequested, at: str) 
     return replace(state, memory=replace(state.memory, wanted=wanted))
 
 
+@event_handler(ev.SummaryMade)
 def summary_made(state: SessionState, event: ev.SummaryMade, at: str) -> SessionState:
     summary = Summary(
         state.seq, event.first, event.last, event.kept, event.count, event.covers, event.method, event.text

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
 from agentstate.engine.conversation import Item, added
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CALL_ENDED, CallMove, CallStatus
 from agentstate.engine.plan import model, ready, rounds
 from agentstate.engine.plan.model import Plan
@@ -27,7 +28,7 @@ from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.private import detail_without
 from agentstate.engine.state import goals
 from agentstate.engine.state.calls import KEPT_CALLS, moved, trimmed
-from agentstate.engine.state.involvement import people, took_part
+from agentstate.engine.state.participants import people, took_part
 from agentstate.engine.state.rounds import (
     KEPT_VERSIONS,
     PLAN,
@@ -64,6 +65,7 @@ _CALL_EVENTS = (
 )
 
 
+@event_handler(ev.PlanProposed)
 def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> SessionState:
     arguments: dict[str, Any] = {"calls": list(event.calls), "by": event.by, "source": event.source}
     arguments |= {"follow": event.follow, "inputs": event.inputs, "instances": event.instances, "saved": event.saved}
@@ -74,6 +76,7 @@ def plan_proposed(state: SessionState, event: ev.PlanProposed, at: str) -> Sessi
     return replace(state, calls=calls, plans=replace(state.plans, proposed=event.round, shaken=None))
 
 
+@event_handler(ev.InstanceProposed)
 def instance_proposed(state: SessionState, event: ev.InstanceProposed, at: str) -> SessionState:
     """What an instance is offered changes nothing that is in force; a new one holds nothing else until it is opened."""
     part = state.plans.instances.get(event.instance) or Instance(subject=event.subject, kid=event.kid)
@@ -81,6 +84,7 @@ def instance_proposed(state: SessionState, event: ev.InstanceProposed, at: str) 
     return replace(state, plans=replace(state.plans, instances={**state.plans.instances, event.instance: part}))
 
 
+@event_handler(ev.PlanCommitted)
 def plan_committed(state: SessionState, event: ev.PlanCommitted, at: str) -> SessionState:
     plan = model.read(list(event.calls))
     before, again = state.plans, event.round == state.plans.round
@@ -196,6 +200,7 @@ def _begun(state: SessionState) -> SessionState:
     return replace(state, plans=replace(plans, ready=tuple(queue), left=left))
 
 
+@event_handler(ev.InstanceOpened)
 def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> SessionState:
     before = state.plans.instances.get(event.instance, Instance())
     opened = replace(
@@ -210,6 +215,7 @@ def instance_opened(state: SessionState, event: ev.InstanceOpened, at: str) -> S
     return replace(state, plans=replace(state.plans, instances=instances))
 
 
+@event_handler(ev.CallReadied)
 def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> SessionState:
     call = Call(
         event.call,
@@ -228,6 +234,7 @@ def call_readied(state: SessionState, event: ev.CallReadied, at: str) -> Session
     return replace(state, calls={**state.calls, event.call: call}, plans=plans)
 
 
+@event_handler(ev.CallsDropped)
 def calls_dropped(state: SessionState, event: ev.CallsDropped, at: str) -> SessionState:
     now = round_of(state.plans, event.instance)
     for each in event.calls:
@@ -253,6 +260,7 @@ def _tell(state: SessionState, call: str, dropped: ev.Dropped) -> SessionState:
     return replace(state, items=added(state.items, item), owes=not state.ended)
 
 
+@event_handler(ev.RoundEnded)
 def round_ended(state: SessionState, event: ev.RoundEnded, at: str) -> SessionState:
     if event.because:
         state = _withdrawn(state, event.beside)
@@ -305,12 +313,14 @@ def _withdrawn(state: SessionState, beside: tuple[str, ...]) -> SessionState:
     return state
 
 
+@event_handler(ev.TaskTaken)
 def task_taken(state: SessionState, event: ev.TaskTaken, at: str) -> SessionState:
     plans = replace(state.plans, parent=event.parent, parent_call=event.call, parent_authors=event.authors)
     loop = replace(state.loop, share=event.share)
     return replace(remembering(_with_customers(state, event.customers), event.remembered), plans=plans, loop=loop)
 
 
+@event_handler(ev.TaskCustomersAdded)
 def task_customers_added(state: SessionState, event: ev.TaskCustomersAdded, at: str) -> SessionState:
     return _with_customers(state, event.customers)
 
@@ -322,16 +332,19 @@ def _with_customers(state: SessionState, actors: tuple[str, ...]) -> SessionStat
     return replace(state, involved=involved)
 
 
+@event_handler(ev.TaskDelivered)
 def task_delivered(state: SessionState, event: ev.TaskDelivered, at: str) -> SessionState:
     """What the other session set going is added to the day's sums: it has counted them apart from this one."""
     tally = summed(today(state.tally, at), event.remembered.tally)
     return replace(remembering(state, event.remembered), tally=tally)
 
 
+@event_handler(ev.DelegateCounted)
 def delegate_counted(state: SessionState, event: ev.DelegateCounted, at: str) -> SessionState:
     return remembering_also(state, event.remembered)
 
 
+@event_handler(ev.CallDelegated)
 def delegated(state: SessionState, event: ev.CallDelegated, at: str) -> SessionState:
     call = replace(state.calls[event.call], delegate=event.session)
     return replace(state, calls={**state.calls, call.id: call})

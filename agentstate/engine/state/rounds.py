@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.plan.facts import BATCH
+from agentstate.engine.plan.goals import Goal
 from agentstate.engine.plan.model import Call as Planned
 from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
@@ -242,3 +243,11 @@ def message(plans: Plans) -> dict[str, Any] | None:
     outcomes = plans.own.outcomes
     stands = {name: outcomes[name].status if name in outcomes else "waiting" for name in plans.plan.by_id}
     return {**told, "calls": write(plans.plan), "stands": stands}
+
+
+class Goals(msgspec.Struct, frozen=True):
+    """The tree in force, if there is one, how many there were, and how saved plans that its tasks name have ended."""
+
+    version: int = 0
+    tree: Goal | None = None
+    ended: dict[str, Literal["done", "failed"]] = {}  # `name@version` -> how, of plans that tasks name

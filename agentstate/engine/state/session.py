@@ -21,10 +21,8 @@ from agentstate.engine.policy.granted import Grant
 from agentstate.engine.policy.tally import Tally
 from agentstate.engine.policy.terms import Names, Terms
 from agentstate.engine.remembered import Remembered, Settled, joined, with_gain
-from agentstate.engine.state.desk import Desk
-from agentstate.engine.state.goals import Goals
-from agentstate.engine.state.involvement import Involvement
-from agentstate.engine.state.rounds import Plans
+from agentstate.engine.state.participants import Desk, Involvement
+from agentstate.engine.state.rounds import Goals, Plans
 from agentstate.engine.timers import Timer
 from agentstate.engine.understanding.held import Talk
 from agentstate.engine.versions.kept import Versions

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.conversation import Item
-from agentstate.engine.state.involvement import Involvement, heard, took_part
+from agentstate.engine.state.participants import Involvement, heard, took_part
 from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.session import Call, Request, SessionState
 from agentstate.engine.state.subjects import kid_of_call, own

@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.plan.rounds import OPEN
 from agentstate.engine.state.rounds import MAX_INSTANCES, Plans, place_of
 from agentstate.engine.state.session import SessionState
@@ -86,6 +87,7 @@ def passed_over(state: SessionState, kid: str) -> SessionState:
     return replace(state, plans=replace(plans, erased=(*plans.erased, kid)[-MAX_INSTANCES:]))
 
 
+@event_handler(ev.SubjectErased)
 def subject_erased(state: SessionState, event: ev.SubjectErased, at: str) -> SessionState:
     """The subject's instances are gone, with their calls and requests; the others go on."""
     left = _open_calls(state, event.kid)

@@ -16,7 +16,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.plan.model import Call as Planned
 from agentstate.engine.references import Path
 from agentstate.engine.state.approved_inputs import digest_at, reads, views
-from agentstate.engine.state.involvement import MAX_PEOPLE, people
+from agentstate.engine.state.participants import MAX_PEOPLE, people
 from agentstate.engine.state.rounds import Instance, Plans, data_instance, place_of, planned
 from agentstate.engine.state.session import SessionState
 

@@ -1,6 +1,6 @@
 """What events change in the versions of a session, and the checkpoints that come by themselves.
 
-A function an event, named like it. Going back is in `put_back`, forks in `forks`.
+A function an event, named like it. Going back is in `rollback`, forks in `forks`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.state.session import SessionState, pending
 from agentstate.engine.versions.kept import EVERY, Checkpoint, Why, with_checkpoint
 
 _BEFORE: Mapping[type, Why] = {ev.ApprovalRequested: "gate", ev.ToolIntended: "effect"}
 
 
+@event_handler(ev.CheckpointNamed)
 def checkpoint_named(state: SessionState, event: ev.CheckpointNamed, at: str) -> SessionState:
     made = Checkpoint(event.seq, "named", event.at or at, event.name, event.digest, event.by)
     return replace(state, versions=with_checkpoint(state.versions, made))

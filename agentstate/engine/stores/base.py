@@ -10,7 +10,8 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Command, CommandContext, decide
 from agentstate.engine.instants import stamp
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
 TRIES = 5  # how often a command is decided again on a state that others have moved

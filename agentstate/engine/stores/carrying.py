@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentstate.engine.state import SessionState, from_snapshot, to_snapshot
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.stores.base import Happened, Moved
 
 

@@ -6,7 +6,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from agentstate.engine import events as ev
-from agentstate.engine.state import SessionState, fold, from_snapshot, to_snapshot
+from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.stores.base import Cells, Happened, Log, Moved
 
 SNAPSHOT_EVERY = 100  # events

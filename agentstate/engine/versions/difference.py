@@ -17,7 +17,7 @@ import msgspec
 from agentstate.engine.merge.values import ABSENT, same, text
 from agentstate.engine.money import is_amount
 from agentstate.engine.schemas import bounds
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 MAX_VIEW = bounds.Bounds(depth=100, nodes=200_000, text=4_000_000)
 MAX_STEPS = 2_000  # of a patch; beyond, one step replaces everything

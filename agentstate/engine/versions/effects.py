@@ -13,7 +13,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in
+from agentstate.engine.state.session import SessionState, calls_in
 
 # What a person said of a call: that it happened, that it did not, or what came of it when they did it themselves.
 _SAID: Mapping[str, Literal["done", "failed"]] = {"happened": "done", "supply": "done", "not_happened": "failed"}

@@ -17,7 +17,8 @@ from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy import Gate, Requirements, Terms, Verdict, asks_more, required
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Call, SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import Call, SessionState
 
 MOVES = ("stopped", "let through", "stricter", "laxer", "same")
 

@@ -26,7 +26,8 @@ from agentstate.engine.decide.refusals import DecisionNotAllowed
 from agentstate.engine.decide.talk import resolved_one
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.policy.terms import argument_at
-from agentstate.engine.state import Call, Request, SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import Call, Request, SessionState, pending
 from agentstate.errors import AgentStateError, Invalid
 
 MAX_INPUTS = 100

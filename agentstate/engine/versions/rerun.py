@@ -31,7 +31,8 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.decide.talk import resolved_one
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, evolve, pending
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState, pending
 from agentstate.engine.versions.replay import EVERYTHING, Assume, Gate, formal, noted_gates
 
 MOST_STEPS = 400

@@ -11,7 +11,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.instants import parse
-from agentstate.engine.state import SessionState, evolve
+from agentstate.engine.state.evolution import evolve
+from agentstate.engine.state.session import SessionState
 from sessions.automation.alerts import matches
 from sessions.automation.alerts.definition import Definition
 from sessions.automation.alerts.matches import Hit

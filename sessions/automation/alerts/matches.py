@@ -17,8 +17,8 @@ from agentstate.engine.conversation import Item
 from agentstate.engine.decide.interventions import is_blocked
 from agentstate.engine.instants import parse
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus
-from agentstate.engine.state import Call, Request, SessionState, pending
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.participants import QUEUE
+from agentstate.engine.state.session import Call, Request, SessionState, pending
 from sessions.automation.alerts import definition as rules
 from sessions.automation.alerts import phrases
 from sessions.automation.alerts.definition import Definition

@@ -14,7 +14,7 @@ from django.db.models.expressions import Case, Value, When
 
 from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import UnknownAlert
-from agentstate.engine.state.desk import QUEUE
+from agentstate.engine.state.participants import QUEUE
 from agentstate.people.models import Membership, Team
 from agentstate.people.permissions import names_in, teams_with
 from agentstate.people.roles import Permission, roles_with

@@ -10,7 +10,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.instants import parse
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 COUNTED = ("call.refused", "decision.made", "tool.failed")  # kinds of which some rules look at several
 

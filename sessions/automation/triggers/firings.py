@@ -15,8 +15,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Open, Signal, Triggered
-from agentstate.engine.events.triggers import TriggerSource
-from agentstate.engine.state import SessionState
+from agentstate.engine.events.automation import TriggerSource
+from agentstate.engine.state.session import SessionState
 from agentstate.errors import AgentStateError, Broken, NotFound, Refused
 from audit import keys, ledger
 from sessions.agents import registry

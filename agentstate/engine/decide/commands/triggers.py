@@ -7,7 +7,7 @@ from typing import ClassVar
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.decide.commands.charts import Signal
 from agentstate.engine.decide.commands.session import Open
-from agentstate.engine.events.triggers import TriggerSource
+from agentstate.engine.events.automation import TriggerSource
 
 
 class Triggered(Command, frozen=True):

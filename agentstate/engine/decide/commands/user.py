@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentstate.engine.decide.commands.base import Command
-from agentstate.engine.events.user import Adaptation
+from agentstate.engine.events.conversation import Adaptation
 
 
 class Adapt(Command, frozen=True):

@@ -8,7 +8,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import Standing
 from agentstate.engine.decide.commands.base import Command
 from agentstate.engine.remembered import Remembered
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.effects import Since
 
 

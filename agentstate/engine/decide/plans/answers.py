@@ -20,9 +20,9 @@ from agentstate.engine.decide.plans.refusals import FollowsPlan
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.plan import model
 from agentstate.engine.plan.deviation import deviation
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN, call_id, views_of
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.errors import Invalid, Refused
 
 Form = tuple[str, tuple[ev.CallProposed, ...], list[dict[str, Any]]]

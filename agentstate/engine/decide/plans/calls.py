@@ -11,7 +11,6 @@ from agentstate.engine.decide.context import ToolFacts
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import ready
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import (
     PLAN,
     Plans,
@@ -21,6 +20,7 @@ from agentstate.engine.state.rounds import (
     round_of,
     views_of,
 )
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.state.value_authors import authors_of_inputs
 from agentstate.errors import NotFound
 

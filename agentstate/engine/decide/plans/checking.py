@@ -15,8 +15,8 @@ from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
 from agentstate.engine.scratchpad.messages import declared, shown
 from agentstate.engine.scratchpad.private import met_by, private_of, visible_views
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import MAX_PLAN, board_of, boards, data_instance, planned, views_of
+from agentstate.engine.state.session import Call, SessionState
 
 
 def written(plan: Plan) -> tuple[dict[str, Any], ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agentstate.engine.decide.commands import Answer, Begin, Command, Decide, EditPlan, ProposePlan, TakeTask
 from agentstate.engine.plan.facts import ANONYMOUS
-from agentstate.engine.state import SessionState
+from agentstate.engine.state.session import SessionState
 
 DELEGATE = "_delegate"
 

@@ -11,8 +11,8 @@ from agentstate.engine.decide.withdrawals import end_of
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.plan import ready
 from agentstate.engine.plan.ready import Standing
-from agentstate.engine.state import SessionState
 from agentstate.engine.state.rounds import others_of, place_of, round_of, views_of
+from agentstate.engine.state.session import SessionState
 
 
 def followed_up(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
@@ -26,15 +26,8 @@ def _is_start(event: ev.AnyEvent) -> bool:
     return isinstance(event, ev.PlanCommitted | ev.PlanProposed)
 
 
-_ENDING = (
-    ev.ToolReturned,
-    ev.ToolFailed,
-    ev.CallRefused,
-    ev.RequestEnded,
-    ev.CallsDropped,
-    ev.CallIntervened,
-    ev.CallWithdrawn,
-)
+_ENDING_ITS_CALL = (ev.ToolReturned, ev.ToolFailed, ev.CallRefused, ev.CallIntervened, ev.CallWithdrawn)
+_ENDING = (*_ENDING_ITS_CALL, ev.RequestEnded, ev.CallsDropped)
 
 
 def _consequences(state: SessionState, events: list[ev.AnyEvent], context: CommandContext) -> list[ev.AnyEvent]:
@@ -80,7 +73,7 @@ def _place_of_end(after: SessionState, event: ev.AnyEvent) -> tuple[str, str] | 
         key = request.asked.call if request else ""
     elif isinstance(event, ev.CallsDropped):
         return event.calls[0].name, event.instance  # what begins a command drops one call alone
-    elif isinstance(event, _ENDING):
+    elif isinstance(event, _ENDING_ITS_CALL):
         key = event.call
     else:
         return None

@@ -19,8 +19,9 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.plan import model
 from agentstate.engine.plan.deviation import Deviation, deviations
-from agentstate.engine.state import Call, SessionState, calls_in, evolve, pending
+from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.rounds import PLAN, Plans, offered_by, place_of, planned, views_of
+from agentstate.engine.state.session import Call, SessionState, calls_in, pending
 from agentstate.errors import Invalid
 
 PROPOSED = ev.PlanProposed.__struct_config__.tag

@@ -17,8 +17,8 @@ from agentstate.engine.plan.rounds import BadOutcome
 from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.private import detail_without
-from agentstate.engine.state import Call, SessionState
 from agentstate.engine.state.rounds import board_of, boards, data_instance, pad_of, planned
+from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.writers import WORDS, of_words, writer_of
 from agentstate.errors import Invalid, Refused
 

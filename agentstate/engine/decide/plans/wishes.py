@@ -24,8 +24,8 @@ from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.sealing import sealed_again
 from agentstate.engine.decide.withdrawals import calls_withdrawn, end_of, requests_withdrawn
 from agentstate.engine.lifecycle import CallStatus
-from agentstate.engine.state import SessionState, calls_in
 from agentstate.engine.state.rounds import MAX_INSTANCES, PLAN, Plans, delegate_of
+from agentstate.engine.state.session import SessionState, calls_in
 from agentstate.engine.state.subjects import kids
 from agentstate.errors import Invalid, NotFound, Refused
 

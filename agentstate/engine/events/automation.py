@@ -1,13 +1,16 @@
-"""Alerts: a rule of the team found that something in the session wants a person's eye; who has it; that it is over.
+"""Events of timers, triggers and alerts.
 
-They are told beside the conversation and change nothing in it: the agent neither sees them nor waits, and a session is
-as idle after them as before. What they hold names entries, requests and calls, never words of the customer.
+Alerts are recorded beside the conversation and change nothing in it: the agent does not see them, and a session is as
+idle after them as before. They name entries, requests and calls, never the customer's words.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agentstate.engine.alerts import Names, Onward, Severity
 from agentstate.engine.events.base import Event
+from agentstate.engine.timers import TimerKind
 
 
 class AlertRaised(Event, frozen=True, tag="alert.raised"):
@@ -58,4 +61,56 @@ class AlertClosed(Event, frozen=True, tag="alert.closed"):
     by: str
     cause: str
     reason: str = ""
+    v: int = 1
+
+
+TimerOutcome = Literal["told", "expired", "passed"]
+
+
+class TimerSet(Event, frozen=True, tag="timer.set"):
+    """At `due` the agent is reminded of `text` (remind), or only if the customer has said nothing until then
+    (follow_up), or the session expires if it idles then (expire).
+    """
+
+    timer: str
+    what: TimerKind
+    due: str
+    by: str
+    text: str = ""
+    v: int = 1
+
+
+class TimerCancelled(Event, frozen=True, tag="timer.cancelled"):
+    """Somebody does not want it any more. A rollback cancels all timers without saying it of each."""
+
+    timer: str
+    by: str
+    v: int = 1
+
+
+class TimerFired(Event, frozen=True, tag="timer.fired"):
+    """Its instant has come. `told`: the agent is told next; `expired`: the session expires next; `passed`: what it was
+    set for did not apply any more.
+    """
+
+    timer: str
+    outcome: TimerOutcome
+    v: int = 1
+
+
+TriggerSource = Literal["entry", "row", "schedule", "hook"]
+
+
+class TriggerFired(Event, frozen=True, tag="trigger.fired"):
+    """Trigger `trigger`, in this `version`, acts here. What it acts with follows in the same commit; with `run` a
+    run of the agent begins, unless one is under way. `chain` are the triggers that led here, this one last.
+    """
+
+    trigger: str
+    name: str
+    version: int
+    firing: str
+    source: TriggerSource
+    chain: tuple[str, ...]
+    run: bool = False
     v: int = 1

@@ -1,7 +1,4 @@
-"""What events change in requests: who stands behind what, and what each named outcome does to the call.
-
-A function an event, named like it.
-"""
+"""What events change in approval requests: who approved what, and what each named outcome does to the call."""
 
 from __future__ import annotations
 
@@ -12,12 +9,13 @@ from typing import Any, Literal, TypeVar
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallMove, RequestStatus
 from agentstate.engine.remembered import KEPT_REFUSALS, Settled
 from agentstate.engine.speech import SAY
 from agentstate.engine.state.calls import moved, told
-from agentstate.engine.state.involvement import people, took_part
+from agentstate.engine.state.participants import people, took_part
 from agentstate.engine.state.session import Request, SessionState, digest_of
 
 T = TypeVar("T")
@@ -26,6 +24,7 @@ EXPIRED = "Nobody decided in time, so it was not done. Do not propose it again b
 ANY_WORDS = ev.digest(SAY, {})  # settled: no person decided in time on words for the customer, whichever they were
 
 
+@event_handler(ev.ApprovalRequested)
 def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str) -> SessionState:
     state = moved(
         state,
@@ -46,6 +45,7 @@ def approval_requested(state: SessionState, event: ev.ApprovalRequested, at: str
     return replace(state, requests={**state.requests, event.request: asked})
 
 
+@event_handler(ev.DecisionMade)
 def decision_made(state: SessionState, event: ev.DecisionMade, at: str) -> SessionState:
     request = state.requests[event.request]
     decided = replace(
@@ -80,14 +80,17 @@ def _of_each(before: tuple[T, ...], event: ev.DecisionMade, own: T) -> tuple[T, 
     return (*kept, own) if event.digest else kept
 
 
+@event_handler(ev.RequestEscalated)
 def request_escalated(state: SessionState, event: ev.RequestEscalated, at: str) -> SessionState:
     return _with(state, event.request, step=event.step, claimed_by="", claimed_from="")
 
 
+@event_handler(ev.RequestHeld)
 def request_held(state: SessionState, event: ev.RequestHeld, at: str) -> SessionState:
     return _with(state, event.request, held_until=event.until)
 
 
+@event_handler(ev.RequestUndone)
 def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> SessionState:
     state = _with(state, event.request, held_until="", until=event.until, approved_arguments=None, **NO_APPROVALS)
     if event.approvers_missing is not None:
@@ -97,10 +100,12 @@ def request_undone(state: SessionState, event: ev.RequestUndone, at: str) -> Ses
     return replace(state, calls={**state.calls, call.id: call})
 
 
+@event_handler(ev.RequestClaimed)
 def request_claimed(state: SessionState, event: ev.RequestClaimed, at: str) -> SessionState:
     return _with(state, event.request, claimed_by=event.by, claimed_from=event.taken_from)
 
 
+@event_handler(ev.RequestReleased)
 def request_released(state: SessionState, event: ev.RequestReleased, at: str) -> SessionState:
     return _with(state, event.request, claimed_by="", claimed_from="")
 
@@ -109,6 +114,7 @@ def _with(state: SessionState, key: str, **changes: Any) -> SessionState:
     return replace(state, requests={**state.requests, key: replace(state.requests[key], **changes)})
 
 
+@event_handler(ev.RequestEnded)
 def request_ended(state: SessionState, event: ev.RequestEnded, at: str) -> SessionState:
     ended = replace(
         state.requests[event.request],

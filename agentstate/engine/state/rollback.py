@@ -18,10 +18,11 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.charts.standing import timed_anew
 from agentstate.engine.conversation import Item
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus, RequestStatus
-from agentstate.engine.state import changes, subjects
-from agentstate.engine.state.looping import ended
+from agentstate.engine.state import scratchpad, subjects
 from agentstate.engine.state.rounds import put_back
+from agentstate.engine.state.runs import ended
 from agentstate.engine.state.session import Call, Request, SessionState, calls_in
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
 from agentstate.engine.versions.kept import (
@@ -111,6 +112,7 @@ def state_of(snapshot: dict[str, Any]) -> SessionState:
     return from_snapshot(_encoder.encode(snapshot))
 
 
+@event_handler(ev.SessionRolledBack)
 def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> SessionState:
     """The state after a rollback. The event carries the older state; nothing else is read."""
     older = _with_others(state_of(event.restored), state)
@@ -121,7 +123,7 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
     return replace(
         back,
         requests=_requests(state, older, calls, at),
-        changes=changes.put_back(state.changes, older.changes),
+        changes=scratchpad.put_back(state.changes, older.changes),
         items=(*_heard(state, event.to), *told(state, were_open, calls, at), *noted(state, event, at)),
         owes=_owes(state, older, were_open),
         loop=replace(ended(state.loop, at), marks=(), noticed=()),

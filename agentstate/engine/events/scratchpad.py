@@ -1,6 +1,7 @@
-"""What happens when people and programs change a session's state side by side: it is changed, two clash, it is settled.
+"""Events of a session's scratchpad: changed, in conflict, migrated, pruned, and values that a source vouches for.
 
-A value stands in a tuple, so that there being none (an empty tuple) is told from null.
+A value is recorded in a tuple: an empty tuple means that there is no value, unlike null. A migration records what it
+did, so folding it needs neither the migration nor its functions.
 """
 
 from __future__ import annotations
@@ -98,4 +99,50 @@ class ConflictEnded(Event, frozen=True, tag="conflict.ended"):
     lost: tuple[Proposal, ...] = ()
     by: str = ""
     reason: str = ""
+    v: int = 1
+
+
+class StateMigrated(Event, frozen=True, tag="state.migrated"):
+    """The state was carried from version `before` of `schema` to version `after`.
+
+    `put` and `gone` are its topmost values that are new or changed, and the names that are gone; `digest` is of the
+    scratchpad after it. `moved` says where the results of open calls and contested paths stand now. `lossless`: the
+    way back gives the same state. `held`: it stays at this version until somebody says otherwise. `instance`: it is of
+    the scratchpad of an instance; that of the session itself comes last and settles the version.
+    """
+
+    schema: str
+    before: int
+    after: int
+    put: dict[str, Any]
+    gone: tuple[str, ...]
+    digest: str
+    lossless: bool
+    moved: dict[str, str] = {}
+    held: bool = False
+    by: str = ""  # empty: it came by itself, with the next step of the session
+    instance: str = ""
+    v: int = 1
+
+
+class StatePruned(Event, frozen=True, tag="state.pruned"):
+    """What stood at `paths` is gone: no schema, rule, plan or tool reads it any more. `digest` is of the scratchpad
+    after it.
+    """
+
+    paths: tuple[str, ...]
+    digest: str
+    by: str
+    v: int = 1
+
+
+class ValueProved(Event, frozen=True, tag="value.proved"):
+    """After `state` entries the state had this value at `path`; entry `written` wrote it, where that is known (else
+    -1). Nothing else is in here: whoever is shown the entry whole learns no more.
+    """
+
+    path: str
+    value: Any
+    state: int
+    written: int = -1
     v: int = 1

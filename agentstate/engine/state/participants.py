@@ -1,7 +1,4 @@
-"""Records which people took part in a session beside the agent. They may not approve what it does.
-
-Bounded, and folded from events alone. A rollback removes no person from it.
-"""
+"""The people of a session: who is responsible for it, and who spoke as the customer or for the agent."""
 
 from __future__ import annotations
 
@@ -10,6 +7,21 @@ from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
+
+QUEUE = "queue"  # in the place of a person: taken over from the agent, and nobody has it now
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """What is known of a session's people beside `SessionState.taken_by`."""
+
+    taken_at: str = ""
+    taken_seq: int = -1  # entry of the take-over; -1: the agent has it
+    in_flight: str = ""  # the model request that was open then: its answer is dropped
+    wanted_at: str = ""  # since when the customer asks for a person; empty: they do not
+    wanted_source: str = ""
+    wanted_why: str = ""
+    assigned_to: str = ""  # who is to see to it
+
 
 MAX_PEOPLE = 50  # of each kind, the latest
 Part = Literal["customer", "agent", "guidance"]

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import event_handler
 from agentstate.engine.policy.granted import Grant
 from agentstate.engine.policy.tally import amounts_before, counted
 from agentstate.engine.state.session import SessionState
@@ -14,6 +15,7 @@ from agentstate.engine.state.session import SessionState
 KEPT_GRANTS = 20  # those that ended go first
 
 
+@event_handler(ev.GrantGiven)
 def grant_given(state: SessionState, event: ev.GrantGiven, at: str) -> SessionState:
     shared = [name for name in Grant.__struct_fields__ if hasattr(event, name)]
     fields: dict[str, Any] = {name: getattr(event, name) for name in shared}
@@ -27,6 +29,7 @@ def _is_over(grant: Grant, at: str) -> bool:
     return bool(grant.revoked_by) or grant.used >= grant.uses or grant.until <= at
 
 
+@event_handler(ev.GrantRevoked)
 def grant_revoked(state: SessionState, event: ev.GrantRevoked, at: str) -> SessionState:
     if event.grant not in state.grants:  # given in another session
         return state
