@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from agentstate.engine.decide.commands.data import AddData
+from agentstate.engine.decide.commands.conversation import AddData
 from agentstate.engine.scratchpad import messages
 from agentstate.people.roles import Permission
 from sessions.core.commit import person_command

@@ -12,8 +12,14 @@ from uuid import UUID, uuid5
 import msgspec
 
 from agentstate.engine.decide import Open
-from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
-from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.plans import (
+    ChangeGoals,
+    EditPlan,
+    InstanceGiven,
+    ProposePlan,
+    SetGoals,
+    TakeTask,
+)
 from agentstate.engine.decide.plans.wishes import must_be_free
 from agentstate.engine.plan import library, model
 from agentstate.engine.plan.library import Saved

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agentstate.engine.decide.commands.user import Adapt
+from agentstate.engine.decide.commands.conversation import Adapt
 from agentstate.engine.events import Adaptation
 from agentstate.engine.profile import ProfileState, adapt
 from agentstate.engine.state.session import SessionState

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import Command
-from agentstate.engine.decide.commands.proving import Prove
+from agentstate.engine.decide.commands.scratchpad import Prove
 from agentstate.errors import Broken
 from audit import ledger
 from audit.proofs import making

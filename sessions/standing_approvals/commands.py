@@ -8,7 +8,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.engine.decide.commands import GrantSame, RevokeGrant
+from agentstate.engine.decide.commands.approvals import GrantSame, RevokeGrant
 from agentstate.engine.decide.grants import GrantOver
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission

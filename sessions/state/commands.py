@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.commands.scratchpad import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.schemas import Actor
 from agentstate.errors import Invalid

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from agentstate.engine.decide.commands.schema import Migrate, Prune
+from agentstate.engine.decide.commands.scratchpad import Migrate, Prune
 from agentstate.people.roles import Permission
 from sessions.core.commit import person_command
 from sessions.core.committed import Committed

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from agentstate.engine import decide as core
-from agentstate.engine.decide.commands.talk import TopicChange
+from agentstate.engine.decide.commands.conversation import TopicChange
 from agentstate.people.roles import Permission
 from sessions.core.commit import person_command
 from sessions.core.committed import Committed

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from rest_framework import serializers
 
 from agentstate.engine.decide import MAX_TEXT
-from agentstate.engine.decide.commands.talk import TopicChange
+from agentstate.engine.decide.commands.conversation import TopicChange
 from agentstate.engine.decide.talk import MOST_MEANT
 from agentstate.engine.understanding.held import Found
 from agentstate.engine.understanding.topics import LONGEST_NAME

@@ -8,7 +8,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import ProposePlan
+from agentstate.engine.decide.commands.plans import ProposePlan
 from tests.core import worlds
 from tests.core.family_world import HANDS_OVER
 from tests.core.worlds import World

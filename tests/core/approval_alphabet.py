@@ -7,7 +7,7 @@ from dataclasses import replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.charts import Chart
-from agentstate.engine.decide.commands import ProposePlan
+from agentstate.engine.decide.commands.plans import ProposePlan
 from tests.core.approval_moves import (
     CHECK,
     FOR_EACH,

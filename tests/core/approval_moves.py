@@ -12,8 +12,7 @@ from msgspec import structs
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import LetExpire, MoveChart, RingTimer, RunCall, next_actions
-from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
-from agentstate.engine.decide.commands.plans import Delegated
+from agentstate.engine.decide.commands.plans import Delegated, EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.commands.versions import Promote, Supersede
 from agentstate.engine.decide.reviewing import authors_of
 from agentstate.engine.decide.versions import consequences

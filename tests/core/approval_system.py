@@ -18,7 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.advance import is_task_done
 from agentstate.engine.charts import Chart
 from agentstate.engine.decide import families, tasks
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.commands.plans import CountDelegate, Deliver
 from agentstate.engine.halting import Halt
 from agentstate.engine.instants import stamp

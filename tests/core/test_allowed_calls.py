@@ -18,7 +18,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import Nothing, next_action
 from agentstate.engine.decide import withdrawals
-from agentstate.engine.decide.commands import ProposePlan
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.session import Call, calls_in, pending

@@ -12,10 +12,11 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Authority, EditPlan, InstanceGiven, ProposePlan
-from agentstate.engine.decide.commands.changes import ChangeState
-from agentstate.engine.decide.commands.data import AddData
-from agentstate.engine.decide.commands.interventions import Intervene
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.calls import Intervene
+from agentstate.engine.decide.commands.conversation import AddData
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.scratchpad import ChangeState
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating.catalogue import catalogue

@@ -16,7 +16,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy.rules import Step
 from agentstate.engine.state.session import Request

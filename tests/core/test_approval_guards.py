@@ -20,7 +20,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import approvals, claims, gates, holds, permits, reviewing
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.errors import Broken, Invalid, Refused
 from tests.core import test_approval_explorer as explorer

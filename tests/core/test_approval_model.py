@@ -33,7 +33,7 @@ from agentstate.engine.decide import (
 )
 from agentstate.engine.decide.plans import calls as plan_calls
 from agentstate.engine.decide.plans import force, wishes
-from agentstate.engine.handlers import event_handler
+from agentstate.engine.handlers import command_handler, event_handler
 from agentstate.engine.state import forks as folded_forks
 from agentstate.engine.state import plans as plan_events
 from agentstate.engine.state import rollback
@@ -394,7 +394,7 @@ TAKEN_OUT = {
         advance, "_first", lambda _, until="": until, "the customer is awaited", ("sue sets a reminder",)
     ),
     "a session that expires": Mend(
-        core._RULES,
+        command_handler.by_type,
         core.ExpireSession,
         lambda *_: [ev.SessionExpired(IDLE)],
         "the customer is awaited",

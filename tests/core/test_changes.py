@@ -18,8 +18,8 @@ from agentstate.engine.decide.changes import (
     TooManyConflicts,
 )
 from agentstate.engine.decide.commands.base import Command
-from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
-from agentstate.engine.decide.commands.sealing import EraseCustomer
+from agentstate.engine.decide.commands.scratchpad import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.commands.session import EraseCustomer
 from agentstate.engine.merge.kept import MOST_OPEN
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating.catalogue import Catalogue

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
-from agentstate.engine.decide.commands.data import AddData
+from agentstate.engine.decide.commands.conversation import AddData
 from agentstate.engine.memory.data import told
 from agentstate.engine.plan.check import PlanRefused
 from agentstate.engine.schemas import BadSchema, BreaksSchema

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 import demo.bank_agent.agent  # noqa: F401  (registers the agent)
 from agentstate.engine import decide as core
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import Answer, EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.runs import Answer
 from agentstate.engine.decide.plans import delegates_in
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.evolution import fold

@@ -12,7 +12,8 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide.approvals import EDITED, MAX_CHANGES
-from agentstate.engine.decide.commands import Authority, ProposePlan
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy.rules import Step

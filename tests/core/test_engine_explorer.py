@@ -10,7 +10,7 @@ import pytest
 
 from agentstate.engine import decide as core
 from agentstate.engine.decide import approvals, calls, conversation, runs
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state.session import SessionState, pending
 from agentstate.errors import Broken, Refused

@@ -13,9 +13,9 @@ from msgspec.structs import replace as with_fields
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
-from agentstate.engine.decide.commands.data import AddData
-from agentstate.engine.decide.commands.proving import Prove
+from agentstate.engine.decide.commands.conversation import AddData
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.scratchpad import Prove
 from agentstate.engine.decide.compensation import MAX_STEPS, TooMuchToUndo
 from agentstate.engine.decide.data import TooManyContexts
 from agentstate.engine.decide.plans.refusals import NoPlan, TooManyInstances

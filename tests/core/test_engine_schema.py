@@ -18,7 +18,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.charts import Chart
 from agentstate.engine.charts.lifecycle import lifecycle_chart
 from agentstate.engine.decide import schema as rules
-from agentstate.engine.decide.commands import ProposePlan
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.events.base import Event
 from agentstate.engine.events.upcast import Vocabulary
 from agentstate.engine.handlers import event_handler

@@ -13,7 +13,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import Authority, GrantSame, RevokeGrant
+from agentstate.engine.decide.commands.approvals import Authority, GrantSame, RevokeGrant
 from agentstate.engine.decide.context import Giver
 from agentstate.engine.decide.grants import MAX_REASON, GrantOver, NoGrantOffered, UnknownGrant, counted, offered
 from agentstate.engine.decide.verdicts import grants_for, policy_on

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from agentstate.engine import decide
 from agentstate.engine import events as ev
-from agentstate.engine.handlers import Handlers, event_handler
+from agentstate.engine.handlers import Handlers, command_handler, event_handler
 from agentstate.engine.state import evolution, snapshot
 from agentstate.errors import Broken
 
@@ -18,6 +19,11 @@ FORM = "fef53a5e18e9629a"  # raised deliberately: every stored snapshot of anoth
 def test_every_kind_of_event_has_a_function_that_changes_the_state():
     assert evolution.event_handler is event_handler
     assert set(ev.EVENTS) <= set(event_handler)
+
+
+def test_every_command_has_a_rule_and_a_name_in_the_package():
+    assert set(decide.Command.__subclasses__()) == set(command_handler)
+    assert all(getattr(decide, command.__name__) is command for command in command_handler)
 
 
 def test_two_functions_for_one_type_are_refused():

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import Authority, ProposePlan
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.decide.permits import basis_of, changed_since, met_by_plan, permit_digest
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.policy import Escalation, Requirements, Verdict

@@ -8,7 +8,7 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import RunCall, next_actions
-from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.plans import InstanceGiven, ProposePlan
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.decide.withdrawals import (
     MAX_NAMES,

@@ -19,8 +19,9 @@ from msgspec import structs
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.decide import calls as rules_of_calls
-from agentstate.engine.decide.commands import Authority, EditPlan, InstanceGiven, ProposePlan
-from agentstate.engine.decide.commands.data import AddData
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.conversation import AddData
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.plans import calls as plan_calls
 from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CallStatus

@@ -12,7 +12,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_actions
 from agentstate.engine.decide import offers
-from agentstate.engine.decide.commands import EditPlan, InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.plans import EditPlan, InstanceGiven, ProposePlan
 from agentstate.engine.decide.plans.refusals import PlanUnderWay
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus

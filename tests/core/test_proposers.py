@@ -13,8 +13,8 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.decide import tasks
-from agentstate.engine.decide.commands import Authority, EditPlan, ProposePlan
-from agentstate.engine.decide.commands.plans import TakeTask
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.plans import EditPlan, ProposePlan, TakeTask
 from agentstate.engine.decide.reviewing import PROPOSED, WROTE, authors_of, had_a_part
 from agentstate.engine.decide.supervision import TAKEN_OVER
 from agentstate.engine.lifecycle import CallStatus

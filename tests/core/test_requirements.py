@@ -12,7 +12,8 @@ from msgspec.structs import fields, replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import Authority, ProposePlan
+from agentstate.engine.decide.commands.approvals import Authority
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.engine.policy.requirements import Requirements, asks_more
 from agentstate.engine.policy.rules import Step
 from agentstate.engine.policy.terms import Escalation, Terms, is_known_at

@@ -14,7 +14,7 @@ from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
 from agentstate.engine.advance import Nothing, next_action
-from agentstate.engine.decide.commands import GrantSame
+from agentstate.engine.decide.commands.approvals import GrantSame
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, Outdated, TakenOver
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus, SessionStatus

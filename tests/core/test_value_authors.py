@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
-from agentstate.engine.decide.commands import InstanceGiven, ProposePlan
-from agentstate.engine.decide.commands.changes import ChangeState
-from agentstate.engine.decide.commands.data import AddData
-from agentstate.engine.decide.commands.interventions import Intervene
-from agentstate.engine.decide.commands.plans import Deliver
+from agentstate.engine.decide.commands.calls import Intervene
+from agentstate.engine.decide.commands.conversation import AddData
+from agentstate.engine.decide.commands.plans import Deliver, InstanceGiven, ProposePlan
+from agentstate.engine.decide.commands.scratchpad import ChangeState
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.merge.three_way import PathChange

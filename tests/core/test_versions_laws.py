@@ -14,7 +14,7 @@ from hypothesis.stateful import invariant, precondition, rule
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.commands.scratchpad import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.versions import consequences
 from agentstate.engine.merge.kept import MOST_OPEN
 from agentstate.engine.merge.three_way import PathChange

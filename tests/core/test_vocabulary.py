@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from agentstate.engine import decide
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.profile import commands as profile_commands
 from agentstate.engine.profile import events as profile_events
 from tests import vocabulary
 
-COMMANDS = {command.__name__ for command in decide._RULES}
+COMMANDS = {command.__name__ for command in command_handler}
 
 
 def test_every_command_comes_from_a_person_or_from_the_runtime_and_the_table_says_how() -> None:

@@ -18,6 +18,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from agentstate.engine import decide, events, profile
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.profile import events as profile_events
 from agentstate.engine.profile.decide import _RULES as PROFILE_RULES
 from agentstate.engine.profile.decide import decide as decide_profile
@@ -46,7 +47,7 @@ Function = tuple[str, str]  # module and name, a method as Class.method
 def rendered() -> str:
     """Returns docs/events.md as it must be."""
     emitters = _Emitters()
-    session = _table(events.EVENTS, emitters, decide._RULES, decide.decide)
+    session = _table(events.EVENTS, emitters, command_handler.by_type, decide.decide)
     customer = _table(get_args(profile_events.AnyProfileEvent), emitters, PROFILE_RULES, decide_profile)
     kinds = (*events.EVENTS, *get_args(profile_events.AnyProfileEvent))
     return "\n".join(
@@ -178,10 +179,10 @@ def _value(node: ast.AST, module: ModuleType) -> Any:
 
 
 def _held(value: Any) -> Iterator[FunctionType]:
-    """Returns the functions that a name stands for: itself, or the values of a table other than the table of rules."""
+    """Returns the functions that a name stands for: itself, or the values of a table other than a table of rules."""
     if isinstance(value, FunctionType):
         yield value
-    elif isinstance(value, dict) and value not in (decide._RULES, PROFILE_RULES):
+    elif isinstance(value, dict) and value != PROFILE_RULES:
         yield from (each for each in value.values() if isinstance(each, FunctionType))
 
 

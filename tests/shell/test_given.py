@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentstate.engine import decide as core
-from agentstate.engine.decide.commands import ProposePlan
+from agentstate.engine.decide.commands.plans import ProposePlan
 from agentstate.errors import Invalid
 from sessions.agents import registry
 from tests.core import worlds

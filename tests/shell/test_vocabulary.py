@@ -15,8 +15,8 @@ import pytest
 from django.urls import NoReverseMatch, reverse
 
 from agentstate.clock import now
-from agentstate.engine import decide
 from agentstate.engine import events as ev
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.policy import Rule
 from agentstate.engine.profile.events import KINDS as PROFILE_KINDS
@@ -74,8 +74,8 @@ def decided(monkeypatch) -> set[str]:
 
         return ruled
 
-    rules = {command: noted(command.__name__, rule) for command, rule in decide._RULES.items()}
-    monkeypatch.setattr(decide, "_RULES", rules)
+    for command, rule in command_handler.by_type.items():
+        monkeypatch.setitem(command_handler.by_type, command, noted(command.__name__, rule))
     return done
 
 

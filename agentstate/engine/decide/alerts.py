@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.alerts import MAX_OPEN, SEVERITIES, Alert, open_alerts, standing_for
-from agentstate.engine.decide.commands.alerts import AcknowledgeAlert, CloseAlert, EscalateAlert, RaiseAlert
+from agentstate.engine.decide.commands.automation import AcknowledgeAlert, CloseAlert, EscalateAlert, RaiseAlert
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import HasChanged, Outdated
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import Invalid, NotFound, Refused
 
@@ -42,6 +43,7 @@ class ForkHasNoAlerts(Refused):
     code = "fork_has_no_alerts"
 
 
+@command_handler(RaiseAlert)
 def raised(command: RaiseAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when there is one already. Raises TooManyAlerts, ForkHasNoAlerts, Invalid."""
     if state.versions.is_draft:
@@ -68,6 +70,7 @@ def raised(command: RaiseAlert, state: SessionState, context: CommandContext) ->
     ]
 
 
+@command_handler(AcknowledgeAlert)
 def acknowledged(command: AcknowledgeAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when they have it. Raises UnknownAlert, AlertOver, HasChanged when it is another's by now."""
     alert = _open(command.alert, state)
@@ -78,6 +81,7 @@ def acknowledged(command: AcknowledgeAlert, state: SessionState, context: Comman
     return [ev.AlertAcknowledged(command.alert, command.by, alert.held_by)]
 
 
+@command_handler(EscalateAlert)
 def escalated(command: EscalateAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The next step of its chain, once. Raises UnknownAlert, AlertOver, Outdated."""
     alert = _open(command.alert, state)
@@ -86,6 +90,7 @@ def escalated(command: EscalateAlert, state: SessionState, context: CommandConte
     return [ev.AlertEscalated(command.alert, command.step, alert.chain[alert.step].to, "system")]
 
 
+@command_handler(CloseAlert)
 def closed(command: CloseAlert, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It is over. Raises UnknownAlert, AlertOver, Invalid."""
     _open(command.alert, state)

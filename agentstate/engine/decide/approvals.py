@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Authority, Decide, Escalate, Expire
+from agentstate.engine.decide.commands.approvals import Authority, Decide, Escalate, Expire
 from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.gates import approval_request, by_people
@@ -23,6 +23,7 @@ from agentstate.engine.decide.refusals import DecisionNotAllowed, Outdated
 from agentstate.engine.decide.reviewing import approving, must_be_entitled, open_request
 from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import policy_on, verdict_on
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.policy import Verdict, asks_more, not_editable, required
 from agentstate.engine.policy.edits import named_by_all
 from agentstate.engine.policy.terms import argument_at
@@ -36,6 +37,7 @@ EDITED = "A person edited it, so another person decides the edited call."
 MAX_CHANGES = 200  # values of an edit that its entry lists
 
 
+@command_handler(Decide)
 def decided(command: Decide, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The decision, and the end of the request unless others must approve as well, or it is held or passed on."""
     request = open_request(state, command.request)
@@ -256,6 +258,7 @@ def _changes(path: str, old: Any, new: Any) -> Iterator[ev.Changed]:
         yield ev.Changed(path, old, new)
 
 
+@command_handler(Escalate)
 def escalated(command: Escalate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The request goes to the next of its chain, because nobody decided in time. Raises Outdated where it has."""
     request = open_request(state, command.request)
@@ -269,6 +272,7 @@ def _escalated(request: Request, by: str, reason: str) -> ev.RequestEscalated:
     return ev.RequestEscalated(request.asked.request, request.step + 1, following.reviewers, by, reason)
 
 
+@command_handler(Expire)
 def expired(command: Expire, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a request that nobody decided in time. Raises Outdated for one that is held: that has a time of its
     own.

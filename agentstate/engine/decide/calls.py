@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide import interventions, plans, speech
 from agentstate.engine.decide.charts import not_in_this_state, overdue
-from agentstate.engine.decide.commands import Begin, Fail, Return
+from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.families import in_family
 from agentstate.engine.decide.forks import held_back
@@ -28,6 +28,7 @@ from agentstate.engine.decide.schema import after, misfit, must_have_a_place, pl
 from agentstate.engine.decide.speech import facts_of
 from agentstate.engine.decide.verdicts import verdict_on
 from agentstate.engine.decide.versions import late_failed, late_returned
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.policy import Terms, Verdict, asks_more, required
@@ -44,6 +45,7 @@ NO_ANSWER = "no_answer"  # code of a failure by time: it may have happened all t
 LOST_RESULTS = 4  # attempts whose result may be lost in a crash, beyond those a failure may use
 
 
+@command_handler(Begin)
 def begun(command: Begin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """An intent, if policy on today's values asks for no more than the call has passed; otherwise a new request. Timers
     of the chart that are due move it first: what it forbids by now does not begin.
@@ -274,6 +276,7 @@ def _changed_while_lost(
     return changed_since(state, call, facts, verdict, authorities)
 
 
+@command_handler(Return)
 def returned(command: Return, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The result of the attempt that is running."""
     if (late := state.versions.late.get(command.call)) is not None:
@@ -288,6 +291,7 @@ def returned(command: Return, state: SessionState, context: CommandContext) -> l
     return [ev.ToolReturned(call.id, command.attempt, command.result, call.output_path, answered=command.answered)]
 
 
+@command_handler(Fail)
 def failed(command: Fail, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The failure of the attempt that is running, and when to try again, if that is safe."""
     if (late := state.versions.late.get(command.call)) is not None:

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine import schemas, scratchpad
-from agentstate.engine.decide.commands.changes import Arbitrate, ChangeState, Propose, Vote
+from agentstate.engine.decide.commands.scratchpad import Arbitrate, ChangeState, Propose, Vote
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.schema import in_force
 from agentstate.engine.decide.versions import MAX_REASON, bounded
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.merge import three_way
 from agentstate.engine.merge.kept import MOST_OPEN, MOST_PROPOSALS, MOST_VOTES, Conflict
 from agentstate.engine.merge.paths import in_the_way, read
@@ -64,6 +65,7 @@ class OwnCause(Refused):
     status = 403
 
 
+@command_handler(ChangeState)
 def changed(command: ChangeState, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The change merged into what stands now. Raises ChangedMeanwhile, NotMergeable, NotAWriter, BreaksSchema, ..."""
     must_live(state)
@@ -127,6 +129,7 @@ def _opened(
     ]
 
 
+@command_handler(Propose)
 def proposed(command: Propose, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The proposal with its author's vote; for a value that is proposed already, or stands, the vote alone."""
     conflict = _open(state, command.conflict)
@@ -153,6 +156,7 @@ def _alike(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     return same(one[0] if one else ABSENT, other[0] if other else ABSENT)
 
 
+@command_handler(Vote)
 def voted(command: Vote, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The vote, and the end of the conflict once a quorum is for one value."""
     return _voted(_open(state, command.conflict), command.proposal, command.by, command.reason, state)
@@ -170,6 +174,7 @@ def _voted(conflict: Conflict, proposal: str, by: str, reason: str, state: Sessi
     return [*cast, _ended(conflict, proposal, state, outcome="voted")]
 
 
+@command_handler(Arbitrate)
 def arbitrated(command: Arbitrate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A person's settlement, of a vote too that does not come to an end. Raises OwnCause."""
     conflict = _open(state, command.conflict)

@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.charts import BadEvent, Chart, ChartOverrun, ChartState, Happening, Moved, start, step, tick
 from agentstate.engine.charts.standing import Standing, instructions_in, prompts, tools_in
-from agentstate.engine.decide.commands.charts import Signal, Wind
+from agentstate.engine.decide.commands.automation import Signal, Wind
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import WITHDRAW_CALL
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.plan.facts import BATCH
 from agentstate.engine.state.evolution import evolve
@@ -75,6 +76,7 @@ def _forbidden(chart: Standing, call: Call) -> ev.CallRefused:
     return ev.CallRefused(call.id, "not_in_this_state", f"{call.tool} may not be called in: {here}")
 
 
+@command_handler(Signal)
 def signalled(command: Signal, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The move that a signal makes. Raises UnknownSignal, NotAwaited, BadEvent: then nothing has changed."""
     must_live(state)
@@ -92,6 +94,7 @@ def signalled(command: Signal, state: SessionState, context: CommandContext) -> 
     return [_told(state, chart, after, moved, command.name, by=command.by, data=command.data)]
 
 
+@command_handler(Wind)
 def wound(command: Wind, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What the timers that are due do. Raises Outdated when none is."""
     must_live(state)

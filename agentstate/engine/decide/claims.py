@@ -9,16 +9,18 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Claim, Release
+from agentstate.engine.decide.commands.approvals import Claim, Release
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import ClaimedByOther, NotYours
 from agentstate.engine.decide.reviewing import must_be_entitled, open_request
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.session import SessionState
 
 CLAIM_SECONDS = 120  # of a lease; the page renews it four times in that time
 
 
+@command_handler(Claim)
 def claimed(command: Claim, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The claim; nothing where it is theirs already. Raises ClaimedByOther, AlreadyDecided, DecisionNotAllowed."""
     request = open_request(state, command.request)
@@ -32,6 +34,7 @@ def claimed(command: Claim, state: SessionState, context: CommandContext) -> lis
     return [ev.RequestClaimed(command.request, command.by, until, taken_from=held)]
 
 
+@command_handler(Release)
 def released(command: Release, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The request is nobody's again. Raises NotYours, AlreadyDecided."""
     request = open_request(state, command.request)

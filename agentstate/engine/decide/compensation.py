@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.compensation import Compensate
+from agentstate.engine.decide.commands.calls import Compensate
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import ForkMaySayNothing
 from agentstate.engine.decide.versions import bounded
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.session import SessionState
@@ -40,6 +41,7 @@ def undoable(lasting: Iterable[ev.Lasting], state: SessionState) -> list[ev.Last
     return [each for each in reversed(found) if each.outcome == "done"]
 
 
+@command_handler(Compensate)
 def compensated(command: Compensate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, SessionPaused, NotFound, NothingToUndo, TooMuchToUndo, Invalid."""
     must_live(state)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import looping
-from agentstate.engine.decide.commands import End, ExpireSession, Open, Say
+from agentstate.engine.decide.commands.session import End, ExpireSession, Open, Say
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import Outdated, SessionOver
 from agentstate.engine.decide.withdrawals import withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.speech import MAX_TEXT
@@ -15,6 +16,7 @@ from agentstate.engine.state.session import SessionState, expires_at
 from agentstate.errors import Invalid, NotFound, Refused
 
 
+@command_handler(Open)
 def opened(command: Open, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The first event of a session."""
     if state.opened is not None:
@@ -56,6 +58,7 @@ def worded(text: str) -> str:
     return text
 
 
+@command_handler(ExpireSession)
 def expired(command: ExpireSession, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session has waited for its customer as long as it may. Raises Outdated when it has not."""
     must_live(state)
@@ -66,6 +69,7 @@ def expired(command: ExpireSession, state: SessionState, context: CommandContext
     return [ev.SessionExpired(state.opened.idle)]
 
 
+@command_handler(End)
 def ended(command: End, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end, and that of all that is open. Calls that are running may still return."""
     must_live(state)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.data import AddData
+from agentstate.engine.decide.commands.conversation import AddData
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.state.rounds import MAX_INSTANCES, board_of, boards
 from agentstate.engine.state.session import SessionState
@@ -18,6 +19,7 @@ class TooManyContexts(Refused):
     code = "too_many_instances"
 
 
+@command_handler(AddData)
 def added(command: AddData, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The message, if the object that it makes follows its schema and there is room. An instance that is not there yet
     begins with it, as one of the session's customer. Raises BadMessage, BadSchema, BreaksSchema, TooMuchData.

@@ -15,6 +15,7 @@ from agentstate.engine.decide.commands.plans import CountDelegate, EndDelegate, 
 from agentstate.engine.decide.context import CommandContext, Family
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import FamilyFull
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.looping.held import Loop, Used
 from agentstate.engine.looping.settings import Looping
 from agentstate.engine.remembered import Remembered, gained, with_gain
@@ -114,6 +115,7 @@ def without_room(state: SessionState, call: Call, context: CommandContext) -> ev
     return None
 
 
+@command_handler(OpenDelegate)
 def delegate_opened(command: OpenDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The share of a delegate's delegate. Raises FamilyFull."""
     must_live(state)
@@ -126,6 +128,7 @@ def opening(session: str, state: SessionState, context: CommandContext) -> ev.De
     return ev.DelegateOpened(session, share_of(state.loop, context.loop), state.run)
 
 
+@command_handler(EndDelegate)
 def delegate_ended(command: EndDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What a delegate has used, in place of its share. Nothing where that is known, or it had none."""
     if command.session not in state.loop.shares:
@@ -133,6 +136,7 @@ def delegate_ended(command: EndDelegate, state: SessionState, context: CommandCo
     return [ev.DelegateEnded(command.session, command.tokens, command.micros, command.steps, command.calls)]
 
 
+@command_handler(CountDelegate)
 def delegate_counted(command: CountDelegate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What one of the session's delegates has set going, or people have refused in it."""
     return [ev.DelegateCounted(command.session, command.remembered)]

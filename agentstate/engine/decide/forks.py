@@ -10,6 +10,7 @@ from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.versions import MAX_REASON, NoSuchPoint, bounded, note
 from agentstate.engine.decide.withdrawals import withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.policy import Verdict
 from agentstate.engine.state.rollback import carried, fingerprint
 from agentstate.engine.state.rounds import planned
@@ -25,6 +26,7 @@ class NotAFork(Refused):
     code = "not_a_fork"
 
 
+@command_handler(Fork)
 def forked(command: Fork, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The first two entries of a fork: it is of the same customer, and it is a copy."""
     older = command.older
@@ -40,6 +42,7 @@ def forked(command: Fork, state: SessionState, context: CommandContext) -> list[
     ]
 
 
+@command_handler(Promote)
 def promoted(command: Promote, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The fork takes over, and is told what it missed. Standing approvals given in the parent meanwhile end."""
     must_live(state)
@@ -74,6 +77,7 @@ def _held(own: Standing, parents: Standing | None) -> Standing | None:
     return parents if own.tools is None or not set(own.tools) <= set(parents.tools) else None
 
 
+@command_handler(Supersede)
 def superseded(command: Supersede, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of the parent: what waits is withdrawn, what runs may still return."""
     must_live(state)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
+from agentstate.engine.decide.commands.plans import ChangeGoals, SetGoals
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.plan import goals
 from agentstate.engine.plan.goals import Goal
 from agentstate.engine.state.session import Call, SessionState
@@ -21,6 +22,7 @@ class GoalsChanged(Refused):
     remedy = "Look at them again."
 
 
+@command_handler(SetGoals)
 def goals_set(command: SetGoals, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Another tree. Raises BadGoal naming task and rule, GoalsChanged."""
     _must_be_seen(command, state)
@@ -31,6 +33,7 @@ def goals_set(command: SetGoals, state: SessionState, context: CommandContext) -
     return [ev.GoalsSet(command.version + 1, _notation(tree), command.by, how)]
 
 
+@command_handler(ChangeGoals)
 def goals_changed(command: ChangeGoals, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The tree with one task more, another or less. Raises BadGoal naming task and rule, GoalsChanged, NotFound."""
     _must_be_seen(command, state)

@@ -8,14 +8,14 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Authority
-from agentstate.engine.decide.commands.grants import GrantSame, RevokeGrant
+from agentstate.engine.decide.commands.approvals import Authority, GrantSame, RevokeGrant
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import DecisionNotAllowed, UnknownRequest
 from agentstate.engine.decide.reviewing import entitling, left_out, why_left_out
 from agentstate.engine.decide.say import tool_named
 from agentstate.engine.decide.verdicts import grants_for, policy_on
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Sticky, required
@@ -45,6 +45,7 @@ class GrantOver(Refused):
     code = "grant_over"
 
 
+@command_handler(GrantSame)
 def granted(command: GrantSame, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The grant, bound to what was approved and to what the rules offered then and offer now."""
     must_live(state)
@@ -130,6 +131,7 @@ def counted(context: CommandContext, state: SessionState, event: ev.AnyEvent) ->
     return replace(context, grants={**context.grants, grant.id: replace(grant, used=grant.used + 1)})
 
 
+@command_handler(RevokeGrant)
 def revoked(command: RevokeGrant, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a grant. What it let through and has not begun is gated anew when it begins."""
     grant = state.grants.get(command.grant)

@@ -10,10 +10,11 @@ from datetime import timedelta
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide.approvers import approvers_missing
-from agentstate.engine.decide.commands import HoldOver, Undo
+from agentstate.engine.decide.commands.approvals import HoldOver, Undo
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import DecisionNotAllowed, NotHeld
 from agentstate.engine.decide.reviewing import open_request
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.state.session import Request, SessionState
 
@@ -25,6 +26,7 @@ def held(request: Request, context: CommandContext) -> ev.RequestHeld | None:
     return ev.RequestHeld(request.asked.request, stamp(context.at + timedelta(seconds=request.terms.hold)))
 
 
+@command_handler(Undo)
 def undone(command: Undo, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It waits for a decision again, for as long as it did at first. Raises NotHeld, AlreadyDecided,
     DecisionNotAllowed.
@@ -46,6 +48,7 @@ def waits_again(
     return ev.RequestUndone(request.asked.request, by, reason, until, missing)
 
 
+@command_handler(HoldOver)
 def over(command: HoldOver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What was held is let through: approved by those who approved it, or unopposed. Raises NotHeld."""
     request = open_request(state, command.request)

@@ -12,13 +12,14 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import schemas
-from agentstate.engine.decide.commands import Intervene, RetrySession, Withdraw
+from agentstate.engine.decide.commands.calls import Intervene, RetrySession, Withdraw
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.plans.outputs import must_fit
 from agentstate.engine.decide.schema import misfit, placed
 from agentstate.engine.decide.versions import bounded
 from agentstate.engine.decide.withdrawals import call_withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.rounds import planned
 from agentstate.engine.state.session import Call, SessionState
@@ -102,6 +103,7 @@ def _moved_on(state: SessionState, call: Call) -> bool:
     return told is None or any(item.role == "agent" for item in state.items[told + 1 :])
 
 
+@command_handler(Intervene)
 def intervened(command: Intervene, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises NotFound, NotOpenToIntervention, PlanWentOn, Invalid."""
     if state.opened is None:
@@ -122,6 +124,7 @@ def intervened(command: Intervene, state: SessionState, context: CommandContext)
     return [ev.CallIntervened(call.id, command.how, command.by, reason, command.result, call.output_path)]
 
 
+@command_handler(Withdraw)
 def withdrawn_by_request(command: Withdraw, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a call that waits for a person, or that is allowed and has not begun. Raises NotFound, SessionOver,
     NotOpenToWithdrawal, Invalid.
@@ -170,6 +173,7 @@ def _must_fit(state: SessionState, call: Call, command: Intervene, context: Comm
         raise Invalid(f"it does not fit the state: {unfit}", field="result")
 
 
+@command_handler(RetrySession)
 def session_retried(command: RetrySession, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session that could not go on is tried again. Raises SessionOver, NothingToRetry, Invalid."""
     must_live(state)

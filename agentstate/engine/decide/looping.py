@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import fatigue
-from agentstate.engine.decide.commands.looping import Grant, Notice
+from agentstate.engine.decide.commands.runs import Grant, Notice
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.refusals import TooManyWaiting
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.looping.circles import circle
@@ -73,6 +74,7 @@ def _over(base: Limits, granted: Limits, used: Used, took: int) -> Iterator[Boun
         yield "time", took, limit.seconds, f"it used up its {limit.seconds} seconds"
 
 
+@command_handler(Grant)
 def granted(command: Grant, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """More for the run or the session. Raises NotFound, SessionOver, Invalid when it would be stopped again at once."""
     if state.opened is None:
@@ -107,6 +109,7 @@ def _must_be_enough(command: Grant, state: SessionState, context: CommandContext
 _FIELDS = {"tokens": "tokens", "money": "micros", "steps": "steps", "calls": "calls", "time": "seconds"}
 
 
+@command_handler(Notice)
 def noticed(command: Notice, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The model is told, once, that what it does leads nowhere."""
     if state.asking:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import MOST_ITEMS, Item, ItemCall
-from agentstate.engine.decide.commands.memory import Fit, GiveUp, Pin, Rate, Summarise, Unpin
+from agentstate.engine.decide.commands.conversation import Fit, GiveUp, Pin, Rate, Summarise, Unpin
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.budget import crowded_covers, next_covers
@@ -62,6 +63,7 @@ def scene_of(state: SessionState, context: CommandContext, model: str = "") -> S
     )
 
 
+@command_handler(Pin)
 def pinned(command: Pin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The pin. An item that is pinned already is pinned for the newer reason."""
     must_live(state)
@@ -74,6 +76,7 @@ def pinned(command: Pin, state: SessionState, context: CommandContext) -> list[e
     return [ev.ItemPinned(command.seq, "person", command.by, command.why)]
 
 
+@command_handler(Unpin)
 def unpinned(command: Unpin, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of a pin."""
     must_live(state)
@@ -83,6 +86,7 @@ def unpinned(command: Unpin, state: SessionState, context: CommandContext) -> li
     return [ev.ItemUnpinned(command.seq, command.by, command.why)]
 
 
+@command_handler(Rate)
 def rated(command: Rate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What somebody made of a message."""
     must_live(state)
@@ -107,6 +111,7 @@ def _is_wanted(wanted: Wanted, seq: int) -> bool:
     return wanted.first <= seq <= wanted.last and seq not in wanted.kept
 
 
+@command_handler(Fit)
 def fitted(command: Fit, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The summaries without which the request would be too long, or the request for one. Raises ContextTooSmall."""
     must_live(state)
@@ -175,6 +180,7 @@ def wanted_items(state: SessionState, wanted: Wanted) -> tuple[Item, ...]:
     return tuple(item for item in state.items if _is_wanted(wanted, item.seq))
 
 
+@command_handler(Summarise)
 def summarised(command: Summarise, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The model's summary, or one by rules where it gave none that can be used."""
     must_live(state)
@@ -215,6 +221,7 @@ def _by_rules(state: SessionState, context: CommandContext, wanted: Wanted) -> s
     return written(groups, named(state.memory, wanted.replaces), context.memory.private, context.counter, wanted.limit)
 
 
+@command_handler(GiveUp)
 def given_up(command: GiveUp, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The agent cannot go on by itself."""
     must_live(state)

@@ -15,7 +15,7 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine import references
 from agentstate.engine.decide.charts import ALWAYS
-from agentstate.engine.decide.commands import Answer
+from agentstate.engine.decide.commands.runs import Answer
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.plan import model
 from agentstate.engine.schemas import bounds

@@ -7,14 +7,16 @@ waits keeps its deadlines: whom a decision concerns is not told that time stood 
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Cancel, Pause, Resume
+from agentstate.engine.decide.commands.session import Cancel, Pause, Resume
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import NotPaused, SessionPaused
 from agentstate.engine.decide.withdrawals import withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.state.session import SessionState
 
 
+@command_handler(Pause)
 def paused(command: Pause, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It stops where it is. Raises SessionOver, SessionPaused when it is paused already."""
     must_live(state)
@@ -22,6 +24,7 @@ def paused(command: Pause, state: SessionState, context: CommandContext) -> list
     return [ev.SessionPaused(command.reason, command.by, command.with_parent)]
 
 
+@command_handler(Resume)
 def resumed(command: Resume, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It goes on where it was. Raises SessionOver, NotPaused."""
     must_live(state)
@@ -30,6 +33,7 @@ def resumed(command: Resume, state: SessionState, context: CommandContext) -> li
     return [ev.SessionResumed(command.by)]
 
 
+@command_handler(Cancel)
 def cancelled(command: Cancel, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It stops for good, and all that is open is withdrawn. Raises SessionOver."""
     must_live(state)

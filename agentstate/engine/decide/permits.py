@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
-from agentstate.engine.decide.commands import Authority
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.context import ToolFacts
 from agentstate.engine.decide.reviewing import concerned, needed
 from agentstate.engine.decide.verdicts import in_plan

@@ -8,10 +8,11 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import scratchpad
-from agentstate.engine.decide.commands.proving import Prove
+from agentstate.engine.decide.commands.scratchpad import Prove
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.schema import in_force
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.schemas.private import without_private
 from agentstate.engine.scratchpad import Pad
 from agentstate.engine.state.session import SessionState
@@ -44,6 +45,7 @@ class ValueTooLarge(Refused):
     remedy = "Prove a part of it."
 
 
+@command_handler(Prove)
 def proved(command: Prove, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The value as the state has it. Raises BadPath, NoSuchValue, PrivateValue, ValueTooLarge, SessionOver."""
     must_live(state)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from agentstate.engine.decide.commands import Authority, Decide
+from agentstate.engine.decide.commands.approvals import Authority, Decide
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.plan import model

@@ -9,7 +9,7 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import fatigue, grants, looping, offers, plans, speech, supervision
-from agentstate.engine.decide.commands import Answer, Ask, NoAnswer, Rest
+from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.gates import preview_of
@@ -17,6 +17,7 @@ from agentstate.engine.decide.pausing import must_not_be_paused
 from agentstate.engine.decide.refusals import Outdated, TakenOver
 from agentstate.engine.decide.schema import place_named
 from agentstate.engine.decide.talk import declared_anew
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.looping.settings import cost
 from agentstate.engine.speech import MAX_TEXT
@@ -26,6 +27,7 @@ from agentstate.engine.state.session import SessionState
 MODEL_ATTEMPTS = 6
 
 
+@command_handler(Ask)
 def asked(command: Ask, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The model's turn, in a run that is started if there is none; or the end of a run that asked too often."""
     must_live(state)
@@ -63,6 +65,7 @@ def _rests(state: SessionState, context: CommandContext) -> ev.RunStopped | None
     return ev.RunStopped(state.run, "refusals", "session", used, context.loop.refusals, words)
 
 
+@command_handler(Answer)
 def answered(command: Answer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What the model said, its calls under ids of ours, and what becomes of each."""
     if command.step and command.step == state.desk.in_flight:
@@ -144,6 +147,7 @@ def micros_of(state: SessionState, input_tokens: int, output_tokens: int, contex
     return cost(price, input_tokens or state.memory.estimated, output_tokens) if price is not None else 0
 
 
+@command_handler(NoAnswer)
 def unanswered(command: NoAnswer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The failure, and when to try again, if it is worth it."""
     if command.step and command.step == state.desk.in_flight:
@@ -154,6 +158,7 @@ def unanswered(command: NoAnswer, state: SessionState, context: CommandContext) 
     return [ev.ModelFailed(command.step, command.reason, command.transient, retry_at)]
 
 
+@command_handler(Rest)
 def rested(command: Rest, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of the run, if there is one; what waited for it is heard."""
     if not state.run:

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine import schemas, scratchpad
 from agentstate.engine.decide.commands.base import Command
-from agentstate.engine.decide.commands.schema import Migrate, Prune
+from agentstate.engine.decide.commands.scratchpad import Migrate, Prune
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.guards.kinds import Judge
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CALL_ENDED
 from agentstate.engine.merge.paths import in_the_way, read, removed
@@ -74,6 +75,7 @@ def after(events: list[ev.AnyEvent], state: SessionState, context: CommandContex
     return state
 
 
+@command_handler(Migrate)
 def migrated(command: Migrate, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The migration that was asked for. Raises CannotMigrate naming path and rule."""
     must_live(state)
@@ -124,6 +126,7 @@ def _aims(state: SessionState) -> list[str]:
     return [*calls, *(conflict.path for conflict in state.changes.open)]
 
 
+@command_handler(Prune)
 def pruned(command: Prune, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What nothing reads any more goes; nothing when there is none."""
     must_live(state)

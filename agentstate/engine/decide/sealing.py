@@ -9,10 +9,12 @@ A session that never ends is pruned too: a state that was recorded stands for th
 from __future__ import annotations
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import EraseCustomer, EraseSubject, PruneHistory, PrunePayloads, Seal
+from agentstate.engine.decide.commands.plans import EraseSubject
+from agentstate.engine.decide.commands.session import EraseCustomer, PruneHistory, PrunePayloads, Seal
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.withdrawals import withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.session import SessionState, calls_in
 from agentstate.engine.state.subjects import kids
@@ -30,12 +32,14 @@ class NotEnded(Refused):
     remedy = "End the session first."
 
 
+@command_handler(Seal)
 def sealed(command: Seal, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The seal; a call that still runs is given up with it. Raises NotEnded, SessionSealed."""
     _must_have_ended(state)
     return [*_given_up(state, SEALED), ev.SessionSealed("asked", command.by)]
 
 
+@command_handler(EraseCustomer)
 def customer_erased(command: EraseCustomer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The end of all that is open, the erasure and the seal. Nothing when that was recorded before."""
     if state.opened is None:
@@ -52,6 +56,7 @@ def customer_erased(command: EraseCustomer, state: SessionState, context: Comman
     ]
 
 
+@command_handler(PrunePayloads)
 def payloads_pruned(command: PrunePayloads, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The tombstone over everything so far, and the seal. Nothing when it was pruned or erased before."""
     _must_have_ended(state)
@@ -69,6 +74,7 @@ class OthersInIt(Refused):
     code = "others_in_it"
 
 
+@command_handler(PruneHistory)
 def history_pruned(command: PruneHistory, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The state that stands for the first entries, and the tombstone over them; the session goes on. Raises
     SessionOver, OthersInIt, Invalid.

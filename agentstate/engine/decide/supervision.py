@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import speech
-from agentstate.engine.decide.commands import (
-    Answer,
+from agentstate.engine.decide.commands.runs import Answer, NoAnswer
+from agentstate.engine.decide.commands.supervision import (
     AskForPerson,
     Assign,
     BargeIn,
     HandBack,
-    NoAnswer,
     NoPersonNeeded,
     PassOn,
     Speak,
@@ -43,6 +42,7 @@ from agentstate.engine.decide.schema import unfit
 from agentstate.engine.decide.verdicts import policy_on
 from agentstate.engine.decide.withdrawals import ended_with
 from agentstate.engine.handing_back import LONGEST, OPENING
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.lifecycle import CallStatus, RequestStatus
 from agentstate.engine.state.evolution import evolve
@@ -55,6 +55,7 @@ MOST_REASONS = 8
 TAKEN_OVER = "A person took over the conversation since it was approved, so another person must release it."
 
 
+@command_handler(TakeOver)
 def taken_over(command: TakeOver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when they have it already. Raises SessionOver, ForkMaySayNothing, TakenByAnother unless `holder` names
     them.
@@ -90,6 +91,7 @@ def _paused(state: SessionState, by: str, context: CommandContext) -> Iterator[e
             )
 
 
+@command_handler(PassOn)
 def passed_on(command: PassOn, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, HasChanged when somebody else has it by now."""
     must_live(state)
@@ -102,12 +104,14 @@ def passed_on(command: PassOn, state: SessionState, context: CommandContext) -> 
     return [ev.SessionPassedOn(command.to, command.holder, command.reason, command.by)]
 
 
+@command_handler(Speak)
 def spoken(command: Speak, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid."""
     _must_have_it(state, command.by)
     return [ev.MessageAdded("staff", worded(command.text), command.by)]
 
 
+@command_handler(BargeIn)
 def barged_in(command: BargeIn, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The agent keeps the session. An answer that its model is giving does not know what was said, so it is dropped,
     and the model is asked again. Raises SessionOver, ForkMaySayNothing, TakenByAnother where somebody has it.
@@ -122,12 +126,14 @@ def barged_in(command: BargeIn, state: SessionState, context: CommandContext) ->
     return [*reopened, *under_way, ev.MessageAdded("staff", worded(command.text), command.by)]
 
 
+@command_handler(Whisper)
 def whispered(command: Whisper, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, Invalid."""
     must_live(state)
     return [ev.GuidanceGiven(worded(command.text), command.by, command.now)]
 
 
+@command_handler(HandBack)
 def handed_back(command: HandBack, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NotTakenOver, TakenByAnother, Invalid; NotConsistent, naming path and rule, when the state
     does not follow its schema: the agent would act on it.
@@ -147,12 +153,14 @@ def inconsistent(state: SessionState, context: CommandContext) -> list[str]:
     return [*unfit(state, context), *contested]
 
 
+@command_handler(AskForPerson)
 def person_asked_for(command: AskForPerson, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Nothing when one is there or asked for already. Raises SessionOver."""
     must_live(state)
     return _asked_for(state, command.source, command.by, command.why)
 
 
+@command_handler(NoPersonNeeded)
 def no_person_needed(command: NoPersonNeeded, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, NoPersonWanted."""
     must_live(state)
@@ -161,6 +169,7 @@ def no_person_needed(command: NoPersonNeeded, state: SessionState, context: Comm
     return [ev.HumanWithdrawn(command.by, command.why)]
 
 
+@command_handler(Assign)
 def assigned(command: Assign, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Raises SessionOver, UnknownRequest for one that does not wait, HasChanged when it is another's by now."""
     must_live(state)

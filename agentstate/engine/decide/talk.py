@@ -6,9 +6,10 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.talk import CorrectReference, SetTopic
+from agentstate.engine.decide.commands.conversation import CorrectReference, SetTopic
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.session import SessionState
@@ -45,6 +46,7 @@ class UnknownEntity(NotFound):
     code = "unknown_entity"
 
 
+@command_handler(SetTopic)
 def topic_set(command: SetTopic, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The change of topic, if the topic is one that can be changed so."""
     must_live(state)
@@ -72,6 +74,7 @@ def _named(text: str, field: str) -> None:
         raise Invalid(f"got {len(text)} characters, want 1 to {LONGEST_NAME}", field=field)
 
 
+@command_handler(CorrectReference)
 def reference_corrected(command: CorrectReference, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What a phrase of a message that is still held in its words means."""
     must_live(state)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import calls
-from agentstate.engine.decide.commands import Cancel, Command, Fail, Pause, Resume
+from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.calls import Fail
 from agentstate.engine.decide.commands.plans import AddTaskCustomers, Deliver
+from agentstate.engine.decide.commands.session import Cancel, Pause, Resume
 from agentstate.engine.decide.context import CommandContext
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.state.session import SessionState
 
 Reaching = (
@@ -51,11 +54,13 @@ def because_of_customers(spoke: tuple[str, ...], state: SessionState) -> Command
     return AddTaskCustomers(new) if new and not state.ended else None
 
 
+@command_handler(AddTaskCustomers)
 def customers_added(command: AddTaskCustomers, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The people as the entries of the session have them: they may not approve what it does."""
     return [ev.TaskCustomersAdded(command.customers)]
 
 
+@command_handler(Deliver)
 def delivered(command: Deliver, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The result or failure of the call. Raises what Return and Fail raise."""
     outcome = command.outcome

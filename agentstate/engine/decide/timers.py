@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands.timers import CancelTimer, Ring, SetTimer
+from agentstate.engine.decide.commands.automation import CancelTimer, Ring, SetTimer
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.decide.refusals import Outdated
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import parse, stamp
 from agentstate.engine.lifecycle import SessionStatus
 from agentstate.engine.speech import MAX_TEXT
@@ -39,6 +40,7 @@ class ForkHasNoTimers(Refused):
     code = "fork_has_no_timers"
 
 
+@command_handler(SetTimer)
 def timer_set(command: SetTimer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A timer more, at most MAX_DAYS ahead. One that is due already fires at once."""
     must_live(state)
@@ -56,6 +58,7 @@ def timer_set(command: SetTimer, state: SessionState, context: CommandContext) -
     return [ev.TimerSet(context.new_id(), command.what, command.due, command.by, text)]
 
 
+@command_handler(CancelTimer)
 def timer_cancelled(command: CancelTimer, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """It will not fire. Raises UnknownTimer."""
     must_live(state)
@@ -64,6 +67,7 @@ def timer_cancelled(command: CancelTimer, state: SessionState, context: CommandC
     return [ev.TimerCancelled(command.timer, command.by)]
 
 
+@command_handler(Ring)
 def rung(command: Ring, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The timer that is due first, if the database says that it is due. Raises Outdated."""
     must_live(state)

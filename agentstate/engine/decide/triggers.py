@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import charts, conversation, goals
-from agentstate.engine.decide.commands.charts import Signal
-from agentstate.engine.decide.commands.goals import ChangeGoals, SetGoals
+from agentstate.engine.decide.commands.automation import Signal, Triggered
+from agentstate.engine.decide.commands.plans import ChangeGoals, SetGoals
 from agentstate.engine.decide.commands.session import Open, Say
-from agentstate.engine.decide.commands.triggers import Triggered
 from agentstate.engine.decide.context import CommandContext
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
@@ -19,6 +19,7 @@ class ForkHearsNoTrigger(Refused):
     code = "fork_hears_no_trigger"
 
 
+@command_handler(Triggered)
 def triggered(command: Triggered, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The entry that says which trigger acts, with what it acts. Raises SessionOver, ForkHearsNoTrigger and what its
     act raises.

@@ -1,4 +1,4 @@
-"""Checkpoints and rollbacks. What goes back and what does not is in `state.put_back`; here is who may go back where."""
+"""Checkpoints and rollbacks. What goes back and what does not is in `state.rollback`; here is who may go back where."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live, said
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.withdrawals import withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.rollback import carried, fingerprint
 from agentstate.engine.state.session import SessionState, calls_in, pending
@@ -56,6 +57,7 @@ class Consequences(msgspec.Struct, frozen=True):
         return ev.digest(self.to, self.epoch, self.of, self.since, self.withdrawn, self.running, self.not_begun)
 
 
+@command_handler(Name)
 def named(command: Name, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """A name for a point. The same name given again moves."""
     must_live(state)
@@ -82,6 +84,7 @@ def consequences(state: SessionState, older: SessionState, since: Since) -> Cons
     return Consequences(older.seq, state.epoch + 1, fingerprint(older), since, withdrawn, running, not_begun)
 
 
+@command_handler(Rollback)
 def rolled_back(command: Rollback, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Rolls the session back to the older state, in a new epoch. Withdraws what waits, and ends the standing approvals
     given since.
@@ -106,6 +109,7 @@ def rolled_back(command: Rollback, state: SessionState, context: CommandContext)
     return [*withdrawn(state, because, "rolled_back", command.by), *ended, back]
 
 
+@command_handler(Say)
 def said_over(command: Say, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What somebody says. A customer who speaks during a run that is to be rolled back for it puts the session back to
     how it stood before the run, and then is heard.

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from agentstate.engine import events as ev
 from agentstate.engine.decide.approvals import decided
 from agentstate.engine.decide.calls import begun
-from agentstate.engine.decide.commands import Begin, Decide, HoldOver
+from agentstate.engine.decide.commands.approvals import Decide, HoldOver
+from agentstate.engine.decide.commands.calls import Begin
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.holds import over

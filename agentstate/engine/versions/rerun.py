@@ -14,19 +14,11 @@ import msgspec
 from agentstate.engine import events as ev
 from agentstate.engine.advance import AskModel, Nothing, RunCall, next_action
 from agentstate.engine.decide import decide
-from agentstate.engine.decide.commands import (
-    Answer,
-    Ask,
-    Begin,
-    Command,
-    Decide,
-    Fail,
-    HoldOver,
-    NoAnswer,
-    Rest,
-    Return,
-    Wind,
-)
+from agentstate.engine.decide.commands.approvals import Decide, HoldOver
+from agentstate.engine.decide.commands.automation import Wind
+from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.calls import Begin, Fail, Return
+from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.offers import tools_in
 from agentstate.engine.decide.talk import resolved_one

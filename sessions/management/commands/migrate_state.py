@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agentstate.engine.decide.commands.schema import Migrate
+from agentstate.engine.decide.commands.scratchpad import Migrate
 from agentstate.engine.migrating import CannotMigrate, Catalogue
 from agentstate.engine.migrating.report import Report, tried
 from agentstate.errors import Invalid, Refused

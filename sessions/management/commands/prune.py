@@ -14,7 +14,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agentstate.clock import now
-from agentstate.engine.decide.commands.schema import Prune
+from agentstate.engine.decide.commands.scratchpad import Prune
 from agentstate.engine.decide.schema import unread
 from agentstate.errors import Invalid, Refused
 from audit import keys, ledger

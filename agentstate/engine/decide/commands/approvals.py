@@ -1,4 +1,4 @@
-"""What people decide, and that nobody did in time."""
+"""Commands to approval requests and standing approvals."""
 
 from __future__ import annotations
 
@@ -101,3 +101,36 @@ class Expire(Command, frozen=True):
     """The deadline of a request has passed; the appending statement checks that it has."""
 
     request: str
+
+
+class GrantSame(Command, frozen=True):
+    """An approver of a request gives a standing approval of the same, for at most as long and as often as the rule
+    offers (None: as it offers). `may` and `names` are their authority at this instant, `lent` the authorities delegated
+    to them, and `sharing` the actors who share a right with them in the team.
+    """
+
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"may", "names", "lent", "sharing"})
+
+    request: str
+    by: str
+    may: frozenset[str]
+    seconds: int | None = None
+    uses: int | None = None
+    reason: str = ""
+    names: frozenset[str] = frozenset()
+    lent: tuple[Authority, ...] = ()
+    sharing: frozenset[str] = frozenset()
+
+
+class RevokeGrant(Command, frozen=True):
+    """Somebody who may decide takes a grant back. `wider`: it holds in other sessions too, and whoever commands has
+    looked that it stands and may be used here.
+    """
+
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"wider"})
+
+    grant: str
+    by: str
+    may: frozenset[str]
+    reason: str = ""
+    wider: bool = False

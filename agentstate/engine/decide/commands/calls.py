@@ -1,4 +1,4 @@
-"""What the runtime says of calls, and their withdrawal."""
+"""Commands to calls: begin, return, fail, intervene, withdraw, undo their effects."""
 
 from __future__ import annotations
 
@@ -49,3 +49,39 @@ class Fail(Command, frozen=True):
     transient: bool
     pause: float = 1.0
     code: str = ""
+
+
+class Intervene(Command, frozen=True):
+    """Settle a call that failed for good, or of which nobody knows whether it happened. `result` where `how` is
+    `supply` or `happened`.
+    """
+
+    call: str
+    how: ev.Intervention
+    by: str
+    reason: str
+    result: Any = None
+
+
+class RetrySession(Command, frozen=True):
+    """Try a session again that failed, or that the runtime has parked, `parked` saying why."""
+
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"parked"})
+
+    by: str
+    reason: str
+    parked: str = ""
+
+
+class Compensate(Command, frozen=True):
+    """Undo effects that a rollback left standing, by the calls that had them; none named: all that can be. `lasting` is
+    what the entry of the rollback says of them.
+    """
+
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"lasting"})
+
+    rollback: int  # seq of its entry
+    calls: tuple[str, ...]
+    by: str
+    reason: str
+    lasting: tuple[ev.Lasting, ...] = ()

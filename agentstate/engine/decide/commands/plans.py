@@ -1,8 +1,8 @@
-"""Commands about plans: people and callers propose and edit them; the runtime hands a call to a session of its own."""
+"""Commands to plans, their delegates, and goals."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -117,3 +117,27 @@ class EndDelegate(Command, frozen=True):
     micros: int = 0
     steps: int = 0
     calls: int = 0
+
+
+class SetGoals(Command, frozen=True):
+    """Somebody takes a goal apart, or changes how it was. `version` is the one that they saw. With `inputs` the tree is
+    a template, whose references to `input` they fill.
+    """
+
+    tree: dict[str, Any]
+    by: str
+    version: int
+    how: ev.GoalSource = "hand"
+    inputs: dict[str, Any] | None = None
+
+
+class ChangeGoals(Command, frozen=True):
+    """Somebody changes one task of the tree. `version` is the one that they saw. `add`: `fields` is the task that comes
+    below `task`; `change`: its other fields; `remove`: it goes, with all below it.
+    """
+
+    op: Literal["add", "change", "remove"]
+    task: str
+    by: str
+    version: int
+    fields: dict[str, Any] = {}

@@ -1,9 +1,12 @@
-"""What the runtime says of the model and of the run."""
+"""Commands of the agent's run: model requests, answers, and its bounds."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.looping.settings import Limits
 
 
 class Ask(Command, frozen=True):
@@ -44,3 +47,16 @@ class Rest(Command, frozen=True):
     """The runtime found nothing to do."""
 
     waiting_for: str
+
+
+class Notice(Command, frozen=True):
+    """The runtime found that the agent goes in circles."""
+
+
+class Grant(Command, frozen=True):
+    """A person grants more to the run, or to the session; a run that was stopped goes on."""
+
+    by: str
+    reason: str
+    more: Limits = Limits()
+    of: Literal["run", "session"] = "run"

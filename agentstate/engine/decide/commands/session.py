@@ -1,4 +1,4 @@
-"""What people and callers can ask of a session as a whole."""
+"""Commands to a session as a whole: open, say, pause, end, seal, prune, erase."""
 
 from __future__ import annotations
 
@@ -62,3 +62,35 @@ class End(Command, frozen=True):
 
     reason: str
     by: str
+
+
+class Seal(Command, frozen=True):
+    """Let nothing follow in a session that has ended."""
+
+    by: str
+
+
+class EraseCustomer(Command, frozen=True):
+    """The key `kid` of the session's own data subject is about to be destroyed, under erasure request `by`."""
+
+    kid: str
+    by: str
+
+
+class PrunePayloads(Command, frozen=True):
+    """The payloads of a session that has ended are about to be deleted: the term of their class was over at `due`."""
+
+    retention: str
+    due: str
+
+
+class PruneHistory(Command, frozen=True):
+    """The payloads of the first `upto` entries of a session that goes on are about to be deleted: their term was over
+    at `due`. The state after them stands for them, in its `form`, under the SHA-256 (hex) of its sealed bytes.
+    """
+
+    upto: int
+    digest: str
+    form: str
+    retention: str
+    due: str

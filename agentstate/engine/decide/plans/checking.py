@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from agentstate.engine.decide.commands import InstanceGiven
+from agentstate.engine.decide.commands.plans import InstanceGiven
 from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.schema import in_force, place_named, write_rules
 from agentstate.engine.plan import check, model, when

@@ -6,7 +6,11 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from agentstate.engine.decide.commands import Answer, Begin, Command, Decide, EditPlan, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.approvals import Decide
+from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.decide.commands.calls import Begin
+from agentstate.engine.decide.commands.plans import EditPlan, ProposePlan, TakeTask
+from agentstate.engine.decide.commands.runs import Answer
 from agentstate.engine.plan.facts import ANONYMOUS
 from agentstate.engine.state.session import SessionState
 

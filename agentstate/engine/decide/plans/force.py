@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import InstanceGiven
+from agentstate.engine.decide.commands.plans import InstanceGiven
 from agentstate.engine.decide.context import CommandContext, ToolFacts
 from agentstate.engine.decide.gates import approval_request
 from agentstate.engine.decide.plans.checking import checked, written

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
-from agentstate.engine.decide.commands import Return
+from agentstate.engine.decide.commands.calls import Return
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.schema import in_force, misfit_at, write_rules
 from agentstate.engine.lifecycle import CallStatus

@@ -7,7 +7,7 @@ from typing import Any
 
 from agentstate.engine import events as ev
 from agentstate.engine.decide import families
-from agentstate.engine.decide.commands import (
+from agentstate.engine.decide.commands.plans import (
     Delegated,
     EditPlan,
     EraseSubject,
@@ -23,6 +23,7 @@ from agentstate.engine.decide.plans.refusals import AlreadyBegun, NoPlan, PlanCh
 from agentstate.engine.decide.refusals import Outdated
 from agentstate.engine.decide.sealing import sealed_again
 from agentstate.engine.decide.withdrawals import calls_withdrawn, end_of, requests_withdrawn
+from agentstate.engine.handlers import command_handler
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.rounds import MAX_INSTANCES, PLAN, Plans, delegate_of
 from agentstate.engine.state.session import SessionState, calls_in
@@ -33,6 +34,7 @@ ERASED = "its data subject was erased"
 PAUSED = "the session that asked for it is paused, or a person has it"
 
 
+@command_handler(ProposePlan)
 def proposed(command: ProposePlan, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Proposes a plan from outside. It passes the same check and the same policy as a plan of the agent. Raises
     PlanUnderWay: another caller's calls end only by an explicit replacement or withdrawal.
@@ -90,6 +92,7 @@ def _must_be_instances(state: SessionState, instances: Sequence[InstanceGiven]) 
         raise Invalid("an instance needs a name of at most 120 characters", field="instances")
 
 
+@command_handler(EditPlan)
 def edited(command: EditPlan, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """Another version of the plan, in the same round. What has begun stays as it was begun."""
     must_live(state)
@@ -133,6 +136,7 @@ def _begun_names(plans: Plans) -> set[str]:
     }
 
 
+@command_handler(TakeTask)
 def task_taken(command: TakeTask, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The task of another session's call: its plan, or a note that its agent answers."""
     must_live(state)
@@ -147,6 +151,7 @@ def task_taken(command: TakeTask, state: SessionState, context: CommandContext) 
     return [taken, *proposed(command.plan, after(state, [taken], context), context), *held]
 
 
+@command_handler(EraseSubject)
 def subject_erased(command: EraseSubject, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What is open of the subject is withdrawn, the subject's instances go, and a round of which nothing is left ends.
     Nothing when the session has no such instances.
@@ -162,6 +167,7 @@ def subject_erased(command: EraseSubject, state: SessionState, context: CommandC
     return [*found, *sealed_again(state)]
 
 
+@command_handler(Delegated)
 def delegated(command: Delegated, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The session that does what a running call asks, with its share of the budget where this session is above all
     others. Raises FamilyFull.

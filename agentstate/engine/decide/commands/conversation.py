@@ -1,8 +1,11 @@
-"""The commands of the conversation's memory: people pin, unpin and rate; the runtime makes what is shown fit."""
+"""Commands about what a session knows: memory, topics, references, data messages and the customer's profile."""
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from agentstate.engine.decide.commands.base import Command
+from agentstate.engine.events.conversation import Adaptation
 from agentstate.engine.memory.scene import Frame
 
 
@@ -56,3 +59,42 @@ class GiveUp(Command, frozen=True):
     """The runtime cannot ask the model, for a reason that asking again does not change."""
 
     reason: str
+
+
+TopicChange = Literal["open", "switch", "resume", "close"]
+
+
+class SetTopic(Command, frozen=True):
+    """Open a topic, say that the newest turn is about another one (`switch`), take one up again, or close it."""
+
+    topic: str
+    change: TopicChange
+    by: str
+    label: str = ""
+
+
+class CorrectReference(Command, frozen=True):
+    """In the message of entry `seq`, `mention` means `entities` (none: nothing that is known)."""
+
+    seq: int
+    mention: str
+    entities: tuple[str, ...]
+    by: str
+
+
+class AddData(Command, frozen=True):
+    """Somebody adds a data message of kind `of` to the session's context, or to that of one of its instances. `schema`
+    is None where it brings none.
+    """
+
+    of: str
+    data: Any
+    by: str
+    schema: Any = None
+    instance: str = ""
+
+
+class Adapt(Command, frozen=True):
+    """The customer's profile, as the declared mapping reads it now. The runtime's, before it asks the model."""
+
+    adaptation: Adaptation

@@ -1,4 +1,4 @@
-"""Commands of those who change a session's state side by side with others."""
+"""Commands to a session's scratchpad: change, propose, vote, migrate, prune, vouch for a value."""
 
 from __future__ import annotations
 
@@ -52,3 +52,30 @@ class Arbitrate(Command, frozen=True):
     proposal: str
     by: str
     reason: str
+
+
+class Migrate(Command, frozen=True):
+    """Carry the state to version `to` of its schema. `hold`: it stays there when newer versions come."""
+
+    to: int
+    by: str
+    hold: bool = False
+
+
+class Prune(Command, frozen=True):
+    """Remove what nothing reads any more from the state."""
+
+    by: str
+
+
+class Prove(Command, frozen=True):
+    """Put on record which value the state has at `path`, or had after `of` entries (0: now). What it had then (`past`,
+    a pad) and which entry wrote it (`written`) are looked up beforehand.
+    """
+
+    excluded_from_digest: ClassVar[frozenset[str]] = frozenset({"past", "written"})
+
+    path: str
+    of: int = 0
+    past: dict[str, Any] | None = None
+    written: int = -1
