@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs" / "how-to"
 DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PRODUCT = ("agentstate", "audit", "sessions", "templates", "pyproject.toml", "ARCHITECTURE.md")
+PRODUCT = ("agentstate", "demo", "audit", "sessions", "templates", "pyproject.toml", "ARCHITECTURE.md")
 TESTS = ("tests/*.py", "tests/core", "tests/shell", "tests/vectors", "tests/docs", "docs/alerts.md")
 PYTEST = ("-m", "pytest", "-q", "-p", "no:django", "-p", "no:cacheprovider")
 MAX_SECONDS = 60  # of a check that takes about five
