@@ -1,12 +1,18 @@
-"""What would have happened to a session under another policy or with other inputs. Nothing is written, nothing run."""
+"""What would have happened: a session under another policy or with other inputs, and a policy or rule on the record of
+many sessions. Nothing is written, nothing run.
+"""
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
+from django.db.models import QuerySet
 
 from agentstate.engine import events as ev
 from agentstate.engine import policy as pol
@@ -16,16 +22,21 @@ from agentstate.engine.state.session import SessionState
 from agentstate.engine.versions.difference import Difference, difference, sentences, view
 from agentstate.engine.versions.replay import Assume, CallReplayed, Gate, Input, Replayed, replay
 from agentstate.errors import Refused
-from audit import ledger
+from audit import keys, ledger
 from sessions.agents.registry import context_for
 from sessions.core import states
+from sessions.core.access import Seen
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
 from sessions.core.visibility import shown_state
 from sessions.descriptions import values
+from sessions.models.sessions import AgentSession
 from sessions.versions.queries import voice
 
 MOST_ENTRIES = 20_000
+Entry = tuple[int, ev.AnyEvent, str]
+Found = TypeVar("Found")
+Judge = Callable[[AgentSession, Iterator[Entry]], Iterable[Found]]
 _encoder = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -87,10 +98,60 @@ def _seen(state: SessionState) -> dict[str, Any]:
     return {**seen, "requests": named}
 
 
-def history(session: UUID, size: int) -> Iterator[tuple[int, ev.AnyEvent, str]]:
+def history(session: UUID, size: int) -> Iterator[Entry]:
     """Every entry as replays read it. Raises keys.Erased."""
     for envelope, payload in ledger.open_rows(ledger.read_rows(session, 0, size)):
         yield envelope.seq, ev.decode(payload), envelope.at
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How much of the record one dry run goes through."""
+
+    sessions: int
+    entries: int
+    seconds: float
+
+
+class Covered(msgspec.Struct):
+    """The sessions that a dry run went through, their entries, and how many sessions it left out, by why."""
+
+    seen: list[Seen] = []
+    entries: int = 0
+    left_out: Counter[str] = msgspec.field(default_factory=Counter)
+
+
+def dry_run(
+    rows: QuerySet[AgentSession],
+    bounds: Bounds,
+    judge: Judge[Found],
+    take: Callable[[AgentSession, list[Found]], None],
+    unfit: Callable[[AgentSession], str] = lambda _: "",
+) -> Covered:
+    """Replays recorded sessions, in the order of `rows`: `judge` finds something in the entries of each, and `take`
+    receives it. `unfit` says why a session cannot be judged.
+    """
+    covered, stop = Covered(), time.monotonic() + bounds.seconds
+    for row in rows.defer("card")[: bounds.sessions].iterator():
+        why = _beyond(row, covered, bounds, stop) or unfit(row)
+        if not why:
+            try:
+                take(row, list(judge(row, islice(history(row.pk, row.seq), row.seq))))
+            except keys.Erased:
+                why = "its data was erased"
+        if why:
+            covered.left_out[why] += 1
+        else:
+            covered.entries += row.seq
+            covered.seen.append(Seen(row.pk, row.team_id))
+    if (beyond := rows.count() - bounds.sessions) > 0:
+        covered.left_out[f"more than {bounds.sessions} sessions"] = beyond
+    return covered
+
+
+def _beyond(row: AgentSession, covered: Covered, bounds: Bounds, stop: float) -> str:
+    if covered.entries + row.seq > bounds.entries:
+        return f"more than {bounds.entries} entries"
+    return f"more than {bounds.seconds:.0f} seconds" if time.monotonic() > stop else ""
 
 
 def context_under(agent: str, policy: pol.Policy | None) -> Callable[[str], CommandContext]:

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from msgspec import structs
 
 from agentstate import clock
 from agentstate.engine import events as ev
@@ -23,6 +24,7 @@ from sessions.agents import registry
 from sessions.core import standing_approvals
 from sessions.library import folders, policies
 from sessions.policies import dry_runs, recording
+from sessions.versions.replays import Bounds
 from tests import cast
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, offering, opened, say, state, work
@@ -156,14 +158,13 @@ def test_each_call_is_judged_with_the_state_as_it_was_then(bank) -> None:
 def test_what_is_not_looked_at_is_said(bank, monkeypatch) -> None:
     moved()
     opened("C-1002")
-    monkeypatch.setattr(dry_runs, "MOST_SESSIONS", 1)
+    usual = Bounds(sessions=9, entries=9_999, seconds=20.0)
+    monkeypatch.setattr(dry_runs, "BOUNDS", structs.replace(usual, sessions=1))
     found = dry(STRICT)
     assert (found["sessions"], found["left_out"]) == (1, [{"sessions": 1, "why": "more than 1 sessions"}])
-    monkeypatch.setattr(dry_runs, "MOST_SESSIONS", 9)
-    monkeypatch.setattr(dry_runs, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(dry_runs, "BOUNDS", structs.replace(usual, entries=1))
     assert "more than 1 entries" in {each["why"] for each in dry(STRICT)["left_out"]}
-    monkeypatch.setattr(dry_runs, "MOST_SECONDS", -1.0)
-    monkeypatch.setattr(dry_runs, "MOST_ENTRIES", 9_999)
+    monkeypatch.setattr(dry_runs, "BOUNDS", structs.replace(usual, seconds=-1.0))
     assert dry(STRICT)["judged"] == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -16,15 +15,14 @@ from agentstate.errors import Invalid, NotFound
 from sessions.automation.alert_rules import dry_runs, queries
 from sessions.automation.alerts import schemas as forms
 from sessions.automation.alerts.documents import WHATS
-from sessions.automation.alerts.repository import STORE, UnknownRule
-from sessions.automation.rules import commands
+from sessions.automation.alerts.repository import STORE
+from sessions.automation.rules.api import RuleApi
 from sessions.automation.service_levels import queries as service_levels
 from sessions.http import problems
 from sessions.http import schemas as http_schemas
 from sessions.http.api import READING, WRITING, answers, shown, valid
-from sessions.http.parameters import Parameters, identifier
+from sessions.http.parameters import Parameters
 
-RULE = OpenApiParameter("rule", UUID, OpenApiParameter.PATH)
 PARTS = {"levels": forms.LevelFigure, "alerts": forms.AlertFigure}
 DAYS = [
     OpenApiParameter("since", date, description="a day (UTC); six days before `until` if none"),
@@ -40,54 +38,28 @@ class UnknownPart(NotFound):
     code = "unknown_part"
 
 
-class AlertRules(APIView):
-    """Make and change alert rules, targets and calendars; list them."""
-
-    @extend_schema(
-        operation_id="list_alert_rules",
-        description="The alert rules, targets and calendars of the teams that you see.",
-        parameters=[OpenApiParameter("what", str, enum=list(WHATS))],
-        responses=answers(200, forms.AlertRuleList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        what = Parameters(request, "what").one_of("what", list(WHATS))
-        return Response({"rules": [shown(forms.AlertRule, each) for each in queries.rules(request.user, what)]})
-
-    @extend_schema(
-        operation_id="keep_alert_rule",
-        description="Make one, or with `seen` the next version of one. It needs `configure`.",
-        request=forms.KeepAlertRule,
-        responses=answers(201, forms.AlertRule, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = valid(forms.KeepAlertRule, request)
-        wanted.pop("key")
-        row = commands.keep(STORE, request.user, **wanted)
-        return Response(shown(forms.AlertRule, queries.rule(request.user, row.pk)), status=201)
+def _rules(request: Request) -> list[queries.RuleLine]:
+    what = Parameters(request, "what").one_of("what", list(WHATS))
+    return queries.rules(request.user, what)
 
 
-class OneAlertRule(APIView):
-    """One of them."""
-
-    @extend_schema(operation_id="read_alert_rule", parameters=[RULE], responses=answers(200, forms.AlertRule, *READING))
-    def get(self, request: Request, rule: str) -> Response:
-        return Response(shown(forms.AlertRule, queries.rule(request.user, identifier(rule, UnknownRule))))
-
-
-class AlertRuleSwitch(APIView):
-    """Switch one of them."""
-
-    @extend_schema(
-        operation_id="switch_alert_rule",
-        description="On or off. The open alerts of a rule that is switched off are closed.",
-        parameters=[RULE],
-        request=forms.SwitchAlertRule,
-        responses=answers(200, forms.AlertRule, *WRITING),
-    )
-    def post(self, request: Request, rule: str) -> Response:
-        wanted = valid(forms.SwitchAlertRule, request)
-        row = commands.switch(STORE, request.user, identifier(rule, UnknownRule), wanted["on"])
-        return Response(shown(forms.AlertRule, queries.rule(request.user, row.pk)))
+AlertRules, OneAlertRule, AlertRuleSwitch = RuleApi(
+    store=STORE,
+    name="alert_rule",
+    path="rule",
+    key="rules",
+    line=queries.rule,
+    lines=_rules,
+    form=forms.AlertRule,
+    list_form=forms.AlertRuleList,
+    keep_form=forms.KeepAlertRule,
+    switch_form=forms.SwitchAlertRule,
+    listed="The alert rules, targets and calendars of the teams that you see.",
+    kept="Make one, or with `seen` the next version of one. It needs `configure`.",
+    read="One of them.",
+    switched="On or off. The open alerts of a rule that is switched off are closed.",
+    parameters=(OpenApiParameter("what", str, enum=list(WHATS)),),
+).views()
 
 
 class AlertTrial(APIView):

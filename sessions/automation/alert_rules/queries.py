@@ -11,12 +11,12 @@ import msgspec
 from django.db.models import Count, Q
 from django.db.models.functions import Now
 
-from agentstate.people.models import Team
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from sessions.automation.alerts import repository as keeping
 from sessions.automation.alerts.repository import STORE
 from sessions.automation.rules.commands import found
+from sessions.automation.rules.queries import lines
 from sessions.automation.rules.store import VersionLine
 from sessions.core.session_lines import Person
 from sessions.models.alerts import Alert, LevelClock, TeamRule
@@ -67,29 +67,10 @@ def versions(user: Person, pk: UUID) -> list[VersionLine]:
 
 
 def _lines(user: Person, rows: list[TeamRule]) -> list[RuleLine]:
-    names = dict(Team.objects.filter(pk__in={row.team_id for row in rows}).values_list("pk", "name"))
-    known = STORE.definitions(rows)
-    raised, standing = _counts([row.pk for row in rows])
     changing = set(teams_with(user, Permission.CONFIGURE))
-    return [
-        RuleLine(
-            id=row.pk,
-            what=row.what,
-            name=row.name,
-            team=row.team_id,
-            team_name=names[row.team_id],
-            version=row.version,
-            on=row.on,
-            since=row.since,
-            changed_by=row.changed_by,
-            changed_at=row.changed_at,
-            raised=raised[str(row.pk)],
-            open=standing[str(row.pk)],
-            may_change=row.team_id in changing,
-            definition=known[row.pk],
-        )
-        for row in rows
-    ]
+    raised, standing = _counts([row.pk for row in rows])
+    counts = {row.pk: {"raised": raised[str(row.pk)], "open": standing[str(row.pk)]} for row in rows}
+    return lines(STORE, RuleLine, rows, counts, more=lambda row: {"may_change": row.team_id in changing})
 
 
 def _counts(ids: list[UUID]) -> tuple[Counter[str], Counter[str]]:

@@ -19,7 +19,7 @@ from sessions.automation.notifications.endpoints import NoSuchEndpoint
 from sessions.automation.notifications.preferences import Wishes
 from sessions.automation.notifications.quiet_hours import Quiet
 from sessions.automation.notifications.repository import STORE, UnknownRule
-from sessions.automation.rules import commands as rule_commands
+from sessions.automation.rules.api import RuleApi
 from sessions.automation.triggers import schemas as trigger_forms
 from sessions.core import session_lines
 from sessions.http.api import AFTER, LIMIT, MOST, READING, WRITING, answers, page, shown, valid
@@ -99,26 +99,22 @@ def _quiet(found: Quiet | None) -> dict[str, Any] | None:
     return msgspec.to_builtins(found) if found is not None else None
 
 
-class NoticeRules(APIView):
-    """Make and change rules; list them."""
-
-    @extend_schema(
-        operation_id="list_notice_rules",
-        description="The rules of the teams that you configure.",
-        responses=answers(200, forms.NoticeRuleList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"rules": [shown(forms.NoticeRule, each) for each in queries.rules(request.user)]})
-
-    @extend_schema(
-        operation_id="keep_notice_rule",
-        description="Make a rule, or with `seen` the next version of one. It needs `configure`.",
-        request=forms.KeepNoticeRule,
-        responses=answers(201, forms.NoticeRule, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        row = rule_commands.keep(STORE, request.user, **_plain(forms.KeepNoticeRule, request))
-        return Response(shown(forms.NoticeRule, queries.rule(request.user, row.pk)), status=201)
+NoticeRules, OneNoticeRule, NoticeRuleSwitch = RuleApi(
+    store=STORE,
+    name="notice_rule",
+    path="rule",
+    key="rules",
+    line=queries.rule,
+    lines=lambda request: queries.rules(request.user),
+    form=forms.NoticeRule,
+    list_form=forms.NoticeRuleList,
+    keep_form=forms.KeepNoticeRule,
+    switch_form=trigger_forms.SwitchTrigger,
+    listed="The rules of the teams that you configure.",
+    kept="Make a rule, or with `seen` the next version of one. It needs `configure`.",
+    read="One rule.",
+    switched="On or off. What happens while it is off is none of its business afterwards.",
+).views()
 
 
 class ShippedRules(APIView):
@@ -132,32 +128,6 @@ class ShippedRules(APIView):
     )
     def post(self, request: Request) -> Response:
         return Response({"taken": commands.take_shipped(request.user, **_plain(forms.TakeShipped, request))})
-
-
-class OneNoticeRule(APIView):
-    """One rule."""
-
-    @extend_schema(
-        operation_id="read_notice_rule", parameters=[RULE], responses=answers(200, forms.NoticeRule, *READING)
-    )
-    def get(self, request: Request, rule: str) -> Response:
-        return Response(shown(forms.NoticeRule, queries.rule(request.user, identifier(rule, UnknownRule))))
-
-
-class NoticeRuleSwitch(APIView):
-    """Switch a rule."""
-
-    @extend_schema(
-        operation_id="switch_notice_rule",
-        description="On or off. What happens while it is off is none of its business afterwards.",
-        parameters=[RULE],
-        request=trigger_forms.SwitchTrigger,
-        responses=answers(200, forms.NoticeRule, *WRITING),
-    )
-    def post(self, request: Request, rule: str) -> Response:
-        wanted = valid(trigger_forms.SwitchTrigger, request)
-        row = rule_commands.switch(STORE, request.user, identifier(rule, UnknownRule), wanted["on"])
-        return Response(shown(forms.NoticeRule, queries.rule(request.user, row.pk)))
 
 
 class RuleNotices(APIView):
@@ -195,56 +165,23 @@ class TeamQuiet(APIView):
         return self.get(request)
 
 
-class NoticeEndpoints(APIView):
-    """Make and change endpoints; list them."""
-
-    @extend_schema(
-        operation_id="list_notice_endpoints",
-        description="Where the webhooks of the teams go that you configure.",
-        responses=answers(200, forms.NoticeEndpointList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"endpoints": [shown(forms.NoticeEndpoint, each) for each in queries.endpoints(request.user)]})
-
-    @extend_schema(
-        operation_id="keep_notice_endpoint",
-        description="Make an endpoint, or with `seen` change one; it is on then. It needs `configure`.",
-        request=forms.KeepNoticeEndpoint,
-        responses=answers(201, forms.NoticeEndpoint, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = _plain(forms.KeepNoticeEndpoint, request)
-        address = {name: wanted.pop(name) for name in ("url", "secret")}
-        row = rule_commands.keep(ENDPOINTS, request.user, definition=address, **wanted)
-        return Response(shown(forms.NoticeEndpoint, queries.endpoint(request.user, row.pk)), status=201)
-
-
-class OneNoticeEndpoint(APIView):
-    """One endpoint."""
-
-    @extend_schema(
-        operation_id="read_notice_endpoint",
-        parameters=[ENDPOINT],
-        responses=answers(200, forms.NoticeEndpoint, *READING),
-    )
-    def get(self, request: Request, endpoint: str) -> Response:
-        line = queries.endpoint(request.user, identifier(endpoint, NoSuchEndpoint))
-        return Response(shown(forms.NoticeEndpoint, line))
-
-
-class NoticeEndpointSwitch(APIView):
-    """Switch an endpoint."""
-
-    @extend_schema(
-        operation_id="switch_notice_endpoint",
-        parameters=[ENDPOINT],
-        request=trigger_forms.SwitchTrigger,
-        responses=answers(200, forms.NoticeEndpoint, *WRITING),
-    )
-    def post(self, request: Request, endpoint: str) -> Response:
-        wanted = valid(trigger_forms.SwitchTrigger, request)
-        row = rule_commands.switch(ENDPOINTS, request.user, identifier(endpoint, NoSuchEndpoint), wanted["on"])
-        return Response(shown(forms.NoticeEndpoint, queries.endpoint(request.user, row.pk)))
+NoticeEndpoints, OneNoticeEndpoint, NoticeEndpointSwitch = RuleApi(
+    store=ENDPOINTS,
+    name="notice_endpoint",
+    path="endpoint",
+    key="endpoints",
+    line=queries.endpoint,
+    lines=lambda request: queries.endpoints(request.user),
+    form=forms.NoticeEndpoint,
+    list_form=forms.NoticeEndpointList,
+    keep_form=forms.KeepNoticeEndpoint,
+    switch_form=trigger_forms.SwitchTrigger,
+    listed="Where the webhooks of the teams go that you configure.",
+    kept="Make an endpoint, or with `seen` change one; it is on then. It needs `configure`.",
+    read="One endpoint.",
+    switched="Switch an endpoint.",
+    of_definition=("url", "secret"),
+).views()
 
 
 class NoticeEndpointTest(APIView):

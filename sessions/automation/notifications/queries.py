@@ -26,6 +26,7 @@ from sessions.automation.notifications.quiet_hours import Quiet
 from sessions.automation.notifications.repository import STORE
 from sessions.automation.notifications.texts import Told
 from sessions.automation.rules.commands import configured
+from sessions.automation.rules.queries import lines
 from sessions.core.paging import behind
 from sessions.core.session_lines import PAGE, Person
 from sessions.models.notifications import (
@@ -252,7 +253,7 @@ def rule(user: Person, pk: UUID) -> RuleLine:
 
 
 def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
-    found = list(rows.select_related("team"))
+    found = list(rows)
     lately = Q(at__gt=Now() - timedelta(days=1))
     merged = Q(why="merged")
     ended = Q(why__in=("told", "seen", "acted")) | Q(state="open")
@@ -266,24 +267,7 @@ def _rules(rows: QuerySet[NoticeRule]) -> list[RuleLine]:
             waiting=Count("id", filter=Q(state="new")),
         )
     }
-    nothing = {"told": 0, "merged": 0, "waiting": 0}
-    texts = STORE.definitions(found)
-    return [
-        RuleLine(
-            id=row.pk,
-            name=row.name,
-            team=row.team_id,
-            team_name=row.team.name,
-            version=row.version,
-            on=row.on,
-            kinds=row.kinds,
-            changed_by=row.changed_by,
-            changed_at=row.changed_at,
-            **{name: counts.get(row.pk, nothing)[name] for name in nothing},
-            definition=texts[row.pk],
-        )
-        for row in found
-    ]
+    return lines(STORE, RuleLine, found, counts, ("told", "merged", "waiting"))
 
 
 def history(user: Person, pk: UUID) -> list[HistoryLine]:
@@ -335,7 +319,7 @@ def endpoint(user: Person, pk: UUID) -> EndpointLine:
 
 
 def _endpoints(rows: QuerySet[NoticeEndpoint]) -> list[EndpointLine]:
-    found = list(rows.select_related("team"))
+    found = list(rows)
     lately = Q(at__gt=Now() - timedelta(days=1))
     counts = {
         row["endpoint"]: row
@@ -347,19 +331,11 @@ def _endpoints(rows: QuerySet[NoticeEndpoint]) -> list[EndpointLine]:
             due=Count("id", filter=Q(state="due")),
         )
     }
-    nothing = {"sent": 0, "failed": 0, "due": 0}
-    own = ("name", "url", "secret", "version", "on", "off_why", "failing_since", "well_at", "changed_by", "changed_at")
-    return [
-        EndpointLine(
-            id=row.pk,
-            team=row.team_id,
-            team_name=row.team.name,
-            secret_is_there=secrets.is_there(row.secret),
-            **{name: getattr(row, name) for name in own},
-            **{name: counts.get(row.pk, nothing)[name] for name in nothing},
-        )
-        for row in found
-    ]
+    return lines(endpoint_store.STORE, EndpointLine, found, counts, ("sent", "failed", "due"), _secret)
+
+
+def _secret(row: NoticeEndpoint) -> dict[str, bool]:
+    return {"secret_is_there": secrets.is_there(row.secret)}
 
 
 def deliveries(user: Person, pk: UUID) -> list[DeliveryLine]:

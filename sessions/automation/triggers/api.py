@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from sessions.automation.rules import commands
+from sessions.automation.rules.api import RuleApi
 from sessions.automation.triggers import queries
 from sessions.automation.triggers import schemas as forms
 from sessions.automation.triggers.repository import STORE, UnknownTrigger
@@ -24,52 +24,22 @@ TRIGGER = OpenApiParameter("trigger", UUID, OpenApiParameter.PATH)
 TIMER = OpenApiParameter("timer", str, OpenApiParameter.PATH)
 
 
-class Triggers(APIView):
-    """Make and change triggers; list them."""
-
-    @extend_schema(
-        operation_id="list_triggers",
-        description="The triggers of the teams that you configure.",
-        responses=answers(200, forms.TriggerList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"triggers": [shown(forms.Trigger, each) for each in queries.triggers(request.user)]})
-
-    @extend_schema(
-        operation_id="keep_trigger",
-        description="Make a trigger, or with `seen` the next version of one. It needs `configure`.",
-        request=forms.KeepTrigger,
-        responses=answers(201, forms.Trigger, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = valid(forms.KeepTrigger, request)
-        wanted.pop("key")
-        row = commands.keep(STORE, request.user, **wanted)
-        return Response(shown(forms.Trigger, queries.trigger(request.user, row.pk)), status=201)
-
-
-class OneTrigger(APIView):
-    """One trigger."""
-
-    @extend_schema(operation_id="read_trigger", parameters=[TRIGGER], responses=answers(200, forms.Trigger, *READING))
-    def get(self, request: Request, trigger: str) -> Response:
-        return Response(shown(forms.Trigger, queries.trigger(request.user, identifier(trigger, UnknownTrigger))))
-
-
-class TriggerSwitch(APIView):
-    """Switch a trigger."""
-
-    @extend_schema(
-        operation_id="switch_trigger",
-        description="On or off. What happens while it is off is none of its business afterwards.",
-        parameters=[TRIGGER],
-        request=forms.SwitchTrigger,
-        responses=answers(200, forms.Trigger, *WRITING),
-    )
-    def post(self, request: Request, trigger: str) -> Response:
-        wanted = valid(forms.SwitchTrigger, request)
-        row = commands.switch(STORE, request.user, identifier(trigger, UnknownTrigger), wanted["on"])
-        return Response(shown(forms.Trigger, queries.trigger(request.user, row.pk)))
+Triggers, OneTrigger, TriggerSwitch = RuleApi(
+    store=STORE,
+    name="trigger",
+    path="trigger",
+    key="triggers",
+    line=queries.trigger,
+    lines=lambda request: queries.triggers(request.user),
+    form=forms.Trigger,
+    list_form=forms.TriggerList,
+    keep_form=forms.KeepTrigger,
+    switch_form=forms.SwitchTrigger,
+    listed="The triggers of the teams that you configure.",
+    kept="Make a trigger, or with `seen` the next version of one. It needs `configure`.",
+    read="One trigger.",
+    switched="On or off. What happens while it is off is none of its business afterwards.",
+).views()
 
 
 class Firings(APIView):

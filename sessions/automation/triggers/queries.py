@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,10 @@ import msgspec
 from django.db.models import Count, F, Q
 from django.db.models.functions import Now
 
-from agentstate.people.models import Team
 from agentstate.people.permissions import teams_required
 from agentstate.people.roles import Permission
 from sessions.automation.rules.commands import configured
+from sessions.automation.rules.queries import lines
 from sessions.automation.triggers.repository import STORE
 from sessions.core.session_lines import Person
 from sessions.models.triggers import Trigger, TriggerFiring, Watch
@@ -80,29 +81,14 @@ def trigger(user: Person, pk: UUID) -> TriggerLine:
     return _lines([configured(STORE, user, pk)])[0]
 
 
-def _lines(rows: Any) -> list[TriggerLine]:
-    found_rows = list(rows)
-    names = dict(Team.objects.filter(pk__in={row.team_id for row in found_rows}).values_list("pk", "name"))
-    counted = _counts([row.pk for row in found_rows])
-    known = STORE.definitions(found_rows)
-    return [
-        TriggerLine(
-            id=row.pk,
-            name=row.name,
-            team=row.team_id,
-            team_name=names[row.team_id],
-            version=row.version,
-            source=row.source,
-            on=row.on,
-            off_why=row.off_why,
-            next_at=row.next_at if row.on else None,
-            changed_by=row.changed_by,
-            changed_at=row.changed_at,
-            **counted.get(row.pk, {"fired": 0, "waiting": 0, "refused": 0}),
-            definition=known[row.pk],
-        )
-        for row in found_rows
-    ]
+def _lines(rows: Iterable[Trigger]) -> list[TriggerLine]:
+    found = list(rows)
+    counts = _counts([row.pk for row in found])
+    return lines(STORE, TriggerLine, found, counts, ("fired", "waiting", "refused"), _due)
+
+
+def _due(row: Trigger) -> dict[str, datetime | None]:
+    return {"next_at": row.next_at if row.on else None}
 
 
 def _counts(triggers: list[UUID]) -> dict[UUID, dict[str, int]]:
