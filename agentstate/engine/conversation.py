@@ -27,7 +27,7 @@ class ItemCall(msgspec.Struct, frozen=True):
 
 class Item(msgspec.Struct, frozen=True, dict=True):
     """One thing said, or one result; `seq` is the entry it came with, `at` its instant, `turn` how many messages of the
-    customer there had been.
+    customer there had been. `place` is the output path that its result was written to; empty: nowhere.
 
     What follows from it alone is worked out once and kept with it (`dict`), outside its fields: it is in no bytes and
     no comparison, and the words are nowhere once the item is gone.
@@ -41,6 +41,7 @@ class Item(msgspec.Struct, frozen=True, dict=True):
     calls: tuple[ItemCall, ...] = ()
     at: str = ""
     turn: int = 0
+    place: str = ""
 
 
 def added(items: tuple[Item, ...], item: Item) -> tuple[Item, ...]:

@@ -54,7 +54,7 @@ def build(definition: Definition, model: str, state: SessionState) -> ModelReque
     return ModelRequest(
         model=model,
         instructions="\n".join((definition.instructions, *state.chart.instructions, *state.user.instructions)),
-        messages=messages(state.items, state.memory.summaries, definition.private),
+        messages=messages(state.items, state.memory.summaries, rounds.private_places(state.plans, definition.private)),
         tools=_tools(definition, state),
         state={
             **_scoped(definition, state),
@@ -86,7 +86,7 @@ def _scoped(definition: Definition, state: SessionState) -> dict[str, Any]:
     without what is private.
     """
     views = {
-        **told(state.plans.own.data, definition.data),
+        **told(state.plans.own.data, rounds.private_schemas_of(state.plans, ""), definition.data),
         messages_of.STATE: visible(state.pad, definition.private),
     }
     if definition.scopes is not None:
@@ -125,7 +125,7 @@ def _user(state: SessionState) -> dict[str, Any]:
 
 def _talk(definition: Definition, state: SessionState) -> dict[str, Any]:
     """What the newest message of the customer refers to, where it refers to anything, without what is private."""
-    note = resolved_note(without_private(state.talk, definition.private))
+    note = resolved_note(without_private(state.talk, rounds.private_places(state.plans, definition.private)))
     return {"references": note} if note else {}
 
 

@@ -16,6 +16,7 @@ class Content(Enum):
     OPEN = auto()  # what everybody sees who may read the session
     GUIDANCE = auto()  # what colleagues tell the agent, or what an agent wrote that may repeat it
     RESULT = auto()  # a value that is written to the entry's `output_path`
+    NOT_TAKEN = auto()  # a result that was written nowhere, and was meant for a place that the entry does not name
     VALUE = auto()  # a value at the entry's `path`
     VALUES = auto()  # several at that path, or at the path of its `conflict`
     PROPOSAL = auto()  # a value that is proposed there, with its author
@@ -147,7 +148,7 @@ CONTENTS: Mapping[str, Fields] = {
     "timer.cancelled": _of("timer by"),
     "timer.fired": _of("timer outcome"),
     "timer.set": _of("timer what due by text"),
-    "tool.failed": _of("call attempt reason transient retry_at code retry_until unwritten", result=Content.RESULT),
+    "tool.failed": _of("call attempt reason transient retry_at code retry_until unwritten", result=Content.NOT_TAKEN),
     "tool.intended": _of(
         "call tool tool_version arguments arguments_digest effect key attempt tier rule policy request digest adapted"
         " activity retry_until moved"

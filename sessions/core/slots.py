@@ -5,7 +5,7 @@ All versions count, not the one in force: an entry keeps what was private when i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -14,18 +14,16 @@ import msgspec
 from agentstate.engine import references, schemas
 from agentstate.engine.schemas import Declared
 from agentstate.engine.scratchpad import messages
-from agentstate.engine.state.session import SessionState
+from agentstate.engine.state.rounds import private_schemas
 from agentstate.engine.understanding.held import Talk
 from agentstate.engine.understanding.private import without_private
 from agentstate.errors import AgentStateError
-from audit import keys, ledger
 from sessions.agents import registry
 from sessions.core import states
 from sessions.models.sessions import AgentSession
 
 HIDDEN = schemas.HIDDEN
 UNREADABLE = (AgentStateError, msgspec.MsgspecError, ValueError, LookupError, TypeError)
-_added = msgspec.json.Decoder(dict[str, Any])
 
 
 class Places:
@@ -33,9 +31,6 @@ class Places:
 
     def __init__(self, session: UUID) -> None:
         self._session = session
-        self._state: tuple[Declared, ...] | None = None
-        self._messages: Mapping[str, tuple[Declared, ...]] | None = None
-        self._entities: Mapping[str, str] | None = None
 
     def shown(self, path: str, value: Any) -> Any:
         """Returns the value at a path, as `state.customer.name`, without what is private in it or around it."""
@@ -60,28 +55,30 @@ class Places:
         return result
 
     def shown_anywhere(self, value: Any) -> Any:
-        """Returns a value of which nobody knows where it stands; withheld if anything of the state is private."""
-        try:
-            private = any(schemas.private_paths(each) for each in self._declared(messages.STATE))
-        except UNREADABLE:
-            return HIDDEN
-        return HIDDEN if private else value
+        """Returns a value of which nobody knows where it stands; withheld if anything of state or data is private."""
+        return HIDDEN if self._private is None or self._private else value
 
     def talk(self, talk: Talk) -> Talk:
         """Returns a talk without the entities of results that hold private values."""
-        try:
-            private = [path for each in self._declared(messages.STATE) for path in schemas.private_paths(each)]
-        except UNREADABLE:
-            return Talk()
-        return without_private(talk, private)
+        return Talk() if self._private is None else without_private(talk, self._private)
 
     def shown_entity(self, entity: str) -> str:
         """Returns the id of an entity; withheld if its result holds private values, or is not known any more."""
-        if self._entities is None:
-            talk = states.load(self._session).state.talk
-            known = zip(talk.entities, self.talk(talk).entities, strict=False)
-            self._entities = {each.id: HIDDEN if other.id != each.id else each.id for each, other in known}
-        return self._entities[entity] if entity in self._entities else self.shown_anywhere(entity)
+        return entity if entity in self._open_entities else self.shown_anywhere(entity)
+
+    @cached_property
+    def _open_entities(self) -> frozenset[str]:
+        talk = states.load(self._session).state.talk
+        return frozenset(each.id for each in self.talk(talk).entities) & {each.id for each in talk.entities}
+
+    @cached_property
+    def _private(self) -> tuple[str, ...] | None:
+        """Every private place as a path; None where that cannot be told."""
+        try:
+            of_state = [path for each in self._of_state for path in schemas.private_paths(each)]
+            return (*of_state, *messages.private_paths(self._brought))
+        except UNREADABLE:
+            return None
 
     def contested(self, conflict: str) -> str | None:
         """Returns the path that a conflict is about; None where it is not known any more."""
@@ -93,43 +90,18 @@ class Places:
 
     def _declared(self, kind: str) -> tuple[Declared, ...]:
         if kind == messages.STATE:
-            if self._state is None:
-                self._state = _of_state(self._session)
-            return self._state
-        if self._messages is None:
-            self._messages = _of_messages(self._session)
-        return self._messages.get(kind, ())
+            return self._of_state
+        brought = self._brought.get(kind, ())
+        return tuple(declared for schema in brought if (declared := messages.words_of(schema)) is not None)
 
+    @cached_property
+    def _of_state(self) -> tuple[Declared, ...]:
+        """Every version of the schema of the session's agent. Raises UnknownAgent."""
+        agent = AgentSession.objects.filter(pk=self._session).values_list("agent", flat=True).first()
+        catalogue = registry.schemas_for(registry.find(agent or "").schema)
+        return tuple(catalogue.versions.values()) if catalogue is not None else ()
 
-def _of_state(session: UUID) -> tuple[Declared, ...]:
-    """Every version of the schema of the session's agent. Raises UnknownAgent."""
-    agent = AgentSession.objects.filter(pk=session).values_list("agent", flat=True).first()
-    catalogue = registry.schemas_for(registry.find(agent or "").schema)
-    return tuple(catalogue.versions.values()) if catalogue is not None else ()
-
-
-def _of_messages(session: UUID) -> dict[str, tuple[Declared, ...]]:
-    """By kind, every schema with private fields that data messages have brought. Raises what reading them raises."""
-    found: dict[str, list[Declared]] = {}
-    for kind, schema in (*_held(states.load(session).state), *_brought(session)):
-        declared = messages.words_of(schema)
-        if declared is not None:
-            found.setdefault(kind, []).append(declared)
-    return {kind: tuple(each) for kind, each in found.items()}
-
-
-def _held(state: SessionState) -> Iterator[tuple[str, Any]]:
-    for part in (state.plans.own, *state.plans.instances.values()):
-        yield from messages.declared(part.data).items()
-
-
-def _brought(session: UUID) -> Iterator[tuple[str, Any]]:
-    for row in ledger.read_rows(session):
-        if ledger.parse_envelope(row.envelope).kind != "data.added":
-            continue
-        try:
-            added = _added.decode(ledger.open_row(row)[1])
-        except (keys.Erased, ledger.Pruned):
-            continue  # its own data is gone too
-        if added.get("schema") is not None:
-            yield added["of"], added["schema"]
+    @cached_property
+    def _brought(self) -> messages.PrivateSchemas:
+        """By kind, every schema with private fields that data messages have brought; the state keeps them."""
+        return private_schemas(states.load(self._session).state.plans)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from agentstate.engine import events as ev
 from agentstate.engine.conversation import Item
+from agentstate.engine.memory.sight import with_result
 from agentstate.engine.merge.kept import Changes, Conflict
 from agentstate.engine.scratchpad import Pad, messages
 from agentstate.engine.state.rounds import Instance, Plans
@@ -37,7 +38,6 @@ _UNMASK, _WHISPER = Permission.UNMASK.value, Permission.WHISPER.value
 WITHHELD = "Guidance between colleagues."
 Data = dict[str, Any]
 _decoder = msgspec.json.Decoder(float_hook=Decimal)
-_encoder = msgspec.json.Encoder(decimal_format="number")
 
 
 class Visibility:
@@ -92,6 +92,8 @@ class Visibility:
         match content:
             case Content.RESULT:
                 return self._places.shown_result(data.get("output_path"), value)
+            case Content.NOT_TAKEN:
+                return self._places.shown_anywhere(value)
             case Content.VALUE:
                 return at(data["path"], value)
             case Content.WRITES:
@@ -170,7 +172,7 @@ class Visibility:
         )
 
     def _talk(self, talk: Talk) -> Talk:
-        if not any(each.place for each in talk.entities):
+        if not talk.entities and not talk.heard:
             return talk
         shown = self._places.talk(talk)
         return talk if shown == talk else self._unless_hidden(talk, shown)  # type: ignore[no-any-return]
@@ -199,24 +201,20 @@ class Visibility:
     def _items(self, state: SessionState) -> tuple[Item, ...]:
         paths = {call.id: call.output_path for item in state.items for call in item.calls}
         paths |= {call.id: call.output_path for call in state.calls.values()}
-        return tuple(self._item(item, paths.get(item.call)) for item in state.items)
+        return tuple(self._item(item, item.place or paths.get(item.call)) for item in state.items)
 
     def _item(self, item: Item, output_path: str | None) -> Item:
         if _is_guidance(item):
             return item if self.sees_guidance else replace(item, text=WITHHELD)
-        if item.role != "tool" or not output_path:
+        if not output_path:
             return item
         return replace(item, text=self._unless_hidden(item.text, self._open_answer(item.text, output_path)))
 
     def _open_answer(self, text: str, output_path: str) -> str:
         try:
-            told = _decoder.decode(text)
+            return with_result(text, lambda result: self._places.shown_result(output_path, result))
         except msgspec.MsgspecError:
             return HIDDEN
-        if not isinstance(told, dict) or "result" not in told:
-            return text
-        shown = self._places.shown_result(output_path, told["result"])
-        return text if shown == told["result"] else _encoder.encode({**told, "result": shown}).decode()
 
     def _changes(self, changes: Changes) -> Changes:
         return replace(changes, conflicts={key: self._conflict(each) for key, each in changes.conflicts.items()})

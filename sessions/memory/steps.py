@@ -20,6 +20,7 @@ from agentstate.engine.memory.held import Wanted
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.shown import ModelRequest, request_bytes, request_digest
 from agentstate.engine.memory.summaries import Summary
+from agentstate.engine.state.rounds import private_places
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import NotFound, Refused
 from audit import ledger
@@ -151,7 +152,7 @@ def _of_summary(
     wanted = Wanted(**{name: getattr(event, name) for name in Wanted.__struct_fields__})
     covered = tuple(i for i in state.items if wanted.first <= i.seq <= wanted.last and i.seq not in wanted.kept)
     replaced = named(state.memory, wanted.replaces)
-    private = versions.stored(event.definition).private
+    private = private_places(state.plans, versions.stored(event.definition).private)
     request = summary_request(event.model, covered, replaced, private, event.limit)
     return StepRequest(
         seq=seq,

@@ -18,6 +18,7 @@ from agentstate.engine.memory.asking import summary_request
 from agentstate.engine.memory.recollect import named
 from agentstate.engine.memory.scene import Frame
 from agentstate.engine.model import ModelFailed, ModelRequest
+from agentstate.engine.state.rounds import private_places
 from agentstate.engine.state.session import SessionState
 from agentstate.ids import new_id
 from sessions.agents import definition, model_choice, registry, token_counters, versions
@@ -102,7 +103,8 @@ def summarise(state: SessionState, step: str) -> Summarise:
         return Summarise(step, "", "it is not wanted any more")
     model = model_choice.model_for(agent)
     replaced = named(state.memory, wanted.replaces)
-    request = summary_request(wanted.model, wanted_items(state, wanted), replaced, agent.memory.private, wanted.limit)
+    private = private_places(state.plans, agent.memory.private)
+    request = summary_request(wanted.model, wanted_items(state, wanted), replaced, private, wanted.limit)
     try:
         answer = model.answer(request)
     except ModelFailed as error:

@@ -20,7 +20,8 @@ def shown_views(state: SessionState, instance: str = "") -> dict[str, Any]:
     """What references of that instance may read, without what is private."""
     private = registry.find(state.opened.agent).memory.private if state.opened else ()
     views = rounds.views_of(state.plans, state.pad, instance)
-    return visible_views(views, rounds.board_of(state.plans, instance), private)
+    brought = rounds.private_schemas_of(state.plans, instance)
+    return visible_views(views, rounds.board_of(state.plans, instance), private, brought)
 
 
 def view_of(state: SessionState, call: Call, tool: Tool) -> dict[str, Any]:

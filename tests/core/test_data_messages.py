@@ -20,6 +20,7 @@ from agentstate.engine.schemas import BadSchema, BreaksSchema
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import BadMessage, Data, TooMuchData
 from agentstate.engine.state.evolution import fold
+from agentstate.engine.state.rounds import private_schemas
 from agentstate.engine.state.snapshot import from_parts, from_snapshot, to_parts, to_snapshot
 from agentstate.errors import Refused
 from tests.core import made
@@ -225,7 +226,7 @@ def test_data_goes_back_with_a_rollback_and_into_snapshots_whole_and_in_parts():
 def test_a_model_is_told_what_fits_and_never_what_is_private():
     world = with_data({"pin": "1234", "n": 1}, schema=PIN)
     world = with_data({"long": "x" * 5_000}, "letter", world=world)
-    shown = told(world.state.plans.own.data, 1_000)
+    shown = told(world.state.plans.own.data, private_schemas(world.state.plans), 1_000)
     assert shown["notes"] == {"n": 1}
     assert shown["letter"] == {"not_shown": "5011 characters", "keys": ["long"]}
 

@@ -11,7 +11,7 @@ from agentstate.engine.memory.sight import result_without
 from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import Held
-from agentstate.engine.scratchpad.private import detail_without, met_by, private_of, visible, visible_views
+from agentstate.engine.scratchpad.private import detail_without, met_by, visible, visible_views
 from agentstate.errors import Invalid
 from sessions.tools.masks import without_copies
 
@@ -110,9 +110,9 @@ def test_a_value_is_private_however_the_schema_says_so_and_its_neighbour_is_not(
     assert "NEIGHBOUR" in str(shown) or how == "properties that nothing names"
     assert "(private)" in str(schemas.without_private(declared, pad, "(private)"))
     assert SECRET not in str(visible(pad, schemas.private_paths(declared)))
-    held = {"notes": Held(pad, declared.schema)}
-    assert SECRET not in str(messages.shown(held))
-    assert messages.private(held)
+    brought = messages.with_schema({}, "notes", declared.schema)
+    assert SECRET not in str(messages.shown({"notes": Held(pad)}, brought))
+    assert messages.private_paths(brought)
 
 
 def test_what_no_schema_calls_private_stays():
@@ -123,9 +123,10 @@ def test_what_no_schema_calls_private_stays():
 
 
 def test_a_kind_that_is_private_as_a_whole_is_met_by_every_reference_to_it():
-    board = {"letters": Held({"from": SECRET}, {"type": "object", "x-private": True}), "notes": Held({"n": 1})}
-    assert private_of(("state.pin",), (board,)) == (Path("state", ("pin",)), Path("letters"))
-    assert visible_views({"state": {"pin": 1, "n": 2}, "input": {}}, board, ("state.pin",)) == {
+    board = {"letters": Held({"from": SECRET}), "notes": Held({"n": 1})}
+    brought = {"letters": ({"type": "object", "x-private": True},)}
+    assert messages.private_paths(brought) == ("letters",)
+    assert visible_views({"state": {"pin": 1, "n": 2}, "input": {}}, board, ("state.pin",), brought) == {
         "state": {"n": 2},
         "input": {},
         "letters": {},
@@ -195,4 +196,4 @@ def test_a_data_message_that_breaks_its_schema_names_no_private_key():
     held = Held({}, {"type": "object", "properties": {"pins": {"x-private": True, "additionalProperties": False}}})
     with pytest.raises(Invalid) as refused:
         messages.written({"notes": held}, Path("notes", ("pins",)), {SECRET: 1})
-    assert SECRET not in detail_without(refused.value, messages.private({"notes": held}))
+    assert SECRET not in detail_without(refused.value, messages.private_paths({"notes": (held.schema,)}))

@@ -27,7 +27,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "GET /sessions/{session}/proofs/range": {"first": 0, "last": 12},
     "GET /sessions/{session}/proofs/consistency": {"size": 1},
     "GET /proofs/log-consistency": {"size": 1},
-    "GET /sessions/{session}/diff": {"start": 1},
+    "GET /sessions/{session}/diff": {"from": 1},
     "GET /customers": {"customer": "C-1001"},
     "sessions/": {"q": "C-1001"},
     "privacy/": {"customer": "C-1001"},

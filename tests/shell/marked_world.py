@@ -15,20 +15,29 @@ from typing import Any, Literal, NamedTuple
 from unittest import mock
 from uuid import UUID
 
+import msgspec
+
 from agentstate.clock import now
+from agentstate.engine.migrating import catalogue
+from agentstate.engine.schemas import declare
+from agentstate.engine.understanding.ontology import Source
 from agentstate.people.models import User
 from agentstate.people.roles import Role
 from audit import keys
 from sessions import tasks
+from sessions.agents import registry
 from sessions.automation.notifications import definition, endpoints, preferences
 from sessions.core import states
 from sessions.exports import builder
+from sessions.library import state_schemas
 from sessions.models.sessions import ApprovalRequest
+from sessions.tools.registry import Arguments, ToolContext, tool
 from tests import cast
 from tests.shell import notice_world as notices
 from tests.shell.api_operations import NAMED
 from tests.shell.api_world import Api
 from tests.shell.bank_world import CUSTOMER, work
+from tests.shell.schema_world import deploy
 
 Kind = Literal["words", "guidance", "private", "number", "privacy", "staff", "plan"]
 NUMBER = "7799001122"
@@ -217,6 +226,77 @@ def endings() -> Iterator[Step]:
     yield Step("petra", "POST", "/erasures", erased, "erasure")
 
 
+# --- Entities of private results ------------------------------------------------------------------------------------
+
+WHICH = {"type": "object", "properties": {"which": {"type": "string"}}, "required": ["which"]}
+FILES = {"type": "object", "properties": {"found": {"x-private": True}, "pin": {"type": "string", "x-private": True}}}
+STRICT = {"type": "object", "properties": {"found": {"type": "integer", "x-private": True}}}
+RESULTS = {"state": "state.found", "data": "files.found", "refused": "strict.found", "received": "files.open"}
+ACCOUNT = Source(type="account", id="{id}", label="{label}", attributes={"last4": "digits"})
+
+
+@tool(
+    name="marked_account",
+    version=1,
+    description="Gives an account with marks in it.",
+    effect="pure",
+    arguments=WHICH,
+    entities=(ACCOUNT,),
+    receives=("files.pin",),
+)
+def marked_account(arguments: Arguments, context: ToolContext) -> dict[str, Any]:
+    """An account; its label is what the tool received, where that is asked for."""
+    which = arguments["which"]
+    held = context.view.get("files", {}).get("pin", "")
+    label = held if which == "received" else mark(f"entity_label_{which}", "private")
+    digits = "" if which == "received" else mark(f"entity_value_{which}", "private")
+    return {"id": f"{which} {label}", "label": label, "digits": digits}
+
+
+def deploys_entities(monkeypatch: Any) -> None:
+    """The bank's agent has a tool that gives marked accounts, and its state a private place for one of them."""
+    bank = state_schemas.named("bank")
+    schema = msgspec.json.decode(bank.current.source)
+    schema["properties"]["found"] = {"type": "object", "x-private": True, "x-writers": ["tool:marked_account"]}
+    changed = declare("bank", bank.current.version, schema)
+    others = (each for each in bank.versions.values() if each.version != changed.version)
+    deploy(monkeypatch, catalogue((*others, changed), tuple(bank.migrations.values())))
+    agent = registry.find("bank")
+    private = (*agent.memory.private, "state.found")
+    more = msgspec.structs.replace(
+        agent,
+        chart="",
+        tools=(*agent.tools, "marked_account"),
+        memory=msgspec.structs.replace(agent.memory, private=private),
+    )
+    monkeypatch.setitem(registry._registry, "bank", more)
+    for cached in (registry.ontology_for, registry._fixed_facts):
+        cached.cache_clear()
+
+
+def entities(session: UUID) -> dict[str, Kind]:
+    """Results with entities are written to private places of the state and of data messages, one of which is private no
+    longer; one result fits nowhere, and one repeats a private value. The customer speaks of them. Returns the marks.
+    """
+    alice, cleo = Api(cast.alice()), Api(cast.cleo())
+    here, fields = f"/sessions/{session}", dict[str, Kind]()
+    pin = {"pin": mark("received", "private")}
+    for kind, schema, data in (("files", FILES, pin), ("files", {"type": "object"}, {}), ("strict", STRICT, {})):
+        body = {"type": "data", "kind": kind, "schema": schema, "data": data}
+        assert alice.post(f"{here}/data", body).status_code == 201
+        _take(fields, body)
+    calls = [{"_tool": "marked_account", "_id": name, "which": name, "_outputPath": path}
+             for name, path in RESULTS.items()]  # fmt: skip
+    answer = alice.post(f"{here}/plans", {"calls": calls})
+    assert answer.status_code == 201, answer.json()
+    work()
+    assert cleo.post(f"{here}/messages", {"text": "What about my account?"}).status_code == 201
+    work()
+    for name in ("state", "data", "refused"):
+        _take(fields, [mark(f"entity_label_{name}", "private"), mark(f"entity_value_{name}", "private")])
+    return fields
+
+
 # What stays empty, and why. Names of the house's own settings are in clear by design (`agentstate/clear.py`).
 SETTING, READS, SAME = "a setting of the house", "it stores nothing", "held as another field is that is filled"
 NOT_FILLED = {
@@ -269,10 +349,11 @@ def begun() -> tuple[UUID, dict[str, Kind]]:
         "alias": mark("alias"),
     }
     session = cleo.post("/sessions", opening).json()["id"]
+    fields = entities(UUID(session)) if "marked_account" in registry.find("bank").tools else {}
     for text in (f"I must send $700.00 from savings to account {NUMBER}.", "The rent.", "Yes, go ahead.", "Yes."):
         cleo.post(f"/sessions/{session}/messages", {"text": text})
         work()
-    fields: dict[str, Kind] = {NUMBER: "number"}
+    fields[NUMBER] = "number"
     _take(fields, opening)
     return UUID(session), fields
 

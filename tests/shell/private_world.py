@@ -127,6 +127,9 @@ def data(private: Any) -> dict[str, Held]:
     return {"notes": Held({"n": 7, **pin}, NOTES), "letters": Held(letter, LETTERS)}
 
 
+BROUGHT = {"notes": (NOTES,), "letters": (LETTERS,)}  # by the data messages that made these
+
+
 class Flow:
     """One session with its private values, and all that comes out of it."""
 
@@ -137,7 +140,7 @@ class Flow:
         self.tasks: list[Any] = []  # that delegates were given
         self.command(core.Open("C-1", "retail", agent.name, "phone", "rent"))
         self.command(core.Say("customer", "Hello", "customer"))
-        own = msgspec.structs.replace(self.state.plans.own, data=data(private))
+        own = msgspec.structs.replace(self.state.plans.own, data=data(private), private_schemas=BROUGHT)
         plans = msgspec.structs.replace(self.state.plans, own=own)
         self.state = msgspec.structs.replace(self.state, pad=pad(private, agent), plans=plans)
 

@@ -21,6 +21,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from agentstate.people.models import User
 from sessions import consumers
+from sessions.agents import registry
 from sessions.core import partial_answers, states
 from tests import cast, places
 from tests.attacks.share import is_drawn
@@ -76,6 +77,17 @@ def kept_in_clear(world: Marked) -> tuple[int, list[str]]:
     return len(told) + read, found + in_files
 
 
+@pytest.fixture
+def _entities(monkeypatch) -> Iterator[None]:
+    """Results with marked entities, which are written to private places."""
+    marked_world.deploys_entities(monkeypatch)
+    yield
+    monkeypatch.undo()
+    for cached in (registry.ontology_for, registry._fixed_facts):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("_entities")
 def test_no_marked_word_stands_where_it_is_not_meant_to(bank, outside, caplog, record_property):
     caplog.set_level(logging.INFO)
     people = {role: Person(user) for role, user in marked_world.people().items()}

@@ -20,6 +20,7 @@ from sessions.agents import definition, registry
 from sessions.core.slots import HIDDEN
 from sessions.library import state_schemas
 from tests import cast
+from tests.shell import marked_world
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import kinds, opened, say, state, work
 from tests.shell.schema_world import deploy
@@ -183,3 +184,34 @@ def test_a_request_to_a_model_names_no_reference_to_a_private_result(session):
     hiding = msgspec.structs.replace(agent, name="bank_hiding", memory=memory)
     assert "references" in definition.build(agent, "scripted", state(session)).state
     assert "references" not in definition.build(hiding, "scripted", state(session)).state
+
+
+def test_entities_of_private_data_messages_are_shown_at_no_door_without_unmask(bank, monkeypatch):
+    marked_world.deploys_entities(monkeypatch)
+    session, cleared = opened(), (registry.ontology_for, registry._fixed_facts)
+    marks = marked_world.entities(session)
+
+    def seen(who: User) -> str:
+        doors = ("entities", "topics", "entries", "state", "data", "memory", "diff?from=1", "diff?from=2&to=1")
+        told = [cast.browser(who).get(f"/sessions/{session}/").content.decode()]
+        told.append(Api(who).post(f"/sessions/{session}/resolve", {"text": "Which account?"}).content.decode())
+        told.append(Api(who).post(f"/sessions/{session}/replay", {}).content.decode())
+        for door in doors:
+            path, _, query = door.partition("?")
+            query_of = dict(each.split("=") for each in query.split("&")) if query else {}
+            answer = Api(who).get(f"/sessions/{session}/{path}", **query_of)
+            assert answer.status_code == 200, (door, answer.content)
+            told.append(answer.content.decode())
+        return " ".join(told)
+
+    assert set(marks) <= {mark for mark in marks if mark in seen(cast.alice())}
+    for who in (cast.vera(), cast.cleo()):
+        text = seen(who)
+        assert [mark for mark in marks if mark in text] == []
+    types = [each["type"] for each in Api(cast.vera()).get(f"/sessions/{session}/entities").json()["entities"]]
+    assert types.count("account") >= len(marked_world.RESULTS) - 1
+    request = definition.build(registry.find("bank"), "scripted", state(session))
+    assert [mark for mark in marks if mark in str(request)] == []
+    monkeypatch.undo()
+    for each in cleared:
+        each.cache_clear()

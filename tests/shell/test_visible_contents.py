@@ -16,11 +16,12 @@ from agentstate.engine.events.scratchpad import Proposal
 from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.summaries import Summary
 from agentstate.engine.merge.kept import Conflict
-from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.messages import Held
 from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.supervision import BACK, GUIDANCE
+from agentstate.engine.understanding.entities import Entity
+from agentstate.engine.understanding.held import Group, Mention, Resolution, Talk
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import registry
 from sessions.core import slots, visibility
@@ -30,20 +31,22 @@ from sessions.core.visibility import Visibility, of_outsider, of_subject
 WHISPER, SUMMARY, SECRET, PIN = "Zqwhisper", "Zqsummary", "Zqanswer", "Zqpin"
 NOTES = {"type": "object", "properties": {"pin": {"type": "string", "x-private": True}, "n": {"type": "integer"}}}
 SESSION = uuid4()
-of_messages, of_state = slots._of_messages, slots._of_state  # what the fixture replaces
+OF_STATE: Any = slots.Places.__dict__["_of_state"]  # what the fixture replaces
 
 
 @pytest.fixture(autouse=True)
 def bank(monkeypatch: pytest.MonkeyPatch) -> None:
     """Private are the bank's `state.verification` and the `pin` of notes. The session has no conflict any more."""
     catalogue = registry.schemas_for(registry.find("bank").schema)
-    notes = messages.words_of(NOTES)
     assert catalogue is not None
-    assert notes is not None
-    versions = tuple(catalogue.versions.values())
-    monkeypatch.setattr(slots, "_of_state", lambda session: versions)
-    monkeypatch.setattr(slots, "_of_messages", lambda session: {"notes": (notes,)})
-    monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=SessionState()))
+    monkeypatch.setattr(slots.Places, "_of_state", tuple(catalogue.versions.values()))
+    monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=with_notes()))
+
+
+def with_notes(of: str = "notes") -> SessionState:
+    """A state to which a data message of this kind has brought a schema with private fields."""
+    plans = msgspec.structs.replace(SessionState().plans, own=Instance(private_schemas={of: (NOTES,)}))
+    return msgspec.structs.replace(SessionState(), plans=plans)
 
 
 def outsider() -> Visibility:
@@ -211,39 +214,72 @@ def test_a_value_of_a_conflict_is_judged_by_the_path_that_is_contested(monkeypat
     assert "why" in shown
 
 
-@pytest.mark.parametrize("name", ["_of_state", "_of_messages"])
-def test_where_the_private_places_cannot_be_read_everything_is_private(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_where_the_schemas_of_the_state_cannot_be_read_everything_is_private(monkeypatch: pytest.MonkeyPatch):
+    def unreadable(places: slots.Places) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(slots.Places, "_of_state", property(unreadable))
+    assert outsider().entry("value.proved", {"path": "state.customer.name", "value": "Ada"})["value"] == "(private)"
+    gone = outsider().entry("conflict.ended", {"conflict": "gone", "value": ["Ada"]})
+    assert gone["value"] == ["(private)"]
+    assert outsider().entry("tool.failed", {"result": "Ada"})["result"] == "(private)"
+    assert outsider().state(talking()).talk == Talk()
+
+
+def test_where_the_state_cannot_be_read_everything_of_data_messages_is_private(monkeypatch: pytest.MonkeyPatch):
     def unreadable(session: UUID) -> None:
-        raise LookupError(name)
+        raise LookupError
 
-    monkeypatch.setattr(slots, name, unreadable)
-    path = "state.customer.name" if name == "_of_state" else "notes.n"
-    assert outsider().entry("value.proved", {"path": path, "value": "Ada"})["value"] == "(private)"
-    if name == "_of_state":
-        gone = outsider().entry("conflict.ended", {"conflict": "gone", "value": ["Ada"]})
-        assert gone["value"] == ["(private)"]
+    monkeypatch.setattr(slots.states, "load", unreadable)
+    assert outsider().entry("value.proved", {"path": "notes.n", "value": 1})["value"] == "(private)"
+    assert outsider().entry("reference.corrected", {"entities": ["one"]})["entities"] == "(private)"
+    assert outsider().state(talking()).talk == Talk()
 
 
-def test_private_places_of_messages_are_those_of_every_schema_that_any_of_them_brought(monkeypatch: pytest.MonkeyPatch):
-    instance = Instance(data={"cards": Held({}, NOTES)})
-    plans = msgspec.structs.replace(
-        SessionState().plans, own=Instance(data={"notes": Held({}, NOTES)}), instances={"x": instance}
-    )
-    state = msgspec.structs.replace(SessionState(), plans=plans)
-    brought = [{"of": "older", "schema": NOTES}, {"of": "none", "schema": None}, slots.keys.Erased("x")]
-    rows = [SimpleNamespace(envelope="data.added", body=each) for each in brought]
-    rows.append(SimpleNamespace(envelope="message.added", body=AssertionError("it is not opened")))
+def talking() -> SessionState:
+    """A state whose talk knows an entity of a private place of a data message, one of an open place, and names a third
+    that it does not know.
+    """
+    entities = (Entity("a", "account", SECRET, {"n": PIN}, "notes.pin"), Entity("b", "account", "open", {}, "notes.n"))
+    heard = tuple(Resolution(each, 0, 1, "entity", (each,)) for each in "abc")
+    mentions = tuple(Mention(each, 1, 1) for each in "abc")
+    talk = Talk(entities=entities, heard=heard, mentions=mentions, groups=(Group("account", ("a", "b", "c"), 1, "x"),))
+    return msgspec.structs.replace(SessionState(), talk=talk)
 
-    def opened(row: Any) -> tuple[None, bytes]:
-        if isinstance(row.body, Exception):
-            raise row.body
-        return None, json.dumps(row.body).encode()
 
+def test_an_entity_of_a_private_place_of_a_data_message_shows_its_type_alone():
+    shown = outsider().state(talking()).talk
+    assert [(each.type, each.label) for each in shown.entities] == [("account", "(private)"), ("account", "open")]
+    assert SECRET not in str(shown)
+    assert PIN not in str(shown)
+    assert all_seeing().state(talking()).talk == talking().talk
+
+
+def test_an_entity_that_the_talk_does_not_know_is_named_nowhere():
+    shown = outsider().state(talking()).talk
+    assert [each.entities for each in shown.heard] == [("b",)]
+    assert "c" not in {each.entity for each in shown.mentions} | {one for each in shown.groups for one in each.entities}
+
+
+def test_an_entry_names_entities_of_private_places_by_no_id(monkeypatch: pytest.MonkeyPatch):
+    state = msgspec.structs.replace(with_notes(), talk=talking().talk)
     monkeypatch.setattr(slots.states, "load", lambda session: SimpleNamespace(state=state))
-    monkeypatch.setattr(slots.ledger, "read_rows", lambda session: rows)
-    monkeypatch.setattr(slots.ledger, "parse_envelope", lambda envelope: SimpleNamespace(kind=envelope))
-    monkeypatch.setattr(slots.ledger, "open_row", opened)
-    assert {kind: len(each) for kind, each in of_messages(SESSION).items()} == {"notes": 1, "cards": 1, "older": 1}
+    shown = outsider().entry("reference.corrected", {"entities": ["a", "b", "c"]})
+    assert shown["entities"] == ["(private)", "b", "(private)"]
+
+
+def test_a_result_that_was_not_taken_is_private_where_anything_is():
+    assert outsider().entry("tool.failed", {"result": SECRET, "call": "c"}) == {"result": "(private)", "call": "c"}
+    assert all_seeing().entry("tool.failed", {"result": SECRET})["result"] == SECRET
+
+
+@pytest.mark.parametrize("text", ['{{"result":"{0}"}}', '{{"later":{{"call":"c","result":"{0}"}}}}', "{0}"])
+def test_what_is_told_of_a_result_in_a_private_place_of_a_data_message_is_private(text: str):
+    for role in ("tool", "note"):
+        item = Item(1, role, text.format(SECRET), call="c", place="state.open || notes.pin")  # type: ignore[arg-type]
+        state = msgspec.structs.replace(SessionState(), items=(item,))
+        assert SECRET not in outsider().state(state).items[0].text
+        assert all_seeing().state(state) == state
 
 
 def test_private_places_of_the_state_are_those_of_every_version_of_its_schema(monkeypatch: pytest.MonkeyPatch):
@@ -254,7 +290,7 @@ def test_private_places_of_the_state_are_those_of_every_version_of_its_schema(mo
     monkeypatch.setattr(slots, "AgentSession", SimpleNamespace(objects=Rows))
     catalogue = registry.schemas_for(registry.find("bank").schema)
     assert catalogue is not None
-    assert len(of_state(SESSION)) == len(catalogue.versions) > 1
+    assert len(OF_STATE.func(slots.Places(SESSION))) == len(catalogue.versions) > 1
 
 
 def test_a_proof_shows_the_fields_alone_that_are_shown_whole():

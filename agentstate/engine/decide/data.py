@@ -8,7 +8,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
 from agentstate.engine.handlers import command_handler
 from agentstate.engine.scratchpad import messages
-from agentstate.engine.state.rounds import MAX_INSTANCES, board_of, boards
+from agentstate.engine.state.rounds import MAX_INSTANCES, board_of, boards, private_schemas
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import Refused
 
@@ -33,4 +33,6 @@ def added(command: AddData, state: SessionState, context: CommandContext) -> lis
     board = board_of(plans, command.instance)
     after = messages.judged(board.get(command.of), message)
     messages.must_have_room(boards(plans), board, command.of, after)
+    if command.schema is not None:
+        messages.must_keep_few(messages.with_schema(private_schemas(plans), command.of, command.schema))
     return [ev.DataAdded(command.of, command.data, command.by, command.schema, command.instance)]

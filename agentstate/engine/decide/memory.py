@@ -32,6 +32,7 @@ from agentstate.engine.memory.shown import request_digest
 from agentstate.engine.memory.summaries import LONGEST_TEXT, written
 from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.memory import open_calls
+from agentstate.engine.state.rounds import private_places
 from agentstate.engine.state.session import SessionState
 from agentstate.errors import Broken, Invalid, Refused
 
@@ -60,6 +61,7 @@ def scene_of(state: SessionState, context: CommandContext, model: str = "") -> S
         factor_for(state.memory.corrections, model),
         state.plans.plan.calls if state.plans.is_open else (),
         state.plans.own.outcomes,
+        private_places(state.plans, context.memory.private),
     )
 
 
@@ -156,9 +158,8 @@ def _wanted(cover: Cover, command: Fit) -> Wanted:
 
 def _request(state: SessionState, context: CommandContext, command: Fit, wanted: Wanted) -> ev.SummaryRequested:
     replaced = named(state.memory, wanted.replaces)
-    request = summary_request(
-        command.model, wanted_items(state, wanted), replaced, context.memory.private, wanted.limit
-    )
+    private = private_places(state.plans, context.memory.private)
+    request = summary_request(command.model, wanted_items(state, wanted), replaced, private, wanted.limit)
     return ev.SummaryRequested(
         command.step,
         command.model,
@@ -218,7 +219,8 @@ def _in_lines(text: str, wanted: Wanted) -> str:
 
 def _by_rules(state: SessionState, context: CommandContext, wanted: Wanted) -> str:
     groups = grouped(wanted_items(state, wanted))
-    return written(groups, named(state.memory, wanted.replaces), context.memory.private, context.counter, wanted.limit)
+    private = private_places(state.plans, context.memory.private)
+    return written(groups, named(state.memory, wanted.replaces), private, context.counter, wanted.limit)
 
 
 @command_handler(GiveUp)

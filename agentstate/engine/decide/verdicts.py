@@ -24,7 +24,15 @@ from agentstate.engine.profile.mapping import tightened
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.speech import SAY
-from agentstate.engine.state.rounds import PLAN, board_of, data_instance, delegate_of, offered_by, pad_of
+from agentstate.engine.state.rounds import (
+    PLAN,
+    board_of,
+    data_instance,
+    delegate_of,
+    offered_by,
+    pad_of,
+    private_places,
+)
 from agentstate.engine.state.session import Call, SessionState
 
 _NO_RIGHT = Giver(())
@@ -135,8 +143,7 @@ def words_of(state: SessionState, arguments: dict[str, Any], context: CommandCon
         {**messages.values(board), messages.STATE: pad_of(state.plans, state.pad, name)}
         for name, board in boards.items()
     ]
-    private = {path for board in boards.values() for path in messages.private(board)}
-    return speech.read(arguments["text"], views, sorted({*context.memory.private, *private}))
+    return speech.read(arguments["text"], views, sorted({*private_places(state.plans, context.memory.private)}))
 
 
 def findings_on(state: SessionState, call: Call, context: CommandContext) -> str:

@@ -99,7 +99,7 @@ def _clusters(items: tuple[Item, ...], private: tuple[str, ...], start: int, tol
         item = items[index]
         if item.role == "tool":
             if item.call not in told:
-                text = result_without(item.text, paths.get(item.call), private)
+                text = result_without(item.text, item.place or paths.get(item.call), private)
                 clusters.append((item.seq, (ContextMessage("note", text, name=item.by, call_id=item.call),)))
         elif item.calls:
             said = items[index - 1] if index and _is_said_with(items[index - 1], item) else None
@@ -108,6 +108,9 @@ def _clusters(items: tuple[Item, ...], private: tuple[str, ...], start: int, tol
                 clusters.pop()
             clusters.append(_calling(said, item, results, private))
             told.update([result.call for result in results])
+        elif item.place:  # a note of a result: what of it is told follows from what is private too
+            text = result_without(item.text, item.place, private)
+            clusters.append((item.seq, (ContextMessage(item.role, text),)))
         else:
             clusters.append(item.__dict__.get("told") or _said(item))
     return clusters
@@ -130,9 +133,9 @@ def _calling(said: Item | None, item: Item, results: tuple[Item, ...], private: 
     kept: tuple[object, Cluster] | None = item.__dict__.get("told")
     if kept is not None and kept[0] == company:
         return kept[1]
-    texts = {result.call: result.text for result in results}
+    found = {result.call: result for result in results}
     calls = tuple(ProposedCall(call.id, call.tool, call.arguments, call.output_path) for call in item.calls)
-    answers = [_result(call, texts.get(call.id, ""), private) for call in item.calls]
+    answers = [_result(call, found.get(call.id), private) for call in item.calls]
     place, words = (item.seq, item.text) if said is None else (said.seq, said.text)
     made = place, (ContextMessage("agent", words, calls=calls), *answers)
     item.__dict__["told"] = company, made
@@ -147,6 +150,7 @@ def _prompt_results(items: tuple[Item, ...], index: int) -> tuple[Item, ...]:
     return tuple(item for item in items[index + 1 : end] if item.call in own)
 
 
-def _result(call: ItemCall, text: str, private: tuple[str, ...]) -> ContextMessage:
-    shown = result_without(text, call.output_path, private) if text else WAITING
+def _result(call: ItemCall, found: Item | None, private: tuple[str, ...]) -> ContextMessage:
+    has_come = found is not None and found.text
+    shown = result_without(found.text, found.place or call.output_path, private) if found and has_come else WAITING
     return ContextMessage("tool", shown, name=call.tool, call_id=call.id)

@@ -37,7 +37,7 @@ class Cover(msgspec.Struct, frozen=True):
 
     def text(self, scene: Scene) -> str:
         """The text by rules."""
-        return written(list(self.groups), self.replaced, scene.settings.private, scene.counter, self.limit)
+        return written(list(self.groups), self.replaced, scene.private, scene.counter, self.limit)
 
 
 def covering(scene: Scene, batch: list[Group], limit: int, most: int) -> list[Cover]:

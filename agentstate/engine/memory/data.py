@@ -11,12 +11,12 @@ from typing import Any
 from agentstate.engine.memory.room import left_out
 from agentstate.engine.memory.shown import json_text
 from agentstate.engine.scratchpad import messages
-from agentstate.engine.scratchpad.messages import Board
+from agentstate.engine.scratchpad.messages import Board, PrivateSchemas
 
 
-def told(board: Board, most: int) -> dict[str, Any]:
+def told(board: Board, brought: PrivateSchemas, most: int) -> dict[str, Any]:
     """The objects by kind, in at most `most` characters of JSON in all but for what is only named."""
-    shown = messages.shown(board)
+    shown = messages.shown(board, brought)
     kept: dict[str, Any] = {}
     for kind in reversed(list(shown)):
         text = json_text(shown[kind])

@@ -45,12 +45,12 @@ def _of_group(group: Group, private: tuple[str, ...], width: int) -> list[str]:
     head = group.items[0]
     if head.calls:
         return [_call(head, call, answers.get(call.id), private, width) for call in head.calls]
-    return [_said(item, width) for item in group.items]
+    return [_said(item, private, width) for item in group.items]
 
 
-def _said(item: Item, width: int) -> str:
+def _said(item: Item, private: tuple[str, ...], width: int) -> str:
     kind = "call" if item.role == "tool" else item.role
-    return f"{item.seq} {kind}: {_clipped(item.text, width)}"
+    return f"{item.seq} {kind}: {_clipped(result_without(item.text, item.place, private), width)}"
 
 
 def _call(item: Item, call: ItemCall, answer: Item | None, private: tuple[str, ...], width: int) -> str:
@@ -59,7 +59,7 @@ def _call(item: Item, call: ItemCall, answer: Item | None, private: tuple[str, .
         return f"{item.seq} call: {asked} → no result"
     status = outcome(answer) or "done"
     kind = "decided" if status in _DECIDED else "call"
-    text = result_without(answer.text, call.output_path, private)
+    text = result_without(answer.text, answer.place or call.output_path, private)
     return f"{item.seq} {kind}: {asked} → {clipped(f'{status}: {_answer(text)}', width)}"
 
 

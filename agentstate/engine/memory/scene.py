@@ -48,7 +48,8 @@ class Frame(msgspec.Struct, frozen=True):
 
 class Scene(msgspec.Struct, frozen=True, dict=True):
     """`open_calls` wait or run and must be shown. `factor` is the correction for the model, in thousandths. `planned`
-    are the calls of an open plan, of which `outcomes` tells those that have ended.
+    are the calls of an open plan, of which `outcomes` tells those that have ended. `private` are the places of state
+    and data messages that no model is shown.
     """
 
     items: tuple[Item, ...]
@@ -61,6 +62,7 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
     factor: int = ONE
     planned: tuple[Planned, ...] = ()
     outcomes: Mapping[str, Any] = {}
+    private: tuple[str, ...] = ()
 
     @property
     def budget(self) -> int:
@@ -69,7 +71,7 @@ class Scene(msgspec.Struct, frozen=True, dict=True):
 
     def tokens(self, items: tuple[Item, ...], summaries: tuple[Summary, ...]) -> int:
         """Tokens of a conversation as a model would be shown it."""
-        return tokens_of(messages(items, summaries, self.settings.private), self.counter)
+        return tokens_of(messages(items, summaries, self.private), self.counter)
 
     def must(self, group: Group) -> bool:
         """Whether the group always has to be shown: it is pinned, or a call of it is open."""

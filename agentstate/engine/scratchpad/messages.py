@@ -25,6 +25,7 @@ from agentstate.errors import Invalid, Refused
 MAX_KINDS = 20  # of one session, or of one of its instances
 MAX_TOTAL = 2_000_000  # bytes of all objects of one session and their schemas, as JSON
 MAX_SCHEMA = 32_000  # bytes of one schema
+MAX_PRIVATE = 256_000  # bytes of all schemas with private fields that messages of one session have brought
 MAX_VALUE = bounds.Bounds(depth=32, nodes=10_000, text=64_000)  # of one object, all its patches together
 STATE = "state"
 RESERVED = GIVEN | {STATE}  # what the context holds under these names has a door of its own, or none
@@ -67,6 +68,9 @@ class Held(msgspec.Struct, frozen=True):
 
 
 Board = Mapping[str, Held]  # kind -> object, of one session or instance
+# By kind, every schema with private fields that a message has brought, also one that no longer holds: an entry, an
+# entity or a result keeps what was private when it came.
+PrivateSchemas = Mapping[str, tuple[schemas.Schema, ...]]
 
 
 def read(message: Any) -> Data:
@@ -155,22 +159,46 @@ def words_of(schema: schemas.Schema) -> schemas.Declared | None:
     return _words_of(encode(schema))
 
 
-def shown(board: Board, instead: str | None = None) -> dict[str, Any]:
-    """The objects without what their schemas call private, or with `instead` in its place."""
-    return {kind: _open(held, instead) for kind, held in board.items()}
+def shown(board: Board, brought: PrivateSchemas) -> dict[str, Any]:
+    """The objects without what any schema of their kind calls private."""
+    return {kind: _open(held.value, brought.get(kind, ())) for kind, held in board.items()}
 
 
-def private(board: Board) -> tuple[str, ...]:
-    """The private places of all objects, as paths: `notes.pin`."""
-    found = ((kind, _words_of(encode(held.schema))) for kind, held in board.items() if held.schema is not None)
-    return tuple(
-        kind + path.removeprefix(STATE) for kind, words in found if words for path in schemas.private_paths(words)
-    )
+def _open(value: Any, brought: Iterable[schemas.Schema]) -> Any:
+    for words in filter(None, map(words_of, brought)):
+        value = schemas.without_private_at(words, (), value, None)
+    return value
 
 
-def _open(held: Held, instead: str | None) -> Any:
-    words = _words_of(encode(held.schema)) if held.schema is not None else None
-    return held.value if words is None else schemas.without_private(words, held.value, instead)
+def private_paths(brought: PrivateSchemas) -> tuple[str, ...]:
+    """The places that these schemas call private, as paths: `notes.pin`."""
+    declared = [(kind, words) for kind, each in brought.items() for schema in each if (words := words_of(schema))]
+    found = (kind + path.removeprefix(STATE) for kind, words in declared for path in schemas.private_paths(words))
+    return tuple(dict.fromkeys(found))
+
+
+def with_schema(brought: PrivateSchemas, kind: str, schema: schemas.Schema | None) -> PrivateSchemas:
+    """The schemas with private fields after a message of a kind came with this one."""
+    if schema is None or words_of(schema) is None or schema in brought.get(kind, ()):
+        return brought
+    return {**brought, kind: (*brought.get(kind, ()), schema)}
+
+
+def joined(every: Iterable[PrivateSchemas]) -> PrivateSchemas:
+    """All of these together, each schema once."""
+    found: PrivateSchemas = {}
+    for brought in every:
+        for kind, each in brought.items():
+            for schema in each:
+                found = with_schema(found, kind, schema)
+    return found
+
+
+def must_keep_few(brought: PrivateSchemas) -> None:
+    """Raises TooMuchData where the schemas with private fields are too large to be kept."""
+    total = sum(len(encode(schema)) for each in brought.values() for schema in each)
+    if total > MAX_PRIVATE:
+        raise TooMuchData(f"schemas with private fields come to {total} bytes, at most {MAX_PRIVATE}", field="schema")
 
 
 def _must_be_a_schema(schema: schemas.Schema) -> None:

@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agentstate.engine.references import Path, path
-from agentstate.engine.scratchpad.messages import Board, private, shown
+from agentstate.engine.references import Path
+from agentstate.engine.scratchpad.messages import Board, PrivateSchemas, shown
 from agentstate.engine.scratchpad.paths import Pad
 from agentstate.errors import AgentStateError
-
-
-def private_of(paths: Iterable[str], boards: Iterable[Board]) -> tuple[Path, ...]:
-    """Returns the private places of a state, which are `paths`, and of data messages."""
-    return tuple(map(path, dict.fromkeys((*paths, *(found for board in boards for found in private(board))))))
 
 
 def met_by(read: Path, hidden: Iterable[Path]) -> Path | None:
@@ -26,8 +21,17 @@ def met_by(read: Path, hidden: Iterable[Path]) -> Path | None:
 
 
 def _meet(one: Path, other: Path) -> bool:
-    names = [name for name in one.names if not (name.isascii() and name.isdigit())]
-    return one.kind == other.kind and all(a == b for a, b in zip(names, other.names, strict=False))
+    return below(one, other) is not None
+
+
+def below(place: Path, hidden: Path) -> tuple[str, ...] | None:
+    """Returns the names below `place` at which a private place begins; none where the place lies in it, None where the
+    two do not meet.
+    """
+    names = [name for name in place.names if not (name.isascii() and name.isdigit())]
+    if place.kind != hidden.kind or any(a != b for a, b in zip(names, hidden.names, strict=False)):
+        return None
+    return hidden.names[len(names) :]
 
 
 def detail_without(error: AgentStateError, paths: Iterable[str]) -> str:
@@ -48,9 +52,9 @@ def visible(pad: Pad, paths: Iterable[str]) -> Pad:
     return pad
 
 
-def visible_views(views: Any, board: Board, paths: Iterable[str]) -> dict[str, Any]:
+def visible_views(views: Any, board: Board, paths: Iterable[str], brought: PrivateSchemas) -> dict[str, Any]:
     """Returns what references may read, without what is private in the scratchpad and in the objects of `board`."""
-    return {**views, **shown(board), "state": visible(views["state"], paths)}
+    return {**views, **shown(board, brought), "state": visible(views["state"], paths)}
 
 
 def without(node: Any, names: Sequence[str]) -> Any:

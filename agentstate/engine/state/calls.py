@@ -121,7 +121,7 @@ def tool_returned(state: SessionState, event: ev.ToolReturned, at: str) -> Sessi
     answer: dict[str, Any] = {"status": "ok", "result": event.result}
     if edited is not None:
         answer = {"status": "edited", "arguments": edited, "result": event.result}
-    after = told(state, event.call, answer)
+    after = told(state, event.call, answer, event.output_path)
     # Words that were said ask for no further words: the customer has the turn.
     return replace(after, owes=state.owes) if state.calls[event.call].tool == SAY else after
 
@@ -182,21 +182,24 @@ def _executed(state: SessionState, request: str, call: Call) -> SessionState:
     return replace(state, requests={**state.requests, request: replace(held, execution=EXECUTIONS[call.status])})
 
 
-def told(state: SessionState, call_id: str, answer: dict[str, Any]) -> SessionState:
-    """The model learns what became of its call, and owes an answer."""
+def told(state: SessionState, call_id: str, answer: dict[str, Any], written: str | None = None) -> SessionState:
+    """The model learns what became of its call, and owes an answer. `written` is where its result went; None: where
+    the call says.
+    """
     if is_told_later(state.plans, call_id):
         return state
     call = state.calls[call_id]
+    place = written or call.output_path or ""
     if call.undoes >= 0:  # no model proposed it
         text = _json.encode({"undone" if answer["status"] == "ok" else "not_undone": call.tool, **answer}).decode()
-        item = Item(seq=state.seq, role="note", text=text, by=call.tool)
+        item = Item(seq=state.seq, role="note", text=text, by=call.tool, place=place)
         return replace(state, items=added(state.items, item), owes=not state.ended)
     if call.round and call.round != state.plans.round and not _is_of_the_model(state, call_id):
         text = _json.encode({"plan": "an earlier one", "call": call.tool, **answer}).decode()
-        item = Item(seq=state.seq, role="note", text=text, by=call.tool)
+        item = Item(seq=state.seq, role="note", text=text, by=call.tool, place=place)
         return replace(state, items=added(state.items, item), owes=not state.ended)
     text = _json.encode(answer).decode()
-    item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id)
+    item = Item(seq=state.seq, role="tool", text=text, by=call.tool, call=call_id, place=place)
     # Other words to the same refusal are the same circle.
     loop = marked(state.loop, mark_of(call.tool, {} if call.tool == SAY else call.arguments, text), call.tool)
     return replace(state, items=added(state.items, item), owes=not state.ended, loop=loop)

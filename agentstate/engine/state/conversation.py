@@ -122,9 +122,8 @@ def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
     if isinstance(event, ev.MessageAdded | ev.MessageDrafted):
         by = event.role if isinstance(event, ev.MessageAdded) else "agent"
         return replace(after, talk=changes.said(after.talk, by, event.understood or None, before.seq, at))
-    if isinstance(event, ev.ToolReturned) and event.call in before.calls:  # else: of an older epoch, and shows nothing
-        tool = before.calls[event.call].tool
-        return replace(after, talk=changes.shown(after.talk, tool, event.result, at, event.output_path or ""))
+    if isinstance(event, ev.ToolReturned):
+        return _shown(before, after, event, at)
     if isinstance(event, ev.ModelAnswered) and event.calls:
         return replace(after, talk=topics.called(after.talk, [call.tool for call in event.calls]))
     if isinstance(event, ev.SessionOpened) and event.ontology is not None:
@@ -132,6 +131,16 @@ def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
         # Kept once: what was declared stands in the talk, and is in the ledger as it came.
         return replace(after, talk=talk, opened=replace(event, ontology=None))
     return after
+
+
+def _shown(before: SessionState, after: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
+    """`after` with the entities of a result. One of an older epoch shows nothing; nor does another data subject's,
+    which would outlast the erasure of that subject.
+    """
+    call = before.calls.get(event.call)
+    if call is None or call.kid:
+        return after
+    return replace(after, talk=changes.shown(after.talk, call.tool, event.result, at, event.output_path or ""))
 
 
 @event_handler(ev.TalkDeclared)
@@ -169,7 +178,8 @@ def data_added(state: SessionState, event: ev.DataAdded, at: str) -> SessionStat
     plans = state.plans
     part = plans.instances.get(event.instance, Instance()) if event.instance else plans.own
     held = messages.patched(part.data.get(event.of), event.data, event.schema, event.by)
-    part = replace(part, data={**part.data, event.of: held}, seq=state.seq)
+    brought = dict(messages.with_schema(part.private_schemas, event.of, event.schema))
+    part = replace(part, data={**part.data, event.of: held}, seq=state.seq, private_schemas=brought)
     if not event.instance:
         return replace(state, plans=replace(plans, own=part))
     return replace(state, plans=replace(plans, instances={**plans.instances, event.instance: part}))

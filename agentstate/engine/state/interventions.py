@@ -51,11 +51,13 @@ def call_intervened(state: SessionState, event: ev.CallIntervened, at: str) -> S
 def _told(state: SessionState, event: ev.CallIntervened, answer: dict[str, Any]) -> SessionState:
     """The model learns what became of its call: as its answer, or in a note where it had one already."""
     if not any(item.role == "tool" and item.call == event.call for item in state.items):
-        return told(state, event.call, answer)
+        return told(state, event.call, answer, event.output_path)
     if is_told_later(state.plans, event.call):
         return state
     text = _json.encode({"later": {"call": event.call, **answer}}).decode()
-    item = Item(seq=state.seq, role="note", text=text, by=state.calls[event.call].tool)
+    call = state.calls[event.call]
+    place = event.output_path or call.output_path or ""
+    item = Item(seq=state.seq, role="note", text=text, by=call.tool, place=place)
     return replace(state, items=added(state.items, item), owes=not state.ended)
 
 

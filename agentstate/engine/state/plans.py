@@ -42,6 +42,7 @@ from agentstate.engine.state.rounds import (
     others_of,
     pad_of,
     place_of,
+    private_schemas_of,
     round_of,
     views_of,
     with_part,
@@ -449,14 +450,15 @@ def _fitting(state: SessionState, now: Round, key: str, wrote: Written, at: str)
     before: this is for an error that goes to an alternative, and for a person's answer in the result's place.
     """
     name, _ = place_of(state.plans, key) or ("", "")
-    board = board_of(state.plans, data_instance(state.plans, key))
+    instance = data_instance(state.plans, key)
+    board = board_of(state.plans, instance)
     try:
         for kind in {path.kind for path in wrote[2]} & board.keys():
             messages.must_follow(replace(board[kind], value=wrote[1][messages.name_of(kind)]), kind)
     except schemas.BreaksSchema as broken:
         ended = wrote[0].outcomes[name]
         status: Any = "failed" if ended.status == "failed" else "done"
-        why = detail_without(broken, messages.private(board))
+        why = detail_without(broken, messages.private_paths(private_schemas_of(state.plans, instance)))
         now = rounds.unwritten(now, name, status, f"{ended.reason} {why}".strip(), at)
         return now, _whole(state, key), ()
     return wrote

@@ -20,6 +20,7 @@ from agentstate.engine.charts.standing import timed_anew
 from agentstate.engine.conversation import Item
 from agentstate.engine.handlers import event_handler
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus, RequestStatus
+from agentstate.engine.scratchpad import messages
 from agentstate.engine.state import scratchpad, subjects
 from agentstate.engine.state.rounds import put_back
 from agentstate.engine.state.runs import ended
@@ -132,11 +133,16 @@ def rolled_back(state: SessionState, event: ev.SessionRolledBack, at: str) -> Se
 
 
 def _with_others(older: SessionState, state: SessionState) -> SessionState:
-    """The older state with the instances of other data subjects as they are now: the event carries nothing of them."""
+    """The older state with the instances of other data subjects as they are now: the event carries nothing of them.
+    What data messages have declared private stays so, also where its instance is gone: the entries are still shown.
+    """
     plans = state.plans
     others = {name: part for name, part in plans.instances.items() if part.kid}
     instances = {**older.plans.instances, **others}
-    return replace(older, plans=replace(older.plans, instances=instances, erased=plans.erased, leaving=plans.leaving))
+    own = [plans.own, *(part for part in plans.instances.values() if not part.kid)]
+    brought = dict(messages.joined(part.private_schemas for part in own))
+    went_back = replace(older.plans, own=replace(older.plans.own, private_schemas=brought), instances=instances)
+    return replace(older, plans=replace(went_back, erased=plans.erased, leaving=plans.leaving))
 
 
 def resting(state: SessionState, then: str, at: str) -> SessionState:

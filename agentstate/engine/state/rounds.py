@@ -21,7 +21,7 @@ from agentstate.engine.plan.model import Plan, write
 from agentstate.engine.plan.rounds import Outcome, Round
 from agentstate.engine.references import Views
 from agentstate.engine.scratchpad.marks import Marks
-from agentstate.engine.scratchpad.messages import Held, values
+from agentstate.engine.scratchpad.messages import Held, PrivateSchemas, joined, private_paths, values
 
 MAX_INSTANCES = 1_000
 TOLD_CALLS = 40  # of a plan, that a model request shows one by one
@@ -36,7 +36,7 @@ class Instance(msgspec.Struct, frozen=True):
     the round is with it. `seq` is the entry that changed it last. `subject` is the data subject and `kid` the key of
     that subject; empty: the session's customer. `offered`: its inputs in plans that wait for a person, by round.
     `rewritten`: by name, the calls of the round whose inputs a person changed after the approval. `writers`: by path,
-    the people who wrote the value there.
+    the people who wrote the value there. `private_schemas`: those with private fields that its data messages brought.
     """
 
     pad: dict[str, Any] = {}
@@ -51,6 +51,7 @@ class Instance(msgspec.Struct, frozen=True):
     offered: dict[str, dict[str, Any]] = {}
     rewritten: dict[str, ev.ChangedInput] = {}
     writers: dict[str, tuple[str, ...]] = {}
+    private_schemas: dict[str, tuple[Any, ...]] = {}
 
 
 class Approval(msgspec.Struct, frozen=True):
@@ -172,6 +173,25 @@ def boards(plans: Plans) -> Iterator[dict[str, Held]]:
     """Those of the session itself and of every instance."""
     yield plans.own.data
     yield from (part.data for part in plans.instances.values())
+
+
+def private_schemas(plans: Plans) -> PrivateSchemas:
+    """Every schema with private fields that data messages of the session or of an instance have brought, by kind."""
+    others = [part.private_schemas for part in plans.instances.values() if part.private_schemas]
+    return joined((plans.own.private_schemas, *others)) if others else plans.own.private_schemas
+
+
+def private_schemas_of(plans: Plans, instance: str) -> PrivateSchemas:
+    """Those that say what is private for calls of one instance, or of the session itself."""
+    part = plans.instances.get(instance) if instance else None
+    if part is None or not part.private_schemas:
+        return plans.own.private_schemas
+    return joined((plans.own.private_schemas, part.private_schemas))
+
+
+def private_places(plans: Plans, of_state: tuple[str, ...]) -> tuple[str, ...]:
+    """The private places of the state, which are `of_state`, and all that data messages have declared so far."""
+    return (*of_state, *private_paths(private_schemas(plans)))
 
 
 def views_of(plans: Plans, pad: dict[str, Any], instance: str) -> Views:

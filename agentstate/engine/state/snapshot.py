@@ -16,8 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.conversation import Item
+from agentstate.engine.scratchpad.messages import PrivateSchemas, declared, with_schema
 from agentstate.engine.state.participants import Involvement, heard, took_part
-from agentstate.engine.state.rounds import Instance
+from agentstate.engine.state.rounds import Instance, Plans, boards, private_schemas
 from agentstate.engine.state.session import Call, Request, SessionState
 from agentstate.engine.state.subjects import kid_of_call, own
 from agentstate.engine.state.supervision import BACK, GUIDANCE
@@ -58,8 +59,11 @@ def from_snapshot(data: bytes) -> SessionState:
 
 def _carried_over(state: SessionState) -> SessionState:
     """Returns a state from before it recorded the people who took part, the step of each approval and the calls of the
-    session. The people come from its items, each approval counts for the first step, and the calls were counted.
+    session, or the schemas that its data messages brought. The people come from its items, each approval counts for the
+    first step, the calls were counted, and of the schemas those are known that still hold.
     """
+    if not private_schemas(state.plans):
+        state = replace(state, plans=_with_schemas(state.plans))
     if state.involved == Involvement():
         state = replace(state, involved=_involved(state.items))
     if state.proposed and not state.loop.session.calls and state.versions.origin is None:  # a fork counts its own
@@ -73,6 +77,15 @@ def _carried_over(state: SessionState) -> SessionState:
         for key, each in older.items()
     }
     return replace(state, requests={**state.requests, **filled})
+
+
+def _with_schemas(plans: Plans) -> Plans:
+    """Returns the plans with the schemas with private fields that hold for the objects of the session."""
+    brought: PrivateSchemas = {}
+    for board in boards(plans):
+        for kind, schema in declared(board).items():
+            brought = with_schema(brought, kind, schema)
+    return replace(plans, own=replace(plans.own, private_schemas=dict(brought))) if brought else plans
 
 
 def _involved(items: Iterable[Item]) -> Involvement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from msgspec.structs import replace
@@ -17,9 +17,12 @@ from agentstate.errors import AgentStateError
 def without_private(talk: Talk, paths: Iterable[str]) -> Talk:
     """Returns the talk without the entities of results that were written to, around or below one of these paths.
 
-    Such an entity keeps its type alone. References that mean it are left out.
+    Such an entity keeps its type alone. References that mean it are left out, and so are those to entities that the
+    talk does not know: where their results were written is not known either.
     """
     hidden = [path(each) for each in paths]
+    if not hidden:
+        return talk
 
     @cache
     def is_private(written: str) -> bool:
@@ -28,13 +31,20 @@ def without_private(talk: Talk, paths: Iterable[str]) -> Talk:
         except AgentStateError:
             return True
 
-    names = {
-        each.id: f"{HIDDEN} {number}"
-        for number, each in enumerate(talk.entities, 1)
-        if hidden and each.place and is_private(each.place)
-    }
-    if not names:
-        return talk
+    places = {each.id: each.place for each in talk.entities}
+    named = dict.fromkeys((*places, *_named(talk)))
+    withheld = (each for each in named if each not in places or (places[each] and is_private(places[each])))
+    names = {each: f"{HIDDEN} {number}" for number, each in enumerate(withheld, 1)}
+    return _renamed(talk, names) if names else talk
+
+
+def _named(talk: Talk) -> Iterator[str]:
+    yield from (each.entity for each in talk.mentions)
+    yield from (one for each in talk.groups for one in each.entities)
+    yield from (one for each in talk.heard for one in each.entities)
+
+
+def _renamed(talk: Talk, names: Mapping[str, str]) -> Talk:
     return replace(
         talk,
         entities=tuple(

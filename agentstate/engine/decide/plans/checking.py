@@ -13,9 +13,18 @@ from agentstate.engine.decide.schema import in_force, place_named, write_rules
 from agentstate.engine.plan import check, model, when
 from agentstate.engine.plan.facts import ANONYMOUS, Facts, ToolCard
 from agentstate.engine.plan.model import Plan
-from agentstate.engine.scratchpad.messages import declared, shown
-from agentstate.engine.scratchpad.private import met_by, private_of, visible_views
-from agentstate.engine.state.rounds import MAX_PLAN, board_of, boards, data_instance, planned, views_of
+from agentstate.engine.references import path
+from agentstate.engine.scratchpad.messages import declared, private_paths, shown
+from agentstate.engine.scratchpad.private import met_by, visible_views
+from agentstate.engine.state.rounds import (
+    MAX_PLAN,
+    board_of,
+    data_instance,
+    planned,
+    private_places,
+    private_schemas_of,
+    views_of,
+)
 from agentstate.engine.state.session import Call, SessionState
 
 
@@ -64,7 +73,7 @@ def facts_for(
     """What a plan of this session is checked against."""
     views = {**_shown(state, "", context), "input": inputs}
     if instances:
-        first = shown(board_of(state.plans, instances[0].name))
+        first = shown(board_of(state.plans, instances[0].name), private_schemas_of(state.plans, instances[0].name))
         views = {**first, "state": {}, "input": {**inputs, **instances[0].inputs}}
     return Facts(
         tools={name: card_of(tool) for name, tool in context.tools.items()},
@@ -79,7 +88,7 @@ def facts_for(
             if not part.kid and (part.round or part.data)
         },
         delegates=context.saved | {ANONYMOUS},
-        private=private_of(context.memory.private, boards(state.plans)),
+        private=tuple(map(path, private_places(state.plans, context.memory.private))),
         rules=write_rules(state, context),
         many=bool(instances),
     )
@@ -88,7 +97,8 @@ def facts_for(
 def _shown(state: SessionState, instance: str, context: CommandContext) -> dict[str, Any]:
     """What references of that instance may read: a check that saw more would tell whether a private value is there."""
     views = views_of(state.plans, state.pad, instance)
-    return visible_views(views, board_of(state.plans, instance), context.memory.private)
+    board = board_of(state.plans, instance)
+    return visible_views(views, board, context.memory.private, private_schemas_of(state.plans, instance))
 
 
 def private_reading(state: SessionState, call: Call, context: CommandContext) -> str:
@@ -96,12 +106,12 @@ def private_reading(state: SessionState, call: Call, context: CommandContext) ->
     not.
     """
     found = planned(state.plans, call.id)
-    board = board_of(state.plans, data_instance(state.plans, call.id)) if found is not None else {}
-    if found is None or not (context.memory.private or board):
+    brought = private_schemas_of(state.plans, data_instance(state.plans, call.id)) if found is not None else {}
+    hidden = tuple(map(path, (*context.memory.private, *private_paths(brought))))
+    if found is None or not hidden:
         return ""
-    hidden = private_of(context.memory.private, (board,))
-    reads = (*(path for _, reference in found.refers for path in reference.paths), *when.reads(found.when))
-    return next((f"it reads {met}, which is private" for path in reads if (met := met_by(path, hidden))), "")
+    reads = (*(each for _, reference in found.refers for each in reference.paths), *when.reads(found.when))
+    return next((f"it reads {met}, which is private" for each in reads if (met := met_by(each, hidden))), "")
 
 
 def card_of(tool: ToolFacts) -> ToolCard:

@@ -17,7 +17,7 @@ from agentstate.engine.plan.rounds import BadOutcome
 from agentstate.engine.references import Path
 from agentstate.engine.scratchpad import messages
 from agentstate.engine.scratchpad.private import detail_without
-from agentstate.engine.state.rounds import board_of, boards, data_instance, pad_of, planned
+from agentstate.engine.state.rounds import board_of, boards, data_instance, pad_of, planned, private_schemas_of
 from agentstate.engine.state.session import Call, SessionState
 from agentstate.engine.writers import WORDS, of_words, writer_of
 from agentstate.errors import Invalid, Refused
@@ -31,8 +31,8 @@ def output(command: Return, call: Call, state: SessionState, context: CommandCon
     try:
         must_fit(state, call, found, command.result, context, command.outcome)
     except (Invalid, Refused) as error:
-        board = board_of(state.plans, data_instance(state.plans, call.id))
-        reason = f"it ran, but its result was not taken: {detail_without(error, messages.private(board))}"
+        private = messages.private_paths(private_schemas_of(state.plans, data_instance(state.plans, call.id)))
+        reason = f"it ran, but its result was not taken: {detail_without(error, private)}"
         return ev.ToolFailed(call.id, command.attempt, reason, False, "", error.code, command.result)
     path = found.output_path or None
     return ev.ToolReturned(
