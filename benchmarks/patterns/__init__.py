@@ -1,1 +1,1 @@
-"""The five patterns of keeping state (`agentstate.engine.stores`) side by side: `python -m benchmarks.patterns`."""
+"""The five patterns of keeping state (`benchmarks.patterns.stores`) side by side: `python -m benchmarks.patterns`."""

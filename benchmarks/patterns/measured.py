@@ -20,9 +20,9 @@ from statistics import median
 import msgspec
 
 from agentstate.engine import decide as core
-from agentstate.engine import stores
-from agentstate.engine.stores import Handled, Store, handle
 from benchmarks.engine.talks import AGENT, BANK, OPEN, START
+from benchmarks.patterns import stores
+from benchmarks.patterns.stores import Handled, Store, handle
 
 SESSION = "one"
 AT = "2026-11-21T09:00:00.000000Z"

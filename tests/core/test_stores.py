@@ -12,7 +12,8 @@ import pytest
 from agentstate.engine import decide as core
 from agentstate.engine import policy
 from agentstate.engine.state.session import SessionState
-from agentstate.engine.stores import (
+from agentstate.errors import Refused
+from benchmarks.patterns.stores import (
     DictCells,
     DictLog,
     EventSourced,
@@ -25,7 +26,6 @@ from agentstate.engine.stores import (
     Tiered,
     handle,
 )
-from agentstate.errors import Refused
 
 BANK = policy.load_superseded(
     (Path(__file__).parents[2] / "demo" / "bank_agent" / "library" / "policies" / "bank" / "1.json").read_bytes()

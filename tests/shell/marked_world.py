@@ -297,7 +297,7 @@ def entities(session: UUID) -> dict[str, Kind]:
     return fields
 
 
-# What stays empty, and why. Names of the house's own settings are in clear by design (`agentstate/clear.py`).
+# What stays empty, and why. Names of the house's own settings are in clear by design (`tests/shell/plain_columns.py`).
 SETTING, READS, SAME = "a setting of the house", "it stores nothing", "held as another field is that is filled"
 NOT_FILLED = {
     "alert-rules": SETTING, "notice-rules": SETTING, "notice-endpoints": SETTING, "triggers": SETTING,

@@ -21,7 +21,6 @@ from django.conf import settings
 from django.contrib.sessions.models import Session as BrowserSession
 from django.db import connection
 
-from agentstate.clear import CLEAR
 from agentstate.engine import events as ev
 from audit import ledger
 from sessions import tasks
@@ -36,6 +35,7 @@ from sessions.versions import commands as versions
 from tests import cast, places
 from tests.places import traces
 from tests.shell.bank_world import opened, say
+from tests.shell.plain_columns import CLEAR
 from tests.shell.test_pages_decisions import card, form_of
 
 pytestmark = pytest.mark.django_db(transaction=True)

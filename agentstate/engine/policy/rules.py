@@ -181,6 +181,12 @@ def _faults(rule: Rule) -> Iterator[str]:
         yield "gate allow asks nobody: hold, reviewers, four_eyes, chain, sticky and edits need another gate"
     if rule.gate == "refuse":
         yield from _faults_of_refusal(rule)
+    yield from _faults_of_people(rule)
+    yield from _faults_of_time(rule)
+
+
+def _faults_of_people(rule: Rule) -> Iterator[str]:
+    """What is unsound about who decides, and about what they may change, must type and give as a reason."""
     for name in (*rule.reviewers, *(name for step in rule.chain for name in step.reviewers)):
         if not _REVIEWER.match(name):
             yield f"reviewer {name!r:.200}: want role:<role>, team:<team> or user:<login>"
@@ -196,7 +202,6 @@ def _faults(rule: Rule) -> Iterator[str]:
             yield f"retype {path!r:.200}: want a path like arguments.amount.minor"
     if any(not _NAME.match(code) for code in rule.reasons):
         yield "a reason code is made of letters, digits, '_', '.' and '-', at most 100"
-    yield from _faults_of_time(rule)
 
 
 def _faults_of_refusal(rule: Rule) -> Iterator[str]:

@@ -15,11 +15,11 @@ is the ledger; it is the tiered pattern, encrypted and with proofs.
 
 from __future__ import annotations
 
-from agentstate.engine.stores.base import Cells, Handled, Log, Moved, Store, handle
-from agentstate.engine.stores.carrying import InMemory, Stateless
-from agentstate.engine.stores.cells import DictCells, Persisted
-from agentstate.engine.stores.logs import DictLog, EventSourced, Tiered
-from agentstate.engine.stores.tables import TableCells, TableLog
+from benchmarks.patterns.stores.base import Cells, Handled, Log, Moved, Store, handle
+from benchmarks.patterns.stores.carrying import InMemory, Stateless
+from benchmarks.patterns.stores.cells import DictCells, Persisted
+from benchmarks.patterns.stores.logs import DictLog, EventSourced, Tiered
+from benchmarks.patterns.stores.tables import TableCells, TableLog
 
 __all__ = [
     "Cells",

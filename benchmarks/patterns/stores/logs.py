@@ -9,7 +9,7 @@ from agentstate.engine import events as ev
 from agentstate.engine.state.evolution import fold
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
-from agentstate.engine.stores.base import Cells, Happened, Log, Moved
+from benchmarks.patterns.stores.base import Cells, Happened, Log, Moved
 
 SNAPSHOT_EVERY = 100  # events
 HOT = 1_000  # states kept in the process

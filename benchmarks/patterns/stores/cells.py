@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
-from agentstate.engine.stores.base import Cells, Happened, Moved
+from benchmarks.patterns.stores.base import Cells, Happened, Moved
 
 
 class DictCells:
