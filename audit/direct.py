@@ -3,6 +3,9 @@
 For the statement that appends, and no other: psycopg's cursor does the same and takes five times the client's CPU for
 it, a quarter of what an append costs. What is unusual is left to `audit.reading.run`, and errors are of the classes
 that psycopg raises. Ctrl-C is heard only once the server has answered.
+
+The names of prepared statements are kept where psycopg keeps its own: what psycopg deallocates, after a rollback or
+because there are too many, is missing there. So inside a transaction no statement is sent that the server lost.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from struct import Struct
 from types import NoneType
 from typing import Any
 from uuid import UUID
-from weakref import WeakKeyDictionary
 
 import psycopg
 from django.db import connection
@@ -28,7 +30,6 @@ from psycopg.pq.abc import PGresult
 from audit import blobs
 from audit.reading import run
 
-MOST = 64  # statements prepared on one connection; an append has a few forms, by what is written with it
 GONE = b"26000"  # InvalidSqlStatementName
 
 
@@ -105,7 +106,6 @@ _FORMS: dict[type, tuple[int, Format, Callable[[Any], bytes | None]]] = {
 }
 
 _numbers = count()  # of statements: a name is used once, because those before it may live on the server
-_prepared: WeakKeyDictionary[psycopg.Connection[Any], dict[tuple[bytes, tuple[int, ...]], bytes]] = WeakKeyDictionary()
 
 
 def found(sql: str, params: Mapping[str, object]) -> bool:
@@ -116,9 +116,9 @@ def found(sql: str, params: Mapping[str, object]) -> bool:
 
 
 def _executed(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, object]) -> PGresult | None:
-    """The server's answer; None where nothing was sent because psycopg knows better."""
-    if not raw.autocommit or raw.pgconn.transaction_status != TransactionStatus.IDLE:
-        return None  # a transaction is to begin, or would break when its statement is gone
+    """Returns the server's answer; None where nothing was sent because psycopg knows better."""
+    if not _is_ready(raw):
+        return None
     command, names = _numbered(sql)
     given = [params[name] for name in names]
     kinds = tuple(map(type, given))
@@ -132,10 +132,16 @@ def _executed(raw: psycopg.Connection[Any], sql: str, params: Mapping[str, objec
         if statement is None:
             return None
         result = raw.pgconn.exec_prepared(statement, values, formats, Format.BINARY)
-        if result.error_field(DiagnosticField.SQLSTATE) != GONE:
+        if result.error_field(DiagnosticField.SQLSTATE) != GONE or not _is_ready(raw):
             break
-        del _prepared[raw][command, types]  # psycopg lets go of all statements after a rollback, ours among them
+        del raw._prepared._names[command, types]  # somebody else deallocated it
     return _checked(raw, result)
+
+
+def _is_ready(raw: psycopg.Connection[Any]) -> bool:
+    """Returns whether a statement may be sent as it is: in a transaction that has begun, or where none is to begin."""
+    status = raw.pgconn.transaction_status
+    return status == TransactionStatus.INTRANS or (raw.autocommit and status == TransactionStatus.IDLE)
 
 
 @lru_cache(maxsize=256)
@@ -159,12 +165,10 @@ def _forms(kinds: tuple[type, ...]) -> tuple[tuple[int, ...], list[Format], list
 
 
 def _prepare(raw: psycopg.Connection[Any], command: bytes, types: tuple[int, ...]) -> bytes | None:
-    """The name of the prepared statement; None when the connection has enough of them."""
-    held = _prepared.get(raw)
-    if held is None:
-        held = _prepared.setdefault(raw, {})
+    """Returns the name of the prepared statement; None when the connection has enough of them."""
+    held = raw._prepared._names
     name = held.get((command, types))
-    if name is None and len(held) < MOST:
+    if name is None and len(held) < raw._prepared.prepared_max:
         name = b"direct_%d" % next(_numbers)
         _checked(raw, raw.pgconn.prepare(name, command, types))
         held[command, types] = name

@@ -36,6 +36,13 @@ def _ledger(quick: bool) -> list[Row]:
         return group.rows(here, quick)
 
 
+def _pages(quick: bool) -> list[Row]:
+    with ground() as here:
+        from benchmarks.pages import group  # after django.setup()
+
+        return group.rows(here, quick)
+
+
 def _patterns(quick: bool) -> list[Row]:
     from benchmarks.patterns import group
 
@@ -53,6 +60,7 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "engine": _engine,
     "first": _first,
     "ledger": _ledger,
+    "pages": _pages,
     "patterns": _patterns,
     "runs": _runs,
 }

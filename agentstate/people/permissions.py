@@ -38,6 +38,13 @@ def can(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -
     return _granting(user.pk, permission).filter(team_id=team_id).exists()
 
 
+def may_in(user: User | AnonymousUser, permission: Permission, team: OuterRef) -> Exists | Q:
+    """Returns `can` as a condition of a query whose rows have a team. It costs no statement of its own."""
+    if user.pk is None:
+        return Q(pk=None)
+    return Exists(_granting(user.pk, permission).filter(team_id=team))
+
+
 def require(user: User | AnonymousUser, permission: Permission, team: Team | UUID) -> None:
     """Return if `can`, else raise PermissionDenied that names the permission."""
     if not can(user, permission, team):

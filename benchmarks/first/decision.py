@@ -68,7 +68,7 @@ WARM = 5  # decisions that are not counted: connections and prepared statements 
 def _decision(here: Ground, session: UUID, valkey: redis.Redis) -> float:
     request = _parked(session)
     with committing() as committed:
-        approvals_commands.decide(here.decider, request, "approve")
+        approvals_commands.decide(here.decider, request, approvals_commands.Decision("approve"))
     return _milliseconds(valkey, agent.STARTED, committed[-1])
 
 

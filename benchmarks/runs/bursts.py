@@ -45,7 +45,7 @@ def _ours(here: Ground, sessions: Sequence[UUID]) -> list[float]:
     def decide(request: UUID, session: UUID) -> tuple[str, int]:
         try:
             with committing() as committed:
-                approvals_commands.decide(here.decider, request, "approve")
+                approvals_commands.decide(here.decider, request, approvals_commands.Decision("approve"))
             return str(session), committed[-1]
         finally:
             connection.close()

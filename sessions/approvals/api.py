@@ -119,8 +119,11 @@ class Decisions(APIView):
     )
     def post(self, request: Request, request_id: str) -> Response:
         wanted = valid(forms.Decision, request)
+        key, kind = wanted.pop("key", ""), wanted.pop("decision")
+        made = approvals_commands.Decision(kind, **wanted)
         try:
-            return receipt(approvals_commands.decide(request.user, identifier(request_id, UnknownRequest), **wanted))
+            found = identifier(request_id, UnknownRequest)
+            return receipt(approvals_commands.decide(request.user, found, made, key=key))
         except AlreadyDecided as refused:
             by = str(refused.facts.get("by", ""))
             refused.facts["by_name"] = display_names([by]).get(by, "")

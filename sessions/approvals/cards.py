@@ -16,7 +16,7 @@ from agentstate.ids import new_id
 from agentstate.people.queries import display_names
 from sessions.approvals import decisive_turns, forms, retyping, reviewer_view
 from sessions.approvals import queries as approvals_queries
-from sessions.approvals.customer_turns import CUSTOMER, SPOKEN, differences_of, own_accounts
+from sessions.approvals.customer_turns import customer_turns, differences_of, own_accounts
 from sessions.approvals.differences import Difference, Turn, as_data, withheld
 from sessions.core import entry_lines, transcript, visibility
 from sessions.descriptions import approvals, values
@@ -195,7 +195,7 @@ class Card:
 
 def card_of(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None = None) -> Card:
     """Returns the card of one request, with what the person has `typed` into its form."""
-    line, held, _ = approvals_queries.request_of(request.user, request_id)
+    line, held, state = approvals_queries.request_of(request.user, request_id)
     asked = held.asked
     schema = found.arguments if (found := tools.find(asked.tool)) else {}
     seen = visibility.of_reader(request.user, line.session, line.team)
@@ -204,7 +204,7 @@ def card_of(request: HttpRequest, request_id: UUID, typed: dict[str, str] | None
     typed = typed if line.state == "pending" and line.may_decide else None
     entries = entry_lines.conversation(request.user, line.session)
     story, said = _story(entries, line, held), _said(entries, held)
-    turns = [Turn(each.seq, each.data["text"]) for each in entries if _is_customers(each) and each.data]
+    turns = customer_turns(line.session, state.seq)
     card = Card(
         line=line,
         held=held,
@@ -243,10 +243,6 @@ def not_blind(card: Card, found: Sequence[Difference]) -> Sequence[Difference]:
         return found
     typed = {each.path for each in card.retype if each.text.strip()}
     return withheld(found, [path for path in card.held.terms.retype if path not in typed])
-
-
-def _is_customers(entry: entry_lines.EntryLine) -> bool:
-    return entry.kind == SPOKEN and entry.data is not None and entry.data["role"] == CUSTOMER
 
 
 def _said(entries: list[entry_lines.EntryLine], held: Request) -> list[transcript.Item | Earlier]:

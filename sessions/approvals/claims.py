@@ -41,8 +41,8 @@ def claim(user: Person, request: UUID, *, take: bool = False, key: str = "") -> 
 
     def command(_: Loaded) -> core.Claim:
         lasts = bool(ledger.run(_LASTS, {"request": request}))
-        mine = authority.own(user, team, too_few)
-        return core.Claim(str(request), author.actor, mine.may, take, lasts, mine.names, authority.lent(user, team))
+        held = authority.reviewer(user, team, too_few)
+        return core.Claim(str(request), author.actor, held.may, take, lasts, held.names, held.lent)
 
     committed = person_command(session, command, author)
     if not committed.events and not committed.repeated:

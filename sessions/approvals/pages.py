@@ -15,8 +15,9 @@ from sessions.approvals import assignment, claims, withdrawal
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import queries as approvals_queries
 from sessions.approvals.cards import card_of
-from sessions.approvals.decision_form import MAX_NOTE, decide
+from sessions.approvals.decision_form import decide
 from sessions.approvals.queue import card_page, queue
+from sessions.approvals.submitted import MAX_NOTE
 from sessions.core import access
 from sessions.http.frame import as_id, console
 

@@ -97,6 +97,14 @@ def _open_to(user: Person) -> QuerySet[ApprovalRequest]:
     return visible_requests(user).filter(Entitled(user).theirs())
 
 
+def next_decidable(user: Person, but: UUID) -> UUID | None:
+    """Returns the id of the most urgent request, other than `but`, that this person may decide now; None: no other.
+    Who may decide a request may read it, so that is not asked again.
+    """
+    rows = waiting(ApprovalRequest.objects.filter(Entitled(user).theirs())).exclude(pk=but)
+    return rows.order_by("-tier", "expires_at", "pk").values_list("pk", flat=True).first()
+
+
 def requests(
     user: Person, *, state: str = "pending", mine: bool = False, after: UUID | None = None, limit: int = PAGE
 ) -> list[RequestLine]:

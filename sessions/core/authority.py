@@ -1,35 +1,57 @@
-"""The authority on which a person decides in a team at this instant: their own, and what colleagues have delegated to
-them.
+"""The authority on which people may decide in a team at this instant: their own, and what colleagues delegated to them.
 
-`too_few`: for a request that too few people can approve. Then a deputy of the team has authority of their own.
+One statement reads it, for one person or for many. `too_few`: for a request that too few people can approve. Then a
+deputy of the team has authority of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 from uuid import UUID
 
+import msgspec
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
 
 from agentstate.engine.decide import Approver, Authority
-from agentstate.people import delegations, deputies
-from agentstate.people.models import Deputy, User
-from agentstate.people.permissions import names_in
+from agentstate.people.models import User
 from agentstate.people.roles import A_PROGRAM, DELEGABLE, names_from, roles_with
 from audit import ledger
 
 Person = User | AnonymousUser
-Sharing = Mapping[str, frozenset[str]]  # by actor, the actors who share a right with them in a team
-_NOBODY: Sharing = {}
+_NOTHING = Authority(frozenset())
 
 
-def own(user: Person, team: UUID, too_few: bool = False) -> Authority:
-    """What `user` may decide themselves. One query: roles are among the names, and no grant gives these. One more where
-    they could be a deputy.
+class Reviewer(msgspec.Struct, frozen=True):
+    """A person as a reviewer in a team: their own authority, those that colleagues delegated to them, and the actors
+    who share a right with them.
     """
-    names = names_in(user)
-    return _own(names, team, too_few and isinstance(user, User) and team in deputies.teams_of(user))
+
+    by: str
+    own: Authority = _NOTHING
+    lent: tuple[Authority, ...] = ()
+    sharing: frozenset[str] = frozenset()
+
+    @property
+    def authorities(self) -> tuple[Authority, ...]:
+        """Returns their own authority and those delegated to them."""
+        return (self.own, *self.lent)
+
+    @property
+    def may(self) -> frozenset[str]:
+        """Returns the permissions of their own authority."""
+        return self.own.may
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Returns the names by which rules know them in the team."""
+        return self.own.names
+
+
+def reviewer(user: Person, team: UUID, too_few: bool = False) -> Reviewer:
+    """Returns what `user` may decide in the team now; nothing for an unknown or inactive person. One statement."""
+    actor = user.actor if isinstance(user, User) else ""
+    return reviewers([actor], team, too_few).get(actor, Reviewer(actor))
 
 
 def _own(names: Mapping[UUID, frozenset[str]], team: UUID, is_deputy: bool) -> Authority:
@@ -51,39 +73,12 @@ def _of(names: frozenset[str]) -> Authority:
     return Authority(frozenset(each.value for each in held), names)
 
 
-def lent(user: Person, team: UUID, shared: Sharing | None = None) -> tuple[Authority, ...]:
-    """Returns the authorities that colleagues have delegated to `user`: never more than the giver may now, and none for
-    a program. `shared`: the people who share a right in the team, if they are already known.
-    """
-    if not isinstance(user, User):
-        return ()
-    loans = [each for each in delegations.lent_to(user) if each.team_id == team]
-    if loans and _is_program(names_in(user)):
-        return ()
-    if loans and shared is None:
-        shared = sharing(team)
-    return tuple(_worth(own(each.giver, team), each.permissions, each.giver.actor, shared or {}) for each in loans)
-
-
-def sharing(team: UUID) -> Sharing:
-    """Returns, by actor of a running delegation in the team, the actors who share a right with them. For the team's
-    deputies, delegations in other teams count too. One query.
-    """
-    found: dict[str, set[str]] = {}
-    named = Deputy.objects.filter(team=team).values("user")
-    here = Q(team=team) | Q(giver__in=named) | Q(receiver__in=named)
-    for delegation in delegations.running().filter(here).select_related("giver", "receiver"):
-        found.setdefault(delegation.giver.actor, set()).add(delegation.receiver.actor)
-        found.setdefault(delegation.receiver.actor, set()).add(delegation.giver.actor)
-    return {actor: frozenset(others) for actor, others in found.items()}
-
-
 def _is_program(names: Mapping[UUID, frozenset[str]]) -> bool:
     return any(A_PROGRAM in each for each in names.values())
 
 
-def _worth(held: Authority, permissions: Iterable[str], giver: str, shared: Sharing) -> Authority:
-    return Authority(held.may & frozenset(permissions), held.names, giver, shared.get(giver, frozenset()))
+def _worth(held: Authority, permissions: Iterable[str], giver: str, shares: frozenset[str]) -> Authority:
+    return Authority(held.may & frozenset(permissions), held.names, giver, shares)
 
 
 _NAMED = "SELECT id FROM people_user WHERE id = ANY(%(ids)s::uuid[]) AND is_active"
@@ -93,69 +88,85 @@ _OF_TEAM = """SELECT id FROM people_user WHERE is_active AND id IN (
    AND revoked_at IS NULL
   UNION SELECT user_id FROM people_deputy WHERE team_id = %(team)s AND %(too_few)s)"""
 
-# A line for each person and for each delegation to them, with all memberships of whose authority it is; their own line
-# first. As `own` and `lent` read it, and a test holds the two to each other.
+# A line for each person and for each delegation to them, with all memberships of the person whose authority it is, and
+# the people who share a right with that person; their own line first. For a team's deputies, delegations in other
+# teams count as shared rights too.
 _AUTHORITIES = """WITH who AS ({who}),
+ running AS (SELECT * FROM people_delegation WHERE until > statement_timestamp() AND revoked_at IS NULL),
+ deputy AS (SELECT user_id FROM people_deputy WHERE team_id = %(team)s),
  line AS (SELECT id AS receiver, NULL::uuid AS loan, id AS giver, NULL::varchar[] AS permissions FROM who
-  UNION ALL SELECT d.receiver_id, d.id, d.giver_id, d.permissions FROM people_delegation d JOIN who
-   ON who.id = d.receiver_id WHERE d.team_id = %(team)s AND d.until > statement_timestamp() AND d.revoked_at IS NULL)
+  UNION ALL SELECT d.receiver_id, d.id, d.giver_id, d.permissions FROM running d JOIN who ON who.id = d.receiver_id
+   WHERE d.team_id = %(team)s)
  SELECT line.receiver, line.giver, line.permissions, giver.username, held.teams, held.slugs, held.roles,
-   %(too_few)s AND EXISTS (SELECT 1 FROM people_deputy p WHERE p.team_id = %(team)s AND p.user_id = line.receiver)
+   %(too_few)s AND line.receiver IN (SELECT user_id FROM deputy), shared.people
   FROM line JOIN people_user giver ON giver.id = line.giver AND giver.is_active
   CROSS JOIN LATERAL (SELECT array_agg(m.team_id) AS teams, array_agg(t.slug) AS slugs, array_agg(m.role) AS roles
    FROM people_membership m JOIN people_team t ON t.id = m.team_id WHERE m.user_id = line.giver) held
+  CROSS JOIN LATERAL (SELECT array_agg(CASE d.giver_id WHEN line.giver THEN d.receiver_id ELSE d.giver_id END) AS people
+   FROM running d WHERE line.giver IN (d.giver_id, d.receiver_id) AND (d.team_id = %(team)s
+    OR EXISTS (SELECT 1 FROM deputy WHERE user_id IN (d.giver_id, d.receiver_id)))) shared
   ORDER BY line.receiver, line.loan NULLS FIRST"""
 
 
-def authorities_of(
-    actors: Iterable[str], team: UUID, too_few: bool = False, shared: Sharing = _NOBODY
-) -> dict[str, tuple[Authority, ...]]:
-    """Returns what each of these people may decide now: their own authority first, then those delegated to them. One
-    statement, because it runs between a decision and its effect. `shared`: the people who share a right there.
+def reviewers(actors: Iterable[str], team: UUID, too_few: bool = False) -> dict[str, Reviewer]:
+    """Returns what each of these people may decide in the team now, by actor, without those who are inactive. One
+    statement, because it runs between a decision and its effect.
     """
     ids = [UUID(actor.removeprefix("user:")) for actor in actors if actor.startswith("user:")]
-    return _standing(_NAMED, team, too_few, shared, ids=ids)
+    return _read(_NAMED, team, too_few, ids=ids) if ids else {}
 
 
-def _standing(
-    who: str, team: UUID, too_few: bool, shared: Sharing, **params: object
-) -> dict[str, tuple[Authority, ...]]:
-    found: dict[str, tuple[Authority, ...]] = {}
+def _read(who: str, team: UUID, too_few: bool, **params: object) -> dict[str, Reviewer]:
+    found: dict[str, Reviewer] = {}
     programs: set[UUID] = set()
-    rows = ledger.run(_AUTHORITIES.format(who=who), {"team": team, "too_few": too_few, **params})
-    for receiver, giver, permissions, login, teams, slugs, roles, is_deputy in rows:
-        memberships = zip(teams or (), slugs or (), roles or (), strict=True)
-        names = names_from((*each, login) for each in memberships)
-        if permissions is None and _is_program(names):
-            programs.add(receiver)
-        if receiver in programs:  # its own line comes first
-            continue
-        held = _own(names, team, is_deputy and permissions is None)
-        authority = held if permissions is None else _worth(held, permissions, f"user:{giver}", shared)
-        found[f"user:{receiver}"] = (*found.get(f"user:{receiver}", ()), authority)
+    for row in ledger.run(_AUTHORITIES.format(who=who), {"team": team, "too_few": too_few, **params}):
+        receiver, permissions = row[0], row[2]
+        if permissions is None:  # their own line, which comes first
+            own, is_program = _own_line(row, team)
+            found[own.by] = own
+            programs |= {receiver} if is_program else set()
+        elif receiver not in programs:
+            actor = f"user:{receiver}"
+            before = found[actor]
+            found[actor] = msgspec.structs.replace(before, lent=(*before.lent, _lent_line(row, team)))
     return found
 
 
-def _deciding(team: UUID, shared: Sharing, too_few: bool = False) -> dict[str, tuple[Authority, ...]]:
-    """Returns what each person with a right to decide in the team may decide there, by actor. One statement."""
+def _own_line(row: tuple[Any, ...], team: UUID) -> tuple[Reviewer, bool]:
+    """Returns a person with their own authority, and whether they are a program."""
+    names = _names(row)
+    by = f"user:{row[0]}"
+    return Reviewer(by, _own(names, team, row[7]), sharing=_people(row[8])), _is_program(names)
+
+
+def _lent_line(row: tuple[Any, ...], team: UUID) -> Authority:
+    """Returns a delegated authority: never more than the giver may now."""
+    return _worth(_own(_names(row), team, is_deputy=False), row[2], f"user:{row[1]}", _people(row[8]))
+
+
+def _names(row: tuple[Any, ...]) -> Mapping[UUID, frozenset[str]]:
+    login, teams, slugs, roles = row[3:7]
+    return names_from((*each, login) for each in zip(teams or (), slugs or (), roles or (), strict=True))
+
+
+def _people(ids: Iterable[UUID] | None) -> frozenset[str]:
+    return frozenset(f"user:{each}" for each in ids or ())
+
+
+def _deciding(team: UUID, too_few: bool = False) -> dict[str, Reviewer]:
+    """Returns each person with a right to decide in the team, by actor. One statement."""
     roles = [role for each in DELEGABLE for role in roles_with(each)]
-    found = _standing(_OF_TEAM, team, too_few, shared, roles=roles)
-    return {actor: held for actor, held in found.items() if any(each.may for each in held)}
+    found = _read(_OF_TEAM, team, too_few, roles=roles)
+    return {actor: held for actor, held in found.items() if any(each.may for each in held.authorities)}
 
 
-def deciders(team: UUID, shared: Sharing, too_few: bool = False) -> list[tuple[User, tuple[Authority, ...]]]:
-    """Returns the people with a right to decide in the team, by name, with their own authority and those delegated to
-    them. `shared`: the people who share a right there. Two queries in all.
-    """
-    held = _deciding(team, shared, too_few)
+def deciders(team: UUID, too_few: bool = False) -> list[tuple[User, Reviewer]]:
+    """Returns the people with a right to decide in the team, by name. Two queries in all."""
+    held = _deciding(team, too_few)
     people = User.objects.filter(pk__in=[actor.removeprefix("user:") for actor in held])
     return [(each, held[each.actor]) for each in people.order_by("display_name", "pk")]
 
 
 def approvers(team: UUID) -> tuple[Approver, ...]:
-    """Returns the people with a right to decide in the team when its requests are made: without deputies. Two queries
-    in all.
-    """
-    shared = sharing(team)
-    deciding = _deciding(team, shared)
-    return tuple(Approver(actor, held, shared.get(actor, frozenset())) for actor, held in deciding.items())
+    """Returns the people with a right to decide in the team when its requests are made: without deputies. One query."""
+    return tuple(Approver(actor, held.authorities, held.sharing) for actor, held in _deciding(team).items())

@@ -46,7 +46,7 @@ from audit import erasure, keys, ledger
 from audit.server_clock import now
 from sessions.agents.registry import context_for
 from sessions.core import announcements, children, families, plan_checks, projections, standing_approvals, states, stops
-from sessions.core.authority import approvers, authorities_of, sharing
+from sessions.core.authority import Reviewer, approvers, reviewers
 from sessions.core.committed import Author, Committed, Lease, LeaseLost
 from sessions.core.guards import Guard
 from sessions.core.states import Loaded
@@ -79,8 +79,9 @@ def _with_authorities(command: Command, state: SessionState) -> Command:
     request = state.requests.get(_passed(state, command.call))
     if request is None or not request.approvals:
         return command
-    held = authorities_of(request.approvals, UUID(state.opened.team), too_few=request.asked.approvers_missing > 0)
-    return msgspec.structs.replace(command, authorities=held)
+    held = reviewers(request.approvals, UUID(state.opened.team), too_few=request.asked.approvers_missing > 0)
+    authorities = {actor: each.authorities for actor, each in held.items()}
+    return msgspec.structs.replace(command, authorities=authorities)
 
 
 def _with_givers(command: Command, state: SessionState, context: CommandContext) -> CommandContext:
@@ -92,10 +93,8 @@ def _with_givers(command: Command, state: SessionState, context: CommandContext)
     actors = {grant.by for grant in grants_for(state, context)}
     if not actors:
         return context
-    team = UUID(state.opened.team)
-    shared = sharing(team)
-    held = authorities_of(actors, team, shared=shared)
-    givers = {by: Giver(held.get(by, ()), shared.get(by, frozenset())) for by in actors}
+    held = reviewers(actors, UUID(state.opened.team))
+    givers = {by: Giver(each.authorities, each.sharing) for by in actors for each in [held.get(by, Reviewer(by))]}
     return msgspec.structs.replace(context, givers=givers)
 
 

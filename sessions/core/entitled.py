@@ -12,15 +12,15 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import BooleanField, F, Func, Q, TextField, Value
 
-from agentstate.engine.decide import Authority
+from agentstate.engine.decide import Authority, reviewing
 from agentstate.engine.decide.reviewing import needed
-from agentstate.engine.policy.terms import may_review
+from agentstate.engine.policy import HIGHEST_TIER
 from agentstate.people import deputies
 from agentstate.people.models import User
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from sessions.core import authority
-from sessions.core.authority import Person
+from sessions.core.authority import Person, Reviewer
 from sessions.descriptions import approvals
 from sessions.models.sessions import ApprovalRequest
 
@@ -34,39 +34,37 @@ class Entitled:
     def __init__(self, user: Person) -> None:
         self._user = user
         self._actor = getattr(user, "actor", "")
-        self._held: dict[tuple[UUID, bool], tuple[Authority, ...]] = {}
-        self._sharing: dict[UUID, authority.Sharing] = {}
-        self._deciders: dict[tuple[UUID, bool], list[tuple[User, tuple[Authority, ...]]]] = {}
+        self._held: dict[tuple[UUID, bool], Reviewer] = {}
+        self._deciders: dict[tuple[UUID, bool], list[tuple[User, Reviewer]]] = {}
         self._sets_up: frozenset[UUID] | None = None
 
     def theirs(self) -> Q:
         """The requests that are for them to decide, in all teams that they read."""
         mine, deputy_of = Q(pk=None), deputies.teams_of(self._user) if isinstance(self._user, User) else frozenset()
         for team in teams_with(self._user, Permission.READ):
-            for each in self._authority(team, too_few=team in deputy_of):
-                opened = _opened_by(each, team, self._one_person(team, self._actor))
-                mine |= opened & Q(approvers_missing__gt=0) if each.deputy else opened
+            held = self._held_in(team, too_few=team in deputy_of)
+            for each in held.authorities:
+                mine |= _may_approve(held, each, team)
         return mine
 
     def why_not(self, row: ApprovalRequest, left_out: Mapping[str, str]) -> str:
         """Returns a sentence that says why they may not decide an open request; empty: they may. `left_out`: the actors
         who may not approve it, each with what they did.
         """
-        held = [each for each in self._of(row) if needed(row.tier) in each.may]
-        if not held:
+        held = self._of(row)
+        among = [each for each in held.authorities if _entitles(each, row)]
+        if among:
+            may = any(_approves(held, each, row) for each in among)
+            return "" if may else self._what_they_did(among[0], held, left_out)
+        if not any(needed(row.tier) in each.may for each in held.authorities):
             return f"Tier {row.tier} needs the permission {needed(row.tier)}."
-        among = [each for each in held if may_review(_groups(row), each.names)]
-        if not among:
-            return f"It is for {approvals.groups_of_people(row.reviewers)}."
-        if all(_is_left_out(each, self._one_person(row.team_id, self._actor), row) for each in among):
-            return self._what_they_did(among[0], self._one_person(row.team_id, self._actor), left_out)
-        return ""
+        return f"It is for {approvals.groups_of_people(row.reviewers)}."
 
     def may_reject(self, row: ApprovalRequest) -> bool:
         """Whether they may reject a request that is open. People who may not approve it may still reject it."""
-        return any(_is_for(each, row) for each in self._of(row))
+        return any(_entitles(each, row) for each in self._of(row).authorities)
 
-    def _what_they_did(self, authority: Authority, one_person: frozenset[str], left_out: Mapping[str, str]) -> str:
+    def _what_they_did(self, authority: Authority, held: Reviewer, left_out: Mapping[str, str]) -> str:
         if self._actor in left_out:
             return f"You {left_out[self._actor]}. Another person must approve it."
         if authority.of in left_out:
@@ -74,7 +72,7 @@ class Entitled:
         if shared := sorted(authority.shares & left_out.keys()):
             colleague = f"a colleague who {left_out[shared[0]]}"
             return f"The person you decide for shares a right with {colleague}. Another person must approve it."
-        if shared := sorted(one_person & left_out.keys()):
+        if shared := sorted(held.sharing & left_out.keys()):
             return f"A colleague with whom you share a right {left_out[shared[0]]}. Another person must approve it."
         return APPROVED_BEFORE
 
@@ -83,7 +81,7 @@ class Entitled:
         names = [
             user.display_name
             for user, held in self._in(row)
-            if any(_may(each, self._one_person(row.team_id, user.actor), row) for each in held)
+            if any(_approves(held, each, row) for each in held.authorities)
         ]
         return _most(names)
 
@@ -94,8 +92,8 @@ class Entitled:
         names = [
             user.display_name
             for user, held in self._in(row)
-            if any(each.deputy and _is_for(each, row) for each in held)
-            and not self._one_person(row.team_id, user.actor) & set(left_out)
+            if any(each.deputy and _entitles(each, row) for each in held.authorities)
+            and not ({held.by} | held.sharing) & set(left_out)
         ]
         return _most(names)
 
@@ -110,50 +108,46 @@ class Entitled:
         teams that they are in.
         """
         found = [
-            (user, held)
-            for user, held in self._in(row)
-            if any(_may(one, self._one_person(row.team_id, user.actor), row) for one in held)
+            (user, held) for user, held in self._in(row) if any(_approves(held, each, row) for each in held.authorities)
         ]
-        teams = {name for _, held in found for name in held[0].names if name.startswith("team:")}
+        teams = {name for _, held in found for name in held.names if name.startswith("team:")}
         people = [(user.username, user.display_name) for user, _ in found]
         return people + [(name, f"Team {name.removeprefix('team:')}") for name in sorted(teams)]
 
-    def _in(self, row: ApprovalRequest) -> list[tuple[User, tuple[Authority, ...]]]:
+    def _in(self, row: ApprovalRequest) -> list[tuple[User, Reviewer]]:
         key = row.team_id, row.approvers_missing > 0
         if key not in self._deciders:
-            self._deciders[key] = authority.deciders(row.team_id, self._shared(row.team_id), key[1])
+            self._deciders[key] = authority.deciders(*key)
         return self._deciders[key]
 
-    def _of(self, row: ApprovalRequest) -> tuple[Authority, ...]:
-        return self._authority(row.team_id, too_few=row.approvers_missing > 0)
+    def _of(self, row: ApprovalRequest) -> Reviewer:
+        return self._held_in(row.team_id, too_few=row.approvers_missing > 0)
 
-    def _one_person(self, team: UUID, actor: str) -> frozenset[str]:
-        """Returns the actor and the people who share a right with them. A proposal by one of them excludes all."""
-        return self._shared(team).get(actor, frozenset()) | {actor}
-
-    def _shared(self, team: UUID) -> authority.Sharing:
-        if team not in self._sharing:
-            self._sharing[team] = authority.sharing(team)
-        return self._sharing[team]
-
-    def _authority(self, team: UUID, too_few: bool) -> tuple[Authority, ...]:
+    def _held_in(self, team: UUID, too_few: bool) -> Reviewer:
         if (team, too_few) not in self._held:
-            mine = authority.own(self._user, team, too_few)
-            self._held[team, too_few] = (mine, *authority.lent(self._user, team, self._shared(team)))
+            self._held[team, too_few] = authority.reviewer(self._user, team, too_few)
         return self._held[team, too_few]
 
 
-def _opened_by(each: Authority, team: UUID, one_person: frozenset[str]) -> Q:
-    """What one authority opens: its team and tiers, where it is among the reviewers and not left out."""
-    if Permission.DECIDE not in each.may and Permission.DECIDE_TIER3 not in each.may:
-        return Q(pk=None)
-    tiers = Q(tier__lt=3) if Permission.DECIDE_TIER3 not in each.may else Q(tier__gte=0)
-    if Permission.DECIDE not in each.may:
-        tiers = Q(tier__gte=3)
-    actors = sorted(name for name in {*one_person, *each.shares, each.of} if name)
-    return Q(_Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField()))), tiers, team=team) & ~Q(
-        excluded__overlap=actors
-    )
+def _entitles(each: Authority, row: ApprovalRequest) -> bool:
+    return reviewing.entitles(each, row.tier, _groups(row), row.approvers_missing)
+
+
+def _approves(held: Reviewer, each: Authority, row: ApprovalRequest) -> bool:
+    return reviewing.approves(held, each, row.tier, _groups(row), row.approvers_missing, row.excluded)
+
+
+def _may_approve(held: Reviewer, each: Authority, team: UUID) -> Q:
+    """Returns the SQL of `reviewing.approves` over the rows of a team. A test holds the two to each other."""
+    low, high = needed(HIGHEST_TIER - 1) in each.may, needed(HIGHEST_TIER) in each.may
+    tiers = Q(pk=None)
+    if low:
+        tiers |= Q(tier__lt=HIGHEST_TIER)
+    if high:
+        tiers |= Q(tier__gte=HIGHEST_TIER)
+    reviews = _Reviews(F("reviewers"), Value(sorted(each.names), ArrayField(TextField())))
+    missing = Q(approvers_missing__gt=0) if each.deputy else Q()
+    return Q(reviews, tiers, missing, team=team) & ~Q(excluded__overlap=sorted(reviewing.one_person(held, each)))
 
 
 class _Reviews(Func):
@@ -164,21 +158,8 @@ class _Reviews(Func):
     output_field = BooleanField()
 
 
-def _may(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
-    """The same as `_opened_by`, of one row that is at hand."""
-    return _is_for(each, row) and not _is_left_out(each, one_person, row)
-
-
-def _is_for(each: Authority, row: ApprovalRequest) -> bool:
-    return needed(row.tier) in each.may and may_review(_groups(row), each.names)
-
-
 def _most(names: list[str]) -> list[str]:
     return names[:MOST_NAMED] + ([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else [])
-
-
-def _is_left_out(each: Authority, one_person: frozenset[str], row: ApprovalRequest) -> bool:
-    return bool(({*one_person, *each.shares, each.of} - {""}) & set(row.excluded))
 
 
 def _groups(row: ApprovalRequest) -> tuple[tuple[str, ...], ...]:

@@ -29,8 +29,8 @@ UNREADABLE = (AgentStateError, msgspec.MsgspecError, ValueError, LookupError, Ty
 class Places:
     """The private places of one session. What cannot be read of it makes everything private."""
 
-    def __init__(self, session: UUID) -> None:
-        self._session = session
+    def __init__(self, session: UUID, agent: str = "") -> None:
+        self._session, self._agent = session, agent  # the session's agent, where it is known already
 
     def shown(self, path: str, value: Any) -> Any:
         """Returns the value at a path, as `state.customer.name`, without what is private in it or around it."""
@@ -97,7 +97,7 @@ class Places:
     @cached_property
     def _of_state(self) -> tuple[Declared, ...]:
         """Every version of the schema of the session's agent. Raises UnknownAgent."""
-        agent = AgentSession.objects.filter(pk=self._session).values_list("agent", flat=True).first()
+        agent = self._agent or AgentSession.objects.filter(pk=self._session).values_list("agent", flat=True).first()
         catalogue = registry.schemas_for(registry.find(agent or "").schema)
         return tuple(catalogue.versions.values()) if catalogue is not None else ()
 

@@ -43,10 +43,12 @@ _decoder = msgspec.json.Decoder(float_hook=Decimal)
 class Visibility:
     """What one reader may see of one session. `used_unmask` says whether they were shown a private value."""
 
-    def __init__(self, session: UUID, *, guidance: Callable[[], bool], private: Callable[[], bool]) -> None:
+    def __init__(
+        self, session: UUID, *, guidance: Callable[[], bool], private: Callable[[], bool], agent: str = ""
+    ) -> None:
         self._session = session
         self._ask_guidance, self._ask_private = guidance, private
-        self._places = Places(session)
+        self._places = Places(session, agent)
         self.used_unmask = False
 
     @cached_property
@@ -271,11 +273,11 @@ def _is_guidance(item: Item) -> bool:
     return item.role == "note" and item.text.startswith((GUIDANCE, BACK))
 
 
-def of_reader(user: Person, session: UUID, team: UUID) -> Visibility:
-    """What this person may see of a session of this team that they may read."""
-
+def of_reader(user: Person, session: UUID, team: UUID, agent: str = "") -> Visibility:
+    """What this person may see of a session of this team that they may read. `agent`: its agent, if it is known."""
     return Visibility(
         session,
+        agent=agent,
         guidance=lambda: not is_customers_side(user, team),
         private=lambda: access.may(user, Permission.UNMASK, session, team),
     )

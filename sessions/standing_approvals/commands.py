@@ -37,17 +37,15 @@ def grant_same(
     Raises UnknownSession, UnknownRequest, NoGrantOffered, DecisionNotAllowed, Invalid.
     """
     team = _team(user, session)
-    mine, others, author = authority.own(user, team), authority.lent(user, team), author_of(user, key)
+    author = author_of(user, key)
 
     def command(_: Loaded) -> GrantSame:
-        sharing = authority.sharing(team).get(author.actor, frozenset())
-        return GrantSame(str(request), author.actor, mine.may, seconds, uses, reason, mine.names, others, sharing)
+        held = authority.reviewer(user, team)
+        return GrantSame(
+            str(request), author.actor, held.may, seconds, uses, reason, held.names, held.lent, held.sharing
+        )
 
-    def recheck() -> None:
-        if (authority.own(user, team), authority.lent(user, team)) != (mine, others):
-            raise core.DecisionNotAllowed("your permissions have just changed")
-
-    return person_command(session, command, author, recheck=recheck)
+    return person_command(session, command, author)
 
 
 def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", key: str = "") -> Committed:
@@ -55,7 +53,7 @@ def revoke_grant(user: Person, session: UUID, grant: str, *, reason: str = "", k
     UnknownGrant, GrantOver, DecisionNotAllowed.
     """
     team = _team(user, session)
-    may, author = authority.own(user, team).may, author_of(user, key)
+    may, author = authority.reviewer(user, team).may, author_of(user, key)
     standing = _standing(session, grant)
     command = RevokeGrant(grant, author.actor, may, reason, wider=standing is not None)
     if standing is None:
@@ -89,7 +87,7 @@ def _recheck(user: Person, team: UUID, may: frozenset[str]) -> Callable[[], None
     """Checks once nobody else can append: waiting for the session may take long."""
 
     def check() -> None:
-        if authority.own(user, team).may != may:
+        if authority.reviewer(user, team).may != may:
             raise core.DecisionNotAllowed("your permissions have just changed")
 
     return check

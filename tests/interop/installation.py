@@ -65,7 +65,9 @@ def _session() -> object:
     session = asks_for_a_transfer()
     line = pending(session)
     edited = {**line.arguments, "amount": {"minor": 137, "currency": "USD"}}
-    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
+    approvals_commands.decide(
+        cast.alice(), line.id, approvals_commands.Decision("edit", reason="Amount misheard", arguments=edited)
+    )
     work()
     for number in range(MESSAGES):
         conversation_commands.say(cast.cleo(), session, f"And another thing: {number}.")

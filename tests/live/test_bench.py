@@ -26,8 +26,8 @@ class Ran:
     rows: list[dict[str, Any]]
 
 
-ROWS = {"engine": 22, "first": 7, "ledger": 40, "patterns": 5, "runs": 22}
-LONG = ("first", "ledger", "runs")  # these start servers of their own
+ROWS = {"engine": 22, "first": 7, "ledger": 40, "pages": 8, "patterns": 5, "runs": 22}
+LONG = ("first", "ledger", "pages", "runs")  # these start servers of their own
 
 
 @pytest.fixture(

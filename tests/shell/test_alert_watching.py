@@ -143,7 +143,7 @@ def test_a_request_near_its_deadline_is_alerted_of_until_it_is_decided(bank):
     session = asks_for_a_transfer()
     look()
     assert Alert.objects.get().about == str(pending(session).id)
-    approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="no")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("reject", reason="no"))
     look()
     assert Alert.objects.get().cause == "decided"
 

@@ -146,7 +146,7 @@ def test_what_was_approved_is_executed_by_the_activity_that_was_shown():
     assert permit_digest(*bound, "by_card") == asked.digest
     assert permit_digest(*bound, "by_cheque") != asked.digest != permit_digest(*bound)
     assert "by_card" in cast.browser(cast.alice()).get(f"/decisions/{asked.request}/").content.decode()
-    approvals_commands.decide(cast.bob(), UUID(request.asked.request), "approve")
+    approvals_commands.decide(cast.bob(), UUID(request.asked.request), approvals_commands.Decision("approve"))
     work()
     assert state(session).pad["paid"] == {"paid": "by card"}
     assert events(session, "tool.intended")[0]["digest"] == request.asked.digest

@@ -39,7 +39,9 @@ def line(request: UUID) -> approvals_queries.RequestLine:
 
 def test_a_pause_is_in_the_database_and_another_process_resumes_it(bank, request_id):
     states.forget_all()
-    approvals_commands.decide(cast.alice(), request_id, "approve", seen=line(request_id).digest)
+    approvals_commands.decide(
+        cast.alice(), request_id, approvals_commands.Decision("approve", seen=line(request_id).digest)
+    )
     states.forget_all()
     work()
     assert kinds(line(request_id).session).count("tool.returned") >= 1
@@ -65,7 +67,9 @@ def test_an_answer_outside_the_schema_is_refused_by_its_field(request_id):
 
 
 def test_the_record_names_the_person_who_decided_and_when(request_id):
-    approvals_commands.decide(cast.alice(), request_id, "reject", reason="a scam", seen=line(request_id).digest)
+    approvals_commands.decide(
+        cast.alice(), request_id, approvals_commands.Decision("reject", reason="a scam", seen=line(request_id).digest)
+    )
     (made,) = events(line(request_id).session, "decision.made")
     assert made["by"] == cast.alice().actor
     told = next(
@@ -106,7 +110,7 @@ def test_what_a_delegate_asks_is_in_the_queue_and_its_parent_waits_and_then_goes
     session, child = delegated()
     assert AgentSession.objects.get(pk=session).waiting_for == "delegate"
     request = asked_in(child)
-    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
     work()
     assert state(session).pad["answer"]["output"] == "first"
     assert [event["request"] for event in events(child, "tool.intended")] == [str(request.id)]
@@ -116,7 +120,9 @@ def test_an_agent_that_is_used_as_a_tool_does_nothing_without_the_approval_that_
     session, child = delegated()
     assert "tool.intended" not in kinds(child)
     request = asked_in(child)
-    approvals_commands.decide(cast.bob(), request.id, "reject", reason="not like this", seen=request.digest)
+    approvals_commands.decide(
+        cast.bob(), request.id, approvals_commands.Decision("reject", reason="not like this", seen=request.digest)
+    )
     work()
     assert "tool.intended" not in kinds(child)
     assert "answer" not in state(session).pad

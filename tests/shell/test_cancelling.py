@@ -171,7 +171,7 @@ def test_the_time_that_people_think_is_no_time_of_the_tool(monkeypatch):
     say(session, "Go.")
     time.sleep(0.3)
     (line,) = [each for each in approvals_queries.requests(cast.alice()) if each.session == session]
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
     work()
     assert ran.names == ["a"]
     assert kinds(session).count("tool.returned") == 1

@@ -92,7 +92,7 @@ def test_what_waits_is_not_carried_out_while_the_chart_forbids_it(bank):
     before = bank.transfers("C-1001")
     line = next(line for line in approvals_queries.requests(cast.alice()) if line.session == session)
     signal(cast.alice(), session, "fraud.suspected")
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
     work()
     assert bank.transfers("C-1001") == before
     assert events(session, "call.refused")[-1]["code"] == "not_in_this_state"
@@ -231,7 +231,7 @@ def test_what_a_chart_held_stays_held_when_its_version_is_gone_and_somebody_is_a
     look()
     assert alerts() == []
     monkeypatch.setattr(charts, "by_reference", dict)
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
     work()
     assert state(session).chart.stopped
     assert bank.transfers("C-1001") == before

@@ -113,7 +113,7 @@ def test_of_five_who_claim_at_the_same_time_one_is_on_it(request_id):
 def test_a_claim_of_a_colleague_does_not_forbid_to_decide_and_ends_with_the_request(request_id):
     approvals_claims.claim(cast.alice(), request_id)
     seen = approvals_queries.request_line(cast.bob(), request_id).digest
-    approvals_commands.decide(cast.bob(), request_id, "approve", seen=seen)
+    approvals_commands.decide(cast.bob(), request_id, approvals_commands.Decision("approve", seen=seen))
     assert on_it(request_id) == ""
     with pytest.raises(AlreadyDecided):
         approvals_claims.claim(cast.alice(), request_id)

@@ -43,7 +43,9 @@ def approved_all(session) -> None:
         if line.session == session:
             typed = {path: argument_at(line.arguments, path) for path in line.terms.retype}
             approvals_commands.decide(
-                cast.bob(), line.id, "approve", code=next(iter(line.terms.reasons), ""), retyped=typed
+                cast.bob(),
+                line.id,
+                approvals_commands.Decision("approve", code=next(iter(line.terms.reasons), ""), retyped=typed),
             )
             due(line.id, "held_until")  # accounts that are not looked up count as a stranger's: it is delayed
     sweeper.end_holds()

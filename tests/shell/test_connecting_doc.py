@@ -57,7 +57,7 @@ print(state(session).items[-1].text)
 say(session, "Please book a visit on Monday")
 (request,) = queries.requests(cast.alice())
 print(request.preview)
-commands.decide(cast.alice(), request.id, "approve")
+commands.decide(cast.alice(), request.id, commands.Decision("approve"))
 work()
 print(state(session).pad["visit"]["booked"], state(session).items[-1].text)
 """

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def approve(request: approvals_queries.RequestLine) -> None:
-    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
 
 
 def roll_back(session: UUID, to: int) -> None:
@@ -179,7 +179,9 @@ def test_what_was_rejected_before_is_refused_in_the_other_session_without_asking
     plans_commands.propose_plan(cast.alice(), session, calls=[step("act", "state.done", name="first")])
     work()
     request = asked_in(session)
-    approvals_commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
+    approvals_commands.decide(
+        cast.alice(), request.id, approvals_commands.Decision("reject", reason="not this one", seen=request.digest)
+    )
     work()
     plans_commands.save_plan(cast.alice(), "again", [step("act", "state.done", name="first")])
     again = step("wait", "state.a || state.b", name="x", _delegate="again", _scopes=[])
@@ -203,7 +205,9 @@ def test_what_was_rejected_and_set_going_there_counts_in_the_session_that_asked_
 
     session, child = delegated()
     request = asked_in(child)
-    approvals_commands.decide(cast.alice(), request.id, "reject", reason="not this one", seen=request.digest)
+    approvals_commands.decide(
+        cast.alice(), request.id, approvals_commands.Decision("reject", reason="not this one", seen=request.digest)
+    )
     assert state(child).refused
     assert set(state(child).refused) <= set(state(session).refused)
     assert state(session).refusals == state(child).refusals

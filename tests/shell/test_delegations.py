@@ -11,8 +11,9 @@ from agentstate.people import delegations
 from agentstate.people.models import Delegation, User
 from agentstate.people.permissions import can
 from agentstate.people.roles import DELEGABLE, GRANTABLE
-from sessions.core.authority import authorities_of, lent, own, sharing
+from sessions.core.authority import reviewer, reviewers
 from tests import cast
+from tests.shell import authority_oracle
 from tests.shell.api_world import Api, problem
 from tests.shell.pages import read
 
@@ -66,8 +67,8 @@ def test_what_one_may_decide_oneself_is_what_ones_permissions_say_in_each_team()
     User.objects.filter(pk=gone.pk).update(is_active=False)
     for user in [*people, gone]:
         for team in (cast.retail().pk, cast.cards().pk):
-            assert own(user, team).may == {each for each in DELEGABLE if can(user, each, team)}, user.username
-    assert own(cast.alice(), cast.retail().pk).may
+            assert reviewer(user, team).may == {each for each in DELEGABLE if can(user, each, team)}, user.username
+    assert reviewer(cast.alice(), cast.retail().pk).may
 
 
 def test_what_several_people_may_now_is_read_in_one_statement_as_for_each_alone(django_assert_num_queries):
@@ -80,11 +81,10 @@ def test_what_several_people_may_now_is_read_in_one_statement_as_for_each_alone(
     delegations.give(gone, cast.bob(), retail, until=until + timedelta(days=1), reason="x", permissions=DELEGABLE[:1])
     User.objects.filter(pk=gone.pk).update(is_active=False)
     for team in (retail.pk, cast.cards().pk):
-        shared = sharing(team)
         with django_assert_num_queries(0):  # of Django's
-            together = authorities_of([*(each.actor for each in (*people, gone)), "system"], team, shared=shared)
-        assert together == {each.actor: (own(each, team), *lent(each, team)) for each in people}
-    assert any(each.of for each in authorities_of([cast.vera().actor], retail.pk)[cast.vera().actor])
+            together = reviewers([*(each.actor for each in (*people, gone)), "system"], team)
+        assert together == {each.actor: authority_oracle.reviewer(each, team) for each in people}
+    assert any(each.of for each in reviewer(cast.vera(), retail.pk).lent)
 
 
 def test_on_its_page_it_is_lent_and_given_back_without_a_script():

@@ -36,6 +36,7 @@ from sessions.models.alerts import Alert
 from sessions.models.notifications import NoticeDelivery
 from sessions.runtime import sweeper
 from tests import cast
+from tests.shell import authority_oracle
 from tests.shell.api_world import Api, problem
 from tests.shell.bank_world import events, state, work
 from tests.shell.notice_world import send as deliver
@@ -83,7 +84,7 @@ def line(request: UUID, user: User | None = None) -> approvals_queries.RequestLi
 
 
 def approve(user: User, request: UUID) -> None:
-    approvals_commands.decide(user, request, "approve", seen=line(request).digest)
+    approvals_commands.decide(user, request, approvals_commands.Decision("approve", seen=line(request).digest))
 
 
 def test_a_request_says_that_too_few_people_may_approve_it_and_a_deputy_is_the_second(bank):
@@ -331,14 +332,18 @@ def test_a_delay_that_a_person_undoes_goes_to_the_deputies(monkeypatch):
 def test_what_a_deputy_edits_is_asked_about_anew():
     deputy, request = named().user, asked()
     changed = {**line(request).arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    approvals_commands.decide(deputy, request, "edit", reason="misheard", arguments=changed, seen=line(request).digest)
+    approvals_commands.decide(
+        deputy,
+        request,
+        approvals_commands.Decision("edit", reason="misheard", arguments=changed, seen=line(request).digest),
+    )
     (again,) = [each for each in state(line(request).session).requests.values() if each.status == "pending"]
     assert again.asked.approvers_missing == 1
 
 
 def test_a_deputy_gives_no_standing_approval_and_lends_nothing():
     deputy = named().user
-    assert authority.own(deputy, cast.retail().pk).may == frozenset()
+    assert authority.reviewer(deputy, cast.retail().pk).may == frozenset()
     until = now() + timedelta(hours=1)
     with pytest.raises(PermissionDenied):
         delegations.give(deputy, cast.vera(), cast.retail(), until=until, reason="so", permissions=[Permission.DECIDE])
@@ -349,11 +354,11 @@ def test_what_deputies_may_is_read_in_one_statement_as_for_each_alone(django_ass
     everybody = [deputy, colleague(), cast.alice(), cast.vera(), cast.adam()]
     for too_few in (False, True):
         with django_assert_num_queries(0):  # of Django's
-            found = authority.authorities_of([each.actor for each in everybody], team, too_few)
-        assert found == {each.actor: (authority.own(each, team, too_few),) for each in everybody}
-    assert found[deputy.actor][0].deputy
-    assert [user.username for user, _ in authority.deciders(team, {})] == ["alice"]
-    assert [user.username for user, _ in authority.deciders(team, {}, too_few=True)] == ["alice", "charlie"]
+            found = authority.reviewers([each.actor for each in everybody], team, too_few)
+        assert found == {each.actor: authority_oracle.reviewer(each, team, too_few) for each in everybody}
+    assert found[deputy.actor].own.deputy
+    assert [user.username for user, _ in authority.deciders(team)] == ["alice"]
+    assert [user.username for user, _ in authority.deciders(team, too_few=True)] == ["alice", "charlie"]
 
 
 def test_people_are_counted_in_two_queries_when_a_request_is_made_and_never_otherwise(monkeypatch):

@@ -13,10 +13,12 @@ from django.db import connection, transaction
 from audit import direct, ledger
 from audit.blobs import Blobs
 from audit.reading import run
+from sessions.approvals import commands as decisions
 from sessions.conversation import commands as conversation_commands
 from tests import cast
 from tests.shell.bank_world import opened, state, work
 from tests.shell.test_ledger import batch, new_log
+from tests.shell.test_pages import paused
 
 EVERY = {
     "u": uuid4(),
@@ -91,6 +93,26 @@ def test_all_that_a_worker_commits_goes_this_way(bank, monkeypatch):
             patched.setattr(direct, "run", lambda sql, params: pytest.fail(sql))
             work()
     assert state(session).requests
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_person_commits_with_the_head_locked_goes_this_way(bank, monkeypatch):
+    session, request = opened(), paused()[1]
+    monkeypatch.setattr(direct, "run", lambda sql, params: pytest.fail(sql))
+    conversation_commands.say(cast.cleo(), session, "What is my balance?")
+    decisions.decide(cast.alice(), request.id, decisions.Decision("approve", seen=request.digest), key="k")
+    assert sum("UPDATE audit_head" in statement for statement in prepared()) > 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_within_a_transaction_a_statement_that_psycopg_let_go_of_is_prepared_anew():
+    head = appended(new_log(b"one"), b"two")
+    for undone in (True, False):
+        with transaction.atomic():
+            ledger.read_head(head.log, lock=True)
+            assert appended(head, b"three").size == 3
+            transaction.set_rollback(undone)
+    assert sum("UPDATE audit_head" in each for each in prepared()) == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -33,7 +33,7 @@ def asked(bank) -> approvals_queries.RequestLine:
 
 def approves(user, request) -> object:
     try:
-        return approvals_commands.decide(user, request, "approve")
+        return approvals_commands.decide(user, request, approvals_commands.Decision("approve"))
     finally:
         connections.close_all()
 
@@ -77,14 +77,18 @@ def moved(bank, before: list) -> list[int]:
 def test_what_one_person_edited_a_second_approves_as_edited_or_not_at_all(bank, of_two):
     line, before = asked(bank), bank.transfers("C-1001")
     corrected = {**line.arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    approvals_commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
+    approvals_commands.decide(
+        cast.alice(),
+        line.id,
+        approvals_commands.Decision("edit", reason="misheard", arguments=corrected, seen=line.digest),
+    )
     with pytest.raises(Outdated):
-        approvals_commands.decide(cast.bob(), line.id, "approve", seen=line.digest)
+        approvals_commands.decide(cast.bob(), line.id, approvals_commands.Decision("approve", seen=line.digest))
     with pytest.raises(Outdated):
-        approvals_commands.decide(cast.bob(), line.id, "approve")
+        approvals_commands.decide(cast.bob(), line.id, approvals_commands.Decision("approve"))
     now = approvals_queries.request_line(cast.bob(), line.id)
     assert (now.state, now.approvals, now.arguments) == ("pending", 1, corrected)
-    approvals_commands.decide(cast.bob(), line.id, "approve", seen=now.digest)
+    approvals_commands.decide(cast.bob(), line.id, approvals_commands.Decision("approve", seen=now.digest))
     work()
     assert moved(bank, before) == [80000]
     assert rebuild.check(line.session) == []
@@ -93,7 +97,11 @@ def test_what_one_person_edited_a_second_approves_as_edited_or_not_at_all(bank, 
 def test_the_page_shows_a_second_person_what_the_first_edited_and_approves_that(bank, of_two):
     line, before = asked(bank), bank.transfers("C-1001")
     corrected = {**line.arguments, "amount": {"minor": 80000, "currency": "USD"}}
-    approvals_commands.decide(cast.alice(), line.id, "edit", reason="misheard", arguments=corrected, seen=line.digest)
+    approvals_commands.decide(
+        cast.alice(),
+        line.id,
+        approvals_commands.Decision("edit", reason="misheard", arguments=corrected, seen=line.digest),
+    )
     bob, address = cast.browser(cast.bob()), f"/decisions/{line.id}/"
     form = {
         node.attrs["name"]: node.attrs.get("value", "")

@@ -33,7 +33,9 @@ def transfer(bank) -> UUID:
     session = asks_for_a_transfer()
     line = pending(session)
     edited = {**line.arguments, "amount": {"minor": 137, "currency": "USD"}}
-    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=edited)
+    approvals_commands.decide(
+        cast.alice(), line.id, approvals_commands.Decision("edit", reason="Amount misheard", arguments=edited)
+    )
     work()
     return session
 

@@ -51,7 +51,7 @@ def test_a_large_transfer_waits_and_moves_nothing(bank):
 def test_approved_it_is_executed_exactly_once(bank):
     session = asks_for_a_transfer()
     before = bank.transfers("C-1001")
-    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("approve"))
     work()
     work()
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [120000]
@@ -64,7 +64,9 @@ def test_edited_it_is_executed_as_edited_and_the_agent_says_so(bank):
     before = bank.transfers("C-1001")
     line = pending(session)
     corrected = {**line.arguments, "amount": {"minor": 100000, "currency": "USD"}}
-    approvals_commands.decide(cast.alice(), line.id, "edit", reason="Amount misheard", arguments=corrected)
+    approvals_commands.decide(
+        cast.alice(), line.id, approvals_commands.Decision("edit", reason="Amount misheard", arguments=corrected)
+    )
     work()
     assert [row[0] for row in bank.transfers("C-1001")[len(before) :]] == [100000]
     said = [event["text"] for event in events(session, "message.added") if event["role"] == "agent"]
@@ -74,7 +76,9 @@ def test_edited_it_is_executed_as_edited_and_the_agent_says_so(bank):
 def test_rejected_it_never_executes_and_the_customer_is_told(bank):
     session = asks_for_a_transfer()
     before = bank.transfers("C-1001")
-    approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="Caller sounds coached")
+    approvals_commands.decide(
+        cast.alice(), pending(session).id, approvals_commands.Decision("reject", reason="Caller sounds coached")
+    )
     work()
     assert bank.transfers("C-1001") == before
     said = [event["text"] for event in events(session, "message.added") if event["role"] == "agent"]
@@ -85,9 +89,9 @@ def test_rejected_it_never_executes_and_the_customer_is_told(bank):
 def test_the_second_decision_learns_who_was_first(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
     with pytest.raises(AlreadyDecided) as refusal:
-        approvals_commands.decide(cast.bob(), line.id, "reject", reason="no")
+        approvals_commands.decide(cast.bob(), line.id, approvals_commands.Decision("reject", reason="no"))
     assert refusal.value.facts["by"] == cast.alice().actor
     assert refusal.value.facts["outcome"] == "approved"
 
@@ -95,8 +99,8 @@ def test_the_second_decision_learns_who_was_first(bank):
 def test_the_same_key_gets_the_first_answer_and_another_command_under_it_is_refused(bank):
     session = asks_for_a_transfer()
     line = pending(session)
-    first = approvals_commands.decide(cast.alice(), line.id, "approve", key="k1")
-    again = approvals_commands.decide(cast.alice(), line.id, "approve", key="k1")
+    first = approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"), key="k1")
+    again = approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"), key="k1")
     assert (again.first, again.seq, again.repeated) == (first.first, first.seq, True)
 
 
@@ -105,14 +109,14 @@ def test_a_viewer_may_read_but_not_decide(bank):
     line = pending(session)
     assert not approvals_queries.request_line(cast.vera(), line.id).may_decide
     with pytest.raises(DecisionNotAllowed):
-        approvals_commands.decide(cast.vera(), line.id, "approve")
+        approvals_commands.decide(cast.vera(), line.id, approvals_commands.Decision("approve"))
 
 
 def test_another_team_does_not_even_learn_that_it_exists(bank):
     session = asks_for_a_transfer()
     line = pending(session)
     with pytest.raises(Exception, match="no such"):
-        approvals_commands.decide(cast.charlie(), line.id, "approve")
+        approvals_commands.decide(cast.charlie(), line.id, approvals_commands.Decision("approve"))
     assert approvals_queries.requests(cast.charlie()) == []
 
 
@@ -122,7 +126,9 @@ def test_an_edit_that_breaks_the_schema_names_the_field_and_writes_nothing(bank)
     before = kinds(session)
     broken = {**line.arguments, "amount": {"minor": -5, "currency": "USD"}}
     with pytest.raises(Invalid) as refusal:
-        approvals_commands.decide(cast.alice(), line.id, "edit", reason="x", arguments=broken)
+        approvals_commands.decide(
+            cast.alice(), line.id, approvals_commands.Decision("edit", reason="x", arguments=broken)
+        )
     assert refusal.value.facts["field"] == "arguments.amount.minor"
     assert kinds(session) == before
 

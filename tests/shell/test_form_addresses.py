@@ -83,7 +83,7 @@ def things(bank, monkeypatch) -> dict[str, object]:
     monkeypatch.setattr(registry, "policy_named", lambda name: offering("customer"))
     alice, retail = cast.alice(), cast.retail()
     granting, wanted = paused("$1,100.00")
-    approvals_commands.decide(alice, wanted.id, "approve")
+    approvals_commands.decide(alice, wanted.id, approvals_commands.Decision("approve"))
     grants.grant_same(alice, granting, wanted.id)
     session, request = paused("$1,300.00")
     _, alert = raised("Can I speak to a person?")

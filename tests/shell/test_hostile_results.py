@@ -105,7 +105,7 @@ def test_a_free_call_beside_one_that_waits_gives_its_result_and_both_are_told(se
         say(session, "Move it.")
         assert kinds(session).count("tool.returned") == 3
         (request,) = [key for key, each in state(session).requests.items() if each.status.value == "pending"]
-        approvals_commands.decide(cast.alice(), UUID(request), "approve")
+        approvals_commands.decide(cast.alice(), UUID(request), approvals_commands.Decision("approve"))
         work()
     assert kinds(session).count("tool.returned") == 4
     assert len(bank.transfers("C-1001")) == 1

@@ -104,11 +104,15 @@ def test_every_entry_is_under_the_key_of_the_one_whom_it_concerns():
 def test_a_decision_its_call_and_its_result_are_the_instances_too():
     session = reviewed()
     line = waiting(session)[ANNS]
-    approvals_commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k")
+    approvals_commands.decide(
+        cast.bob(), line.id, approvals_commands.Decision("approve", reason="Fine", seen=line.digest), key="k"
+    )
     work()
     more = kinds_under(session, kid(ANN)) - kinds_under(session, kid(BOB))
     assert more == Counter(["decision.made", "request.ended", "tool.intended", "tool.returned"])
-    assert approvals_commands.decide(cast.bob(), line.id, "approve", reason="Fine", seen=line.digest, key="k").repeated
+    assert approvals_commands.decide(
+        cast.bob(), line.id, approvals_commands.Decision("approve", reason="Fine", seen=line.digest), key="k"
+    ).repeated
 
 
 def test_nothing_of_an_instance_is_under_the_key_of_the_sessions_customer(settings):
@@ -152,7 +156,9 @@ def test_one_is_erased_and_the_session_and_its_other_instances_live_on(settings)
     line = approvals_queries.request_line(cast.alice(), anns)
     assert (line.name, line.state, line.may_decide) == ("Erased", "withdrawn", False)
     bobs = waiting(session)[BOBS]
-    approvals_commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
+    approvals_commands.decide(
+        cast.bob(), bobs.id, approvals_commands.Decision("approve", reason="Fine", seen=bobs.digest)
+    )
     work()
     assert state(session).plans.instances["two"].pad["done"] == {"done": BOBS}
     assert not state(session).plans.is_open
@@ -228,7 +234,9 @@ def test_a_key_that_was_destroyed_without_a_word_is_passed_over_too():
     assert list(state(session).plans.instances) == ["two"]
     assert waiting(session).keys() == {"Erased", BOBS}
     bobs = waiting(session)[BOBS]
-    approvals_commands.decide(cast.bob(), bobs.id, "approve", reason="Fine", seen=bobs.digest)
+    approvals_commands.decide(
+        cast.bob(), bobs.id, approvals_commands.Decision("approve", reason="Fine", seen=bobs.digest)
+    )
     work()
     assert not state(session).plans.is_open
     row = AgentSession.objects.get(pk=session)
@@ -301,7 +309,9 @@ def test_the_agent_is_told_nothing_of_what_others_said():
     session = reviewed()
     for subject in (ANNS, BOBS):
         line = waiting(session)[subject]
-        approvals_commands.decide(cast.alice(), line.id, "reject", reason=f"Not {subject}", seen=line.digest)
+        approvals_commands.decide(
+            cast.alice(), line.id, approvals_commands.Decision("reject", reason=f"Not {subject}", seen=line.digest)
+        )
     work()
     say(session, "How is it going?")
     assert not state(session).refused

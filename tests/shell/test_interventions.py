@@ -101,7 +101,7 @@ def test_an_approved_call_that_is_tried_again_too_late_is_listed_and_settled(ban
     with monkeypatch.context() as patched:
         fails = lambda _session, _state, call: Fail(call.id, call.attempt, "no connection", True, 0.2)  # noqa: E731
         patched.setattr(execution, "run_call", fails)
-        approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+        approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
         work()
     sleep_until_due(session)
     with monkeypatch.context() as patched:

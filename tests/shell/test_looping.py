@@ -95,7 +95,11 @@ def test_an_agent_whose_calls_people_reject_rests_and_the_page_lists_what_it_wan
         session = opened()
         say(session, "Move money.")
         for _ in range(3):
-            approvals_commands.decide(cast.alice(), pending(session).id, "reject", reason="not now", code="misheard")
+            approvals_commands.decide(
+                cast.alice(),
+                pending(session).id,
+                approvals_commands.Decision("reject", reason="not now", code="misheard"),
+            )
             work()
         assert len(server.requests) == 4
         assert events(session, "run.stopped")[0]["code"] == "refusals"
@@ -232,7 +236,9 @@ def test_what_people_settled_outlives_every_process(settings, bank):
         session = opened()
         say(session, "Move it.")
         (request,) = state(session).requests
-        approvals_commands.decide(cast.alice(), request, "respond", response="It was moved at the branch.")
+        approvals_commands.decide(
+            cast.alice(), request, approvals_commands.Decision("respond", response="It was moved at the branch.")
+        )
         work()
         states.forget_all()
         say(session, "And?")

@@ -471,5 +471,5 @@ def test_an_approval_of_one_version_lets_no_other_run(crm):
 
 
 def approve(request) -> None:
-    approvals_commands.decide(cast.alice(), request, "approve")
+    approvals_commands.decide(cast.alice(), request, approvals_commands.Decision("approve"))
     work()

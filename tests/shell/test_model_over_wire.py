@@ -113,7 +113,9 @@ def test_a_model_whose_last_answer_was_unusable_is_asked_again_after_a_decision(
         say(session, "And remember that.")
         assert state(session).failure
         (request,) = [line for line in approvals_queries.requests(cast.alice()) if line.session == session]
-        approvals_commands.decide(cast.alice(), request.id, "reject", reason="a scam", seen=request.digest)
+        approvals_commands.decide(
+            cast.alice(), request.id, approvals_commands.Decision("reject", reason="a scam", seen=request.digest)
+        )
         work()
     assert len(server.requests) == 5
     assert events(session, "message.added")[-1]["text"] == "A colleague said no."

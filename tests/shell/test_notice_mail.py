@@ -202,7 +202,7 @@ def test_what_was_settled_while_it_waited_is_not_sent(bank, server, night):
     rule(kinds=("approval.requested",), steps=BY_MAIL)
     _, request = waiting_transfer()
     tell()
-    approvals_commands.decide(cast.alice(), request.id, "reject", reason="no")
+    approvals_commands.decide(cast.alice(), request.id, approvals_commands.Decision("reject", reason="no"))
     later(3700)
     send()
     assert (server.mails, states()) == ([], [("passed", "acted")])

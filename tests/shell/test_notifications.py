@@ -174,7 +174,7 @@ def test_what_somebody_has_acted_on_goes_no_further_and_seeing_is_not_acting(ban
     later(61)
     dispatch.tell_due()
     assert len(shown_to(bob)) == 1
-    approvals_commands.decide(alice, first.id, "reject", reason="no")
+    approvals_commands.decide(alice, first.id, approvals_commands.Decision("reject", reason="no"))
     later(300)
     dispatch.tell_due()
     assert ends() == [("ended", "acted")]

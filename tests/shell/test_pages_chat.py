@@ -51,7 +51,7 @@ def test_supervisor_and_customer_read_until_when_a_call_is_tried_again(bank, mon
     monkeypatch.setattr("demo.bank_agent.tools._bank", away)
     chat = reverse("chat_with", args=[session])
     assert "We try again until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
-    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
     work()
     failed = events(session, "tool.failed")[0]
     page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)

@@ -106,7 +106,7 @@ def test_decided_the_session_page_and_the_wall_follow(bank, decision):
     more = (
         {"reason": "not now"} if decision == "reject" else {"response": "Ask again."} if decision == "respond" else {}
     )
-    approvals_commands.decide(cast.bob(), request.id, decision, **more)
+    approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision(decision, **more))
     work()
     apply_to_wall(wall, page_of(client, reverse("live_changes") + f"?s={session}"))
     apply(page, page_of(client, reverse("session_changes", args=[session])))

@@ -22,7 +22,7 @@ def test_a_worker_takes_no_step_in_a_paused_session_and_goes_on_when_it_is_resum
     session = asks_for_a_transfer()
     before = bank.transfers("C-1001")
     conversation_commands.pause(cast.alice(), session, "the customer is at the counter")
-    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("approve"))
     say(session, "Hello?")
     entries = len(kinds(session))
     work()

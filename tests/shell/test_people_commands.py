@@ -14,7 +14,7 @@ from agentstate.people.models import ApiToken, Team, Tenant, User
 from agentstate.people.permissions import can, teams_with
 from agentstate.people.queries import live_token, person, the_tenant
 from agentstate.people.roles import Permission
-from sessions.core.authority import own
+from sessions.core.authority import reviewer
 from tests.cast import PASSWORD, alice, browser, cards, retail, token
 
 pytestmark = pytest.mark.django_db
@@ -198,4 +198,4 @@ def test_the_demo_names_a_deputy_who_decides_in_the_second_team_and_reads_in_the
     assert teams_of(deputy) == {retail().pk}
     assert teams_with(deputy, Permission.READ) == sorted([retail().pk, Team.objects.get(slug="cards").pk])
     assert not can(deputy, Permission.DECIDE, retail())
-    assert own(deputy, retail().pk, too_few=True).may == {"decide", "decide_tier3"}
+    assert reviewer(deputy, retail().pk, too_few=True).may == {"decide", "decide_tier3"}

@@ -54,7 +54,7 @@ def committed(session: UUID, by: Any) -> None:
     """The plan approved by `by` and in force; none of its calls has begun."""
     request = waiting(session).asked
     line = approvals_queries.request_line(by, UUID(request.request))
-    approvals_commands.decide(by, line.id, "approve", seen=line.digest)
+    approvals_commands.decide(by, line.id, approvals_commands.Decision("approve", seen=line.digest))
     fence = AgentSession.objects.get(pk=session).fence
     run_commands(Lease(session, fence), [one(Begin(request.call))])
     AgentSession.objects.filter(pk=session).update(lease_until=None, ready_at=now())

@@ -149,7 +149,9 @@ def test_the_page_of_a_plan_that_deviates_from_the_approved_one_says_what_deviat
     proposing("approve", "first")
     say(session, "Go.")
     proposing("allow", "first", "other")
-    approvals_commands.decide(cast.alice(), UUID(pending(state(session))[0].asked.request), "approve")
+    approvals_commands.decide(
+        cast.alice(), UUID(pending(state(session))[0].asked.request), approvals_commands.Decision("approve")
+    )
     work()
     deviations = api("get", f"sessions/{session}/plan")[1]["deviations"]
     assert deviations == ["wait (label wait-2) is not in the approved plan"]

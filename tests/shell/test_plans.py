@@ -94,7 +94,9 @@ def test_what_needs_a_person_stops_on_what_it_resolved_to_and_the_rest_goes_on()
     request = pending(state(session))[0]
     assert request.asked.arguments == {"name": "first"}
     assert statuses(session) == {"wait": "done", "act": "asked", "wait-2": "done"}
-    approvals_commands.decide(cast.alice(), UUID(request.asked.request), "reject", reason="no")
+    approvals_commands.decide(
+        cast.alice(), UUID(request.asked.request), approvals_commands.Decision("reject", reason="no")
+    )
     work()
     assert statuses(session)["act"] == "rejected"
     assert not state(session).plans.is_open

@@ -135,7 +135,7 @@ def test_a_customers_own_limit_stops_a_transfer_that_policy_lets_through(bank):
     assert (asked["rule"], asked["tier"], asked["adapted"]) == ("profile.limit.own", 2, ["limit.own"])
     assert asked["why"] == "Above the limit that the customer set."
     assert bank.transfers("C-1001") == []
-    approvals_commands.decide(cast.alice(), UUID(asked["request"]), "approve")
+    approvals_commands.decide(cast.alice(), UUID(asked["request"]), approvals_commands.Decision("approve"))
     work()
     (intended,) = [each for each in events(session, "tool.intended") if each["tool"] == "transfer"]
     assert intended["adapted"] == ["limit.own"]
@@ -149,7 +149,7 @@ def test_a_limit_set_meanwhile_asks_no_more_of_a_call_than_it_has_passed(bank):
     say(session, "Yes, that is right.")
     (asked,) = events(session, "approval.requested")
     keep.prefer(cast.cleo(), customer_of(session), "own_limit", TWO_HUNDRED)
-    approvals_commands.decide(cast.alice(), UUID(asked["request"]), "approve")
+    approvals_commands.decide(cast.alice(), UUID(asked["request"]), approvals_commands.Decision("approve"))
     work()
     assert state(session).user.mappings == ("limit.own",)
     assert len(bank.transfers("C-1001")) == 1

@@ -53,8 +53,8 @@ def refused(session: UUID, why: str) -> None:
     """Alice may not approve the newest request, and bob may."""
     request, digest = UUID(asked(session)["request"]), asked(session)["digest"]
     with pytest.raises(DecisionNotAllowed, match=why):
-        approvals_commands.decide(cast.alice(), request, "approve", seen=digest)
-    approvals_commands.decide(cast.bob(), request, "approve", seen=digest)
+        approvals_commands.decide(cast.alice(), request, approvals_commands.Decision("approve", seen=digest))
+    approvals_commands.decide(cast.bob(), request, approvals_commands.Decision("approve", seen=digest))
     work()
     assert kinds(session).count("tool.intended")
     assert rebuild.check(session) == []
@@ -100,7 +100,9 @@ def test_a_delegate_leaves_out_who_saved_its_plan_and_who_spoke_as_the_customer_
     assert dora.actor in events(child, "task.taken")[0]["customers"]
     assert asked(child)["proposed_by"] == [cast.alice().actor, sam().actor]
     with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
-        approvals_commands.decide(dora, UUID(asked(child)["request"]), "approve", seen=asked(child)["digest"])
+        approvals_commands.decide(
+            dora, UUID(asked(child)["request"]), approvals_commands.Decision("approve", seen=asked(child)["digest"])
+        )
     refused(child, "you proposed it")
 
 
@@ -114,7 +116,9 @@ def test_who_wrote_a_value_in_a_delegate_does_not_approve_the_call_of_its_parent
     child = UUID(events(session, "call.delegated")[0]["session"])
     change = [PathChange("state.payee.name", "Eve")]
     state_commands.change_state(cast.alice(), child, seen=len(kinds(child)), changes=change)
-    approvals_commands.decide(cast.bob(), UUID(asked(child)["request"]), "approve", seen=asked(child)["digest"])
+    approvals_commands.decide(
+        cast.bob(), UUID(asked(child)["request"]), approvals_commands.Decision("approve", seen=asked(child)["digest"])
+    )
     work()
     assert asked(session)["arguments"]["name"] == "Eve"
     assert asked(session)["proposed_by"] == [sam().actor, cast.alice().actor]
@@ -135,10 +139,10 @@ def test_a_delegate_leaves_out_who_speaks_as_the_customer_in_its_parent_after_it
     assert [each["customers"] for each in events(child, "task.customers_added")] == [[dora.actor]]
     assert approvals_queries.request_line(dora, request).why_not.startswith("You spoke as the customer")
     with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
-        approvals_commands.decide(dora, request, "approve", seen=digest)
+        approvals_commands.decide(dora, request, approvals_commands.Decision("approve", seen=digest))
     page = cast.browser(cast.bob()).get(reverse("session_audit", args=[child])).content.decode()
     assert "1 person spoke as the customer in the session that asked for the task" in page
-    approvals_commands.decide(cast.bob(), request, "approve", seen=digest)
+    approvals_commands.decide(cast.bob(), request, approvals_commands.Decision("approve", seen=digest))
     work()
     assert kinds(child).count("tool.intended") == 1
     assert rebuild.check(child) == []

@@ -147,11 +147,13 @@ def test_a_request_that_waits_outlives_the_pruning_and_one_that_ended_before_it_
     calendar.passes(40)  # workers go by the real clock
     session, ended = asks_for_a_transfer(), asks_for_a_transfer()
     waiting, over = pending(session).id, pending(ended).id
-    approvals_commands.decide(cast.alice(), over, "reject", reason="not today")
+    approvals_commands.decide(cast.alice(), over, approvals_commands.Decision("reject", reason="not today"))
     work()
     say(ended, "I want to move $1,300.00 from savings to checking.")
     say(ended, "Yes, that is right.")
-    approvals_commands.decide(cast.alice(), pending(ended).id, "reject", reason="not today")
+    approvals_commands.decide(
+        cast.alice(), pending(ended).id, approvals_commands.Decision("reject", reason="not today")
+    )
     work()
     card = bytes(ApprovalRequest.objects.get(pk=waiting).card)
     calendar.passes(40)
@@ -162,7 +164,7 @@ def test_a_request_that_waits_outlives_the_pruning_and_one_that_ended_before_it_
     assert cast.browser(cast.alice()).get(f"/decisions/{over}/").status_code == 410
     assert folded(session)
     calendar.passes(-40)
-    approvals_commands.decide(cast.alice(), waiting, "approve", reason="")
+    approvals_commands.decide(cast.alice(), waiting, approvals_commands.Decision("approve", reason=""))
     for each in (session, ended):
         rebuild.rebuild(each)
         assert rebuild.check(each) == []

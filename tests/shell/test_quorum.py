@@ -53,10 +53,10 @@ def edited(request: UUID, **more: Any) -> dict[str, Any]:
 
 def test_the_first_approval_moves_nothing_and_the_second_moves_it_once(bank, request_id):
     before = moved(bank)
-    approvals_commands.decide(cast.alice(), request_id, "approve")
+    approvals_commands.decide(cast.alice(), request_id, approvals_commands.Decision("approve"))
     work()
     assert (line(request_id).state, line(request_id).approvals, moved(bank)) == ("pending", 1, before)
-    approvals_commands.decide(cast.bob(), request_id, "approve")
+    approvals_commands.decide(cast.bob(), request_id, approvals_commands.Decision("approve"))
     work()
     assert (line(request_id).state, line(request_id).approvals) == ("approved", 2)
     assert moved(bank) == [*before, 120000]
@@ -64,11 +64,11 @@ def test_the_first_approval_moves_nothing_and_the_second_moves_it_once(bank, req
 
 
 def test_the_same_person_twice_is_not_two_people(bank, request_id):
-    approvals_commands.decide(cast.alice(), request_id, "approve")
+    approvals_commands.decide(cast.alice(), request_id, approvals_commands.Decision("approve"))
     session = line(request_id).session
     before = kinds(session)
     with pytest.raises(DecisionNotAllowed, match="another person"):
-        approvals_commands.decide(cast.alice(), request_id, "approve")
+        approvals_commands.decide(cast.alice(), request_id, approvals_commands.Decision("approve"))
     assert kinds(session) == before
     answer = Api(cast.alice()).post(f"/requests/{request_id}/decisions", {"decision": "approve"})
     problem(answer, 403, "decision_not_allowed")
@@ -77,8 +77,10 @@ def test_the_same_person_twice_is_not_two_people(bank, request_id):
 
 def test_one_of_two_can_stop_it_alone(bank, request_id):
     before = moved(bank)
-    approvals_commands.decide(cast.alice(), request_id, "approve")
-    approvals_commands.decide(cast.bob(), request_id, "reject", reason="The caller sounds coached.")
+    approvals_commands.decide(cast.alice(), request_id, approvals_commands.Decision("approve"))
+    approvals_commands.decide(
+        cast.bob(), request_id, approvals_commands.Decision("reject", reason="The caller sounds coached.")
+    )
     work()
     assert (line(request_id).state, moved(bank)) == ("rejected", before)
 
@@ -99,11 +101,13 @@ def test_over_the_api_a_second_person_must_name_the_edit_they_saw(bank, request_
 
 def test_an_edit_takes_back_the_approvals_of_what_it_changed(bank, request_id):
     before = moved(bank)
-    approvals_commands.decide(cast.bob(), request_id, "approve")
+    approvals_commands.decide(cast.bob(), request_id, approvals_commands.Decision("approve"))
     assert Api(cast.alice()).post(f"/requests/{request_id}/decisions", edited(request_id)).status_code == 201
     work()
     assert (line(request_id).approvals, line(request_id).state, moved(bank)) == (1, "pending", before)
-    approvals_commands.decide(cast.bob(), request_id, "approve", seen=line(request_id).digest)
+    approvals_commands.decide(
+        cast.bob(), request_id, approvals_commands.Decision("approve", seen=line(request_id).digest)
+    )
     work()
     assert moved(bank) == [*before, 80000]
 
@@ -112,7 +116,7 @@ def test_what_was_seen_and_what_was_approved_is_in_the_log_of_each_decision(bank
     session, shown = line(request_id).session, line(request_id).digest
     Api(cast.alice()).post(f"/requests/{request_id}/decisions", edited(request_id))
     new = line(request_id).digest
-    approvals_commands.decide(cast.bob(), request_id, "approve", seen=new)
+    approvals_commands.decide(cast.bob(), request_id, approvals_commands.Decision("approve", seen=new))
     work()
     made = events(session, "decision.made")
     assert [(one["seen"], one["digest"]) for one in made] == [(shown, new), (new, new)]

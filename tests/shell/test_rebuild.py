@@ -86,7 +86,9 @@ def test_a_lost_request_row_comes_back(bank):
         call_command("rebuild", "--check")
     call_command("rebuild")
     assert differences(session) == []
-    assert approvals_commands.decide(cast.alice(), next(iter(states.load(session).state.requests)), "approve").seq
+    assert approvals_commands.decide(
+        cast.alice(), next(iter(states.load(session).state.requests)), approvals_commands.Decision("approve")
+    ).seq
 
 
 def test_a_false_snapshot_is_found_and_costs_no_truth(bank):
@@ -121,7 +123,7 @@ def test_dropped_rows_are_written_anew_from_the_ledger(bank):
     assert differences(session) == []
     assert AgentSession.objects.filter(pk=session).values(*columns).get() == before
     (request,) = approvals_queries.requests(cast.alice())
-    assert approvals_commands.decide(cast.alice(), request.id, "approve").seq
+    assert approvals_commands.decide(cast.alice(), request.id, approvals_commands.Decision("approve")).seq
 
 
 def test_rebuilding_waits_for_a_command_and_a_command_for_it():

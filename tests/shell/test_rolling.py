@@ -50,7 +50,7 @@ def session() -> UUID:
 
 def approve(session: UUID) -> None:
     (line,) = [each for each in approvals_queries.requests(cast.alice()) if each.session == session]
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
 
 
 @pytest.mark.parametrize(

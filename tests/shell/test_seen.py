@@ -76,7 +76,7 @@ def test_a_view_is_of_its_reader_and_request_alone_and_cannot_be_made_up(asked):
         )
         assert answer.status_code in (409, 422)
     with pytest.raises(Invalid, match="what it showed"):
-        approvals_commands.decide(cast.alice(), request, "approve", view=theirs["view"])
+        approvals_commands.decide(cast.alice(), request, approvals_commands.Decision("approve", view=theirs["view"]))
     assert approvals_queries.request_line(cast.alice(), request).state == "pending"
 
 
@@ -87,7 +87,7 @@ def test_a_program_that_names_what_it_read_has_it_recorded_and_one_that_does_not
     assert Api(cast.alice()).post(path, {"decision": "approve", "seen": digest}).status_code == 201
     assert (recorded(session)["data"]["surface"], recorded(session)["data"]["said"]) == ("api", [])
     other, line = paused("$900.00")
-    approvals_commands.decide(cast.alice(), line.id, "approve")
+    approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
     assert recorded(other) is None
 
 

@@ -43,17 +43,19 @@ def test_who_shares_a_right_with_the_proposer_does_not_approve_and_may_reject(tu
     alice, bob = cast.alice(), cast.bob()
     lend(*((bob, alice) if turn == "to the proposer" else (alice, bob)), request.session)
     with pytest.raises(DecisionNotAllowed, match=r"share a right|you decide for"):
-        approvals_commands.decide(bob, request.id, "approve", seen=request.digest)
+        approvals_commands.decide(bob, request.id, approvals_commands.Decision("approve", seen=request.digest))
     (seen,) = [each for each in approvals_queries.requests(bob) if each.id == request.id]
     assert "Another person must approve it." in seen.why_not
     assert not [each for each in approvals_queries.requests(bob, mine=True) if each.id == request.id]
-    approvals_commands.decide(bob, request.id, "reject", reason="not like this", seen=request.digest)
+    approvals_commands.decide(
+        bob, request.id, approvals_commands.Decision("reject", reason="not like this", seen=request.digest)
+    )
 
 
 def test_without_a_delegation_the_colleague_approves():
     request = proposed_by_alice()
     assert [each.id for each in approvals_queries.requests(cast.bob(), mine=True)] == [request.id]
-    approvals_commands.decide(cast.bob(), request.id, "approve", seen=request.digest)
+    approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
 
 
 def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
@@ -65,7 +67,7 @@ def test_on_a_lent_right_nobody_approves_what_its_lender_may_not():
     assert [each.id for each in approvals_queries.requests(carl, mine=True)] == [request.id]
     lend(alice, bob, request.session)
     with pytest.raises(DecisionNotAllowed, match="shares a right with a colleague who proposed it"):
-        approvals_commands.decide(carl, request.id, "approve", seen=request.digest)
+        approvals_commands.decide(carl, request.id, approvals_commands.Decision("approve", seen=request.digest))
     (seen,) = [each for each in approvals_queries.requests(carl) if each.id == request.id]
     assert "The person you decide for shares a right with a colleague" in seen.why_not
     assert not [each for each in approvals_queries.requests(carl, mine=True) if each.id == request.id]

@@ -79,7 +79,9 @@ def test_what_a_person_lets_through_meanwhile_does_not_wait_for_a_slow_call():
     session = told((proposed("stay", "slow"), proposed("act", "gated")))
     worker = in_thread(lambda: say(session, "Go."))
     eventually(lambda: pending(state(session)) and ran.names, what="one call waits for a person, one runs")
-    approvals_commands.decide(cast.alice(), pending(state(session))[0].asked.request, "approve")
+    approvals_commands.decide(
+        cast.alice(), pending(state(session))[0].asked.request, approvals_commands.Decision("approve")
+    )
     eventually(lambda: events(session, "tool.returned"), what="the approved call returned while the slow one runs")
     ran.gate.set()
     worker.join()

@@ -110,7 +110,7 @@ def test_rejected_words_are_never_heard_and_a_second_worker_says_nothing_twice(s
         session = opened()
         say(session, "Where is my money?")
         (line,) = approvals_queries.requests(cast.alice())
-        approvals_commands.decide(cast.alice(), line.id, "reject", reason="No.")
+        approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("reject", reason="No."))
         work()
         leases.due_now(session)
         work()
@@ -124,7 +124,7 @@ def test_a_stop_holds_approved_words_until_it_is_lifted(settings, bank):
         session = opened()
         say(session, "Where is my money?")
         (line,) = approvals_queries.requests(cast.alice())
-        approvals_commands.decide(cast.alice(), line.id, "approve")
+        approvals_commands.decide(cast.alice(), line.id, approvals_commands.Decision("approve"))
         (row,) = stops_commands.stop(cast.alice(), "everything", reason="a drill")
         work()
         assert spoken(session) == []

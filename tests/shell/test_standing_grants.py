@@ -19,7 +19,7 @@ from sessions.agents import registry
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands
 from sessions.core import commit, standing_approvals, states
-from sessions.core.authority import authorities_of
+from sessions.core.authority import reviewers
 from sessions.models.sessions import AgentSession, StandingGrant
 from sessions.privacy import stores
 from sessions.standing_approvals import commands as grants
@@ -62,7 +62,7 @@ def given(**wishes) -> tuple[UUID, str]:
     """A session in which a grant was given, and the grant."""
     session = asked()
     (request,) = pending()
-    approvals_commands.decide(cast.alice(), UUID(request), "approve")
+    approvals_commands.decide(cast.alice(), UUID(request), approvals_commands.Decision("approve"))
     work()
     answer = Api(cast.alice()).post(f"/sessions/{session}/grants", {"request": request, **wishes})
     assert answer.status_code == 201, answer.json()
@@ -300,9 +300,9 @@ def looked_up(monkeypatch) -> list[set[str]]:
 
     def looked_up(actors, team, **more):
         found.append(set(actors))
-        return authorities_of(actors, team, **more)
+        return reviewers(actors, team, **more)
 
-    monkeypatch.setattr(commit, "authorities_of", looked_up)
+    monkeypatch.setattr(commit, "reviewers", looked_up)
     return found
 
 
@@ -344,7 +344,7 @@ def test_it_covers_no_call_in_which_a_colleague_who_shares_a_right_with_its_give
 def test_who_shares_a_right_with_somebody_who_had_a_part_does_not_give_it(bank, scope):
     session = asked()
     (request,) = pending()
-    approvals_commands.decide(cast.alice(), UUID(request), "approve")
+    approvals_commands.decide(cast.alice(), UUID(request), approvals_commands.Decision("approve"))
     work()
     supervision_commands.barge_in(cast.bob(), session, "One moment.")
     lend(cast.bob(), cast.alice(), session)

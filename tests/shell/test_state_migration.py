@@ -77,7 +77,7 @@ def test_a_session_that_waits_for_a_decision_survives_the_deployment(bank, monke
     session = waiting()
     request = next(line.id for line in approvals_queries.requests(cast.alice()) if line.session == session)
     deploy(monkeypatch, deployed())
-    approvals_commands.decide(cast.alice(), request, "approve")
+    approvals_commands.decide(cast.alice(), request, approvals_commands.Decision("approve"))
     work()
     assert "state.migrated" in kinds(session)
     assert state(session).schema.reference == "bank@3"

@@ -55,7 +55,7 @@ def stop_forms(page: Node) -> list[Node]:
 def test_a_stop_by_another_team_does_not_reach_this_team(bank, scope, value):
     session = asks_for_a_transfer()
     before = len(bank.transfers("C-1001"))
-    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("approve"))
     stops_commands.stop(cast.charlie(), scope, value, reason="drill")
     work()
     assert len(bank.transfers("C-1001")) == before + 1
@@ -101,7 +101,7 @@ def test_a_stop_in_every_team_needs_its_own_permission():
 
 def test_a_stop_in_every_team_works_at_once_and_each_team_lifts_its_own(bank):
     session = asks_for_a_transfer()
-    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("approve"))
     before = len(bank.transfers("C-1001"))
     stops_commands.stop(ines(), "everything", reason="wrong amounts", everywhere=True)
     work()

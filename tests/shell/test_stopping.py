@@ -42,7 +42,7 @@ def _nothing_remembered():
 def approved(bank) -> Any:
     """A transfer that a person has let through and that no worker has seen yet."""
     session = asks_for_a_transfer()
-    approvals_commands.decide(cast.alice(), pending(session).id, "approve")
+    approvals_commands.decide(cast.alice(), pending(session).id, approvals_commands.Decision("approve"))
     return session
 
 

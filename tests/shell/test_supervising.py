@@ -151,7 +151,9 @@ def test_a_taken_session_costs_a_row_that_no_worker_claims_and_names_who_has_it(
         None,
         1,
     )
-    approvals_commands.decide(cast.bob(), pending(session).id, "approve")  # alice has the session
+    approvals_commands.decide(
+        cast.bob(), pending(session).id, approvals_commands.Decision("approve")
+    )  # alice has the session
     before = bank.transfers("C-1001")
     work()
     assert len(bank.transfers("C-1001")) == len(before) + 1  # what a person lets through runs

@@ -63,7 +63,9 @@ def line(request: UUID, user=None) -> approvals_queries.RequestLine:
 
 
 def decide(user, request: UUID, kind: str = "approve", **more: Any):
-    return approvals_commands.decide(user, request, kind, seen=line(request).digest, **more)
+    return approvals_commands.decide(
+        user, request, approvals_commands.Decision(kind, seen=line(request).digest, **more)
+    )
 
 
 def moved(bank) -> list[int]:
@@ -425,7 +427,8 @@ def test_a_program_decides_nothing_whatever_it_is_given(asking):
     delegations.give(cast.alice(), bob, team, until=until, reason="away", permissions=[Permission.DECIDE])
     with pytest.raises(DecisionNotAllowed):
         decide(bob, request)
-    assert authority.authorities_of([bob.actor], team.pk) == {}
+    held = authority.reviewer(bob, team.pk)
+    assert (held.may, held.lent) == (frozenset(), ())
     assert not line(request, bob).may_reject
     assert ROLES[Role.PROGRAM] & {Permission.DECIDE, Permission.DECIDE_TIER3, Permission.TAKE_OVER} == set()
 

@@ -99,7 +99,7 @@ def test_what_was_looked_at_must_still_be_so(bank):
     session = waiting()
     shown = versions_queries.rollback_preview(cast.alice(), session, 3)
     request = ApprovalRequest.objects.get(session=session, state="pending")
-    approvals_commands.decide(cast.alice(), request.pk, "approve")
+    approvals_commands.decide(cast.alice(), request.pk, approvals_commands.Decision("approve"))
     with pytest.raises(Outdated), nothing_written():
         versions_commands.roll_back(cast.alice(), session, 3, seen=shown.digest, reason="too late")
 

@@ -8,10 +8,10 @@ person with the right may reject.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from agentstate.engine.decide.commands.approvals import Authority, Decide
+from agentstate.engine.decide.commands.approvals import Authority
 from agentstate.engine.decide.refusals import AlreadyDecided, DecisionNotAllowed, UnknownRequest
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.plan import model
@@ -44,6 +44,13 @@ class ByPerson(Protocol):
     def lent(self) -> tuple[Authority, ...]: ...
 
 
+class Approving(ByPerson, Protocol):
+    """A command that approves: its author, their authority, and the actors who share a right with them."""
+
+    @property
+    def sharing(self) -> frozenset[str]: ...
+
+
 def open_request(state: SessionState, request_id: str) -> Request:
     """The request while it is pending. Raises UnknownRequest, AlreadyDecided (with who and when)."""
     request = state.requests.get(request_id)
@@ -64,6 +71,45 @@ def needed(tier: int) -> str:
     return "decide_tier3" if tier >= HIGHEST_TIER else "decide"
 
 
+class Acting(Protocol):
+    """A person, and the actors who share a right with them."""
+
+    @property
+    def by(self) -> str: ...
+    @property
+    def sharing(self) -> frozenset[str]: ...
+
+
+def entitles(authority: Authority, tier: int, reviewers: Iterable[Names], approvers_missing: int) -> bool:
+    """Returns whether an authority entitles its holder to decide a request: it holds the permission of the tier and one
+    name of each group of reviewers. That of a deputy counts only where too few people can approve.
+    """
+    counts = approvers_missing > 0 or not authority.deputy
+    return counts and needed(tier) in authority.may and may_review(reviewers, authority.names)
+
+
+def one_person(person: Acting, authority: Authority) -> frozenset[str]:
+    """Returns the actors who count as one person when somebody acts on an authority: the two who act, and the people
+    who share a right with one of them.
+    """
+    return (person.sharing | authority.shares | {person.by, authority.of}) - {""}
+
+
+def approves(
+    person: Acting,
+    authority: Authority,
+    tier: int,
+    reviewers: Iterable[Names],
+    approvers_missing: int,
+    excluded: Collection[str],
+) -> bool:
+    """Returns whether a person may approve a request on an authority. `excluded`: the actors who had a part in it, and
+    those who have approved it. `sessions.core.entitled` says the same in SQL.
+    """
+    entitled = entitles(authority, tier, reviewers, approvers_missing)
+    return entitled and one_person(person, authority).isdisjoint(excluded)
+
+
 def must_be_entitled(command: ByPerson, request: Request, tier: int) -> Authority:
     """Returns the first authority on which the person may decide a request of this tier. Raises DecisionNotAllowed."""
     return entitling(command, request, tier)[0]
@@ -74,8 +120,8 @@ def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]
     them. Raises DecisionNotAllowed naming what their own lacks.
     """
     own = Authority(command.may, command.names)
-    held = [each for each in (own, *command.lent) if needed(tier) in each.may]
-    found = [each for each in held if may_review(request.reviewers, each.names)]
+    missing = request.asked.approvers_missing
+    found = [each for each in (own, *command.lent) if entitles(each, tier, request.reviewers, missing)]
     if found:
         return found
     if needed(tier) not in own.may:
@@ -83,7 +129,7 @@ def entitling(command: ByPerson, request: Request, tier: int) -> list[Authority]
     raise DecisionNotAllowed(f"it is for {in_words(request.reviewers)}", reviewers=in_words(request.reviewers))
 
 
-def approving(command: Decide, state: SessionState, request: Request, tier: int) -> Authority:
+def approving(command: Approving, state: SessionState, request: Request, tier: int) -> Authority:
     """Returns the authority on which the person may approve a request of this tier. It entitles them, no approval rests
     on it yet, and its holder is not excluded. Raises DecisionNotAllowed saying why there is none.
     """
@@ -101,13 +147,18 @@ def in_words(groups: tuple[Names, ...]) -> str:
     return ", and ".join(" or ".join(group) for group in groups)
 
 
+def approved_by(request: Request) -> frozenset[str]:
+    """Returns the people on whose right an approval of the request rests."""
+    return frozenset({*request.approvals, *request.behalf} - {""})
+
+
 def why_not(
     by: str, authority: Authority, state: SessionState, request: Request, tier: int, sharing: frozenset[str]
 ) -> str:
     """Returns why the person may not approve the request on this authority; empty: they may. Two people who share a
     right count as one person; `sharing` names the people who share a right with this one.
     """
-    behind = {*request.approvals, *request.behalf} - {""}
+    behind = approved_by(request)
     if {by, authority.of} & behind:
         return "you have approved it already; another person must"
     if (sharing | authority.shares) & behind:

@@ -105,7 +105,7 @@ def deciding(notice: Notice, candidates: list[User]) -> tuple[set[UUID], set[UUI
     able = [user for user in candidates if decidable(user).filter(pk=_id(notice)).exists()]
     if not ApprovalRequest.objects.filter(pk=_id(notice), approvers_missing__gt=0).exists():
         return {user.pk for user in able}, set()
-    as_deputies = {user.pk for user in able if authority.own(user, notice.team, too_few=True).deputy}
+    as_deputies = {user.pk for user in able if authority.reviewer(user, notice.team, too_few=True).own.deputy}
     return {user.pk for user in able} - as_deputies, as_deputies
 
 

@@ -1,0 +1,1 @@
+"""What a click costs: until its command has committed, and in SQL statements."""
