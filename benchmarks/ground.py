@@ -65,6 +65,8 @@ def settle_environment() -> None:
     os.environ |= {
         "AGENTSTATE_STATE_DIR": path,
         "AGENTSTATE_CONN_MAX_AGE": "60",  # as the worker has it
+        "AGENT_MODULES": "demo.bank_agent.agent",  # the installation that is measured is the demo's
+        "LIBRARY_FOLDERS": str(BASE_DIR / "demo" / "bank_agent" / "library"),
         "DJANGO_SETTINGS_MODULE": "agentstate.settings",
         "LOG_LEVEL": "ERROR",
     }

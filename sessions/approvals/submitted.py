@@ -10,17 +10,16 @@ from django.http import QueryDict
 
 from agentstate.engine.decide import Outdated
 from agentstate.engine.decide.reviewing import approving, must_be_entitled
-from agentstate.engine.instants import parse
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.speech import SAY
 from agentstate.engine.state import Request, digest_of
 from agentstate.errors import Invalid, Refused
-from audit.server_clock import now
+from audit import ledger
 from sessions.approvals import forms, retyping, reviewer_view
 from sessions.approvals.commands import Decision
 from sessions.approvals.customer_turns import customer_turns, differences_of
 from sessions.approvals.differences import not_shown
-from sessions.approvals.guards import RequestExpired
+from sessions.approvals.guards import RequestExpired, not_expired
 from sessions.core import visibility
 from sessions.core.authority import Person, Reviewer
 from sessions.core.states import Loaded
@@ -127,9 +126,13 @@ def must_be_whole(held: Request, arguments: dict[str, Any], says_why: bool) -> N
         raise Invalid("say why", field="reason")
 
 
+def _holds(query: ledger.Fragment) -> bool:
+    return bool(ledger.run(query.sql, query.params))
+
+
 def _not_shown(held: Request) -> Refused:
     """Returns why the page of an open request had no form: it was too late, or the form is not from a page of ours."""
-    if parse(max(held.expires_at, held.held_until)) <= now():
+    if not _holds(not_expired(UUID(held.asked.request)).query):
         return RequestExpired()
     return Outdated("the page did not say what it showed: look at it again")
 

@@ -28,9 +28,7 @@ def clicked(client: Any, request: UUID, **changes: str) -> tuple[Any, list[str]]
     return answer, sent
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"decision": "reject", "reason": "a scam"}, {"arg.amount": "7.25", "reason": "misheard"}]
-)
+@pytest.mark.parametrize("changes", [{}, {"decision": "reject", "reason": "a scam"}])
 def test_a_click_on_the_page_decides_with_few_statements_and_builds_no_card(bank, monkeypatch, changes):
     paused()
     _, request = paused()

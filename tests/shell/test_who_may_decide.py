@@ -60,7 +60,7 @@ def arranged(world: dict[str, Any], people: list[User], teams: list[UUID], like:
     for number, user in enumerate(people):
         User.objects.filter(pk=user.pk).update(is_active=number not in world["inactive"])
     for number, team, role in world["memberships"]:
-        Membership.objects.get_or_create(user=people[number], team_id=teams[team], role=role)
+        Membership.objects.create(tenant_id=people[0].tenant_id, user=people[number], team_id=teams[team], role=role)
     for giver, receiver, team, permissions, runs in world["loans"]:
         if giver != receiver:
             Delegation.objects.create(
