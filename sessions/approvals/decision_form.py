@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from agentstate.engine.decide import AlreadyDecided
 from agentstate.engine.lifecycle import RequestStatus
-from agentstate.engine.state import Request
+from agentstate.engine.state.session import Request
 from agentstate.errors import Refused
 from sessions.approvals import commands as approvals_commands
 from sessions.approvals import forms, retyping

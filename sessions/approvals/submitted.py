@@ -12,7 +12,7 @@ from agentstate.engine.decide import Outdated
 from agentstate.engine.decide.reviewing import approving, must_be_entitled
 from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.speech import SAY
-from agentstate.engine.state import Request, digest_of
+from agentstate.engine.state.session import Request, digest_of
 from agentstate.errors import Invalid, Refused
 from audit import ledger
 from sessions.approvals import forms, retyping, reviewer_view
