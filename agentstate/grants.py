@@ -44,6 +44,7 @@ APP_MAY: dict[str, tuple[str, ...]] = {
     "agent_sessions_stop": ("SELECT", "INSERT", "UPDATE"),
     "agent_sessions_proposal": ("SELECT", "INSERT", "UPDATE"),
     "agent_sessions_proposalanswer": ("SELECT", "INSERT"),
+    "agent_sessions_libraryversion": ("SELECT", "INSERT"),
     "django_migrations": ("SELECT",),
 }
 

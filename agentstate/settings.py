@@ -360,14 +360,13 @@ OUTSIDE_NETWORKS = env.networks("OUTSIDE_NETWORKS")  # private networks that too
 OUTSIDE_CA_FILE = env.path("OUTSIDE_CA_FILE")  # certificates (PEM) to trust beside the usual ones
 OUTSIDE_SECRETS = env.text("OUTSIDE_SECRETS", default="file")  # or `environment`, or a class (docs/tools.md)
 AGENT_MODULES = env.words("AGENT_MODULES")  # Python modules that register agents and tools when imported
-# Folders of the installation's own policies, charts, state schemas, talks, profiles (docs/connecting.md)
+# Folders of the installation's own policies, charts, state schemas, talks, profiles, prices (docs/connecting.md)
 LIBRARY_FOLDERS = env.paths("LIBRARY_FOLDERS", Path.is_dir)
 TOOL_FOLDER = env.path("TOOL_FOLDER", Path.is_dir)  # with http/*.json and mcp/*.json: the installation's own tools
 TOOL_THREADS = env.whole("TOOL_THREADS", default=64, least=1)  # threads of one worker that run tools
 SESSION_IDLE = env.whole("AGENTSTATE_SESSION_IDLE", default=0)  # seconds after which an idle session expires; 0: never
 SNAPSHOT_EVERY = 100  # events
 STATE_CACHE_BYTES = env.whole("STATE_CACHE_BYTES", default=64_000_000)  # folded states kept in one process
-MODEL_PRICES = env.path("MODEL_PRICES")  # a file with what models cost; empty: no model has a price
 AGENT_MODEL = env.text("AGENT_MODEL")  # empty: the scripted model
 AGENT_STREAMS = env.flag("AGENT_STREAMS", default=True)  # whether answers are asked for piece by piece
 AGENT_BASE_URL = env.text("AGENT_BASE_URL")

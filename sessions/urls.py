@@ -23,6 +23,7 @@ from sessions.policies import pages as policies
 from sessions.privacy import pages as privacy
 from sessions.profiles import pages as profiles
 from sessions.proposals import pages as proposals
+from sessions.releases import pages as releases
 from sessions.state import pages as state
 from sessions.supervision import pages as supervision
 from sessions.supervision import workload_page
@@ -89,6 +90,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/plan/edit/", plans.plan_edit, name="plan_edit"),
     path("sessions/<uuid:session_id>/plan/goals/", plans.goals_change, name="goals_change"),
     path("policies/", policies.policy_list, name="policies"),
+    path("library/", releases.library, name="library"),
     path("policies/dry-run/", policies.policy_dry_run, name="policy_dry_run"),
     path("policies/<str:reference>/", policies.policy, name="policy"),
     path("sessions/<uuid:session_id>/grants/", policies.session_grants, name="session_grants"),

@@ -65,6 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
     import django
 
     django.setup()
+    from sessions.library import folders
+
+    folders.use(None)  # the folders are in force: a test of what rows say uses them itself
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -78,6 +78,8 @@ def _run(
         _check_keys(say)
         for warning in database_roles().warnings:
             say(f"warning: {warning}")
+        for line in _record_library():
+            say(line)
         _check_policies()
         held.open()
         if not first:
@@ -148,6 +150,16 @@ def _check_keys(say: Callable[[str], None]) -> None:
         raise KeysUnusable(str(error)) from None
     if told:
         say(told)
+
+
+def _record_library() -> list[str]:
+    """Before anything is served: what the folders of the library propose can be used, new names are in force, and
+    changes wait for approval. Returns what waits now. Raises DidNotStart.
+    """
+    try:
+        return _printed("library", "--record").splitlines()
+    except CommandError as error:
+        raise DidNotStart(f"LIBRARY_FOLDERS: {error}") from None
 
 
 def _check_policies() -> None:

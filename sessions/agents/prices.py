@@ -1,26 +1,25 @@
-"""What models cost, as data: a file with a currency and, by the name under which a model is asked, the price of a
-million tokens in millionths of that currency's unit. All whole numbers.
+"""What models cost, as data: `prices/<name>.json` of the library, with a currency and, by the name under which a model
+is asked, the price of a million tokens in millionths of that currency's unit. All whole numbers.
 
     {"currency": "USD", "models": {"small": {"input": 150000, "output": 600000}}}
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from pathlib import Path
-
 import msgspec
-from django.conf import settings
 
 from agentstate.engine.looping.settings import MILLION, Price
 from agentstate.errors import Refused
+from sessions.library import folders
+
+KIND = "prices"
 
 
 class BadPrices(Refused):
     """The prices of models are not usable."""
 
     code = "bad_prices"
-    remedy = "Set MODEL_PRICES to a file as docs/agents.md shows it."
+    remedy = "Write prices/<name>.json as docs/agents.md shows it."
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,19 +40,26 @@ def load(data: bytes) -> Prices:
     return prices
 
 
-@lru_cache(maxsize=1)
-def _from_file(path: str) -> Prices:
-    if not path:
-        return Prices()
+@folders.cached
+def named(name: str) -> Prices:
+    """The prices in `prices/<name>.json` of the library. Raises BadPrices naming the file."""
+    file = folders.files(KIND).get(f"{name}.json")
+    if file is None:
+        raise BadPrices(f"there is no {KIND}/{name}.json")
     try:
-        return load(Path(path).read_bytes())
-    except OSError as error:
-        raise BadPrices(f"{path}: {error.strerror}") from None
+        return load(file.data)
+    except BadPrices as error:
+        raise BadPrices(f"{file.path}: {error.detail}") from None
 
 
+@folders.cached
 def in_force() -> Prices:
-    """The prices that the settings name; none where they name none. Raises BadPrices."""
-    return _from_file(settings.MODEL_PRICES)
+    """The prices of all files together; none where there are none. Raises BadPrices."""
+    found = [named(file.name) for file in folders.files(KIND).values()]
+    if len({each.currency for each in found}) > 1:
+        raise BadPrices(f"{KIND}: got {sorted({each.currency for each in found})}, want one currency")
+    models = {model: price for each in found for model, price in each.models.items()}
+    return Prices(found[0].currency, models) if found else Prices()
 
 
 def in_words(micros: int) -> str:

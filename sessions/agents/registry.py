@@ -74,6 +74,8 @@ class UnknownAgent(Invalid):
 
 
 _registry: dict[str, Agent] = {}
+_found: dict[str, tuple[Agent, Agent]] = {}  # as registered, and as `find` gives it
+folders.on_change(_found.clear)
 
 
 def register(agent: Agent) -> None:
@@ -95,8 +97,9 @@ def register(agent: Agent) -> None:
     if agent.chart:
         charts.named(agent.chart)
     token_counters.named(agent.memory.counter)
-    whole = _with_private(_with_output(agent), schemas_for(agent.schema))
+    whole = _with_output(agent)
     allowance_of(whole).must_suffice(whole.name)
+    schemas_for(agent.schema)
     _registry[agent.name] = whole
 
 
@@ -128,11 +131,16 @@ def _with_private(agent: Agent, declared: Catalogue | None) -> Agent:
 
 
 def find(name: str) -> Agent:
-    """The agent of that name. Raises UnknownAgent."""
+    """The agent of that name, with what its state's schema in force declares private. Raises UnknownAgent."""
     try:
-        return _registry[name]
+        registered = _registry[name]
     except KeyError:
         raise UnknownAgent(f"got {name!r}, want one of {sorted(_registry)}", field="agent") from None
+    declared = schemas_for(registered.schema)
+    found = _found.get(name)
+    if found is None or found[0] is not registered:
+        found = _found[name] = registered, _with_private(registered, declared)
+    return found[1]
 
 
 def names() -> list[str]:
@@ -168,7 +176,7 @@ def ontology_for(agent: str) -> talks.Ontology | None:
     found = find(agent)
     if not found.talk:
         return None
-    declared = talks.load(msgspec.json.decode(_talk(found.talk)))
+    declared = declared_talk(found.talk)
     held = [(name, tools.find(name)) for name in found.tools]
     sources = tuple(
         msgspec.structs.replace(source, tool=name) for name, tool in held if tool for source in tool.entities
@@ -176,12 +184,12 @@ def ontology_for(agent: str) -> talks.Ontology | None:
     return talks.checked(msgspec.structs.replace(declared, sources=sources))
 
 
-def _talk(name: str) -> bytes:
-    """The file of a talk. Raises BadOntology."""
+def declared_talk(name: str) -> talks.Ontology:
+    """The talk of that name, without what tools hold of it. Raises BadOntology."""
     file = folders.files(TALKS).get(f"{name}.json")
     if file is None:
         raise talks.BadOntology(f"there is no {TALKS}/{name}.json")
-    return file.data
+    return talks.load(msgspec.json.decode(file.data))
 
 
 def facts_for(agent: str) -> Mapping[str, ToolFacts]:

@@ -29,8 +29,15 @@ class UnknownChart(NotFound):
 @folders.cached
 def by_reference() -> Mapping[str, core.Chart]:
     """Every version of every chart. Raises BadChart; ValueError for one that is named or checked wrongly."""
-    found = [_read(file) for path, file in sorted(folders.files(KIND).items()) if _VERSION.fullmatch(path)]
+    found = [chart for name in {file.name for file in folders.files(KIND).values()} for chart in versions(name)]
     return {chart.reference: chart for chart in (lifecycle_chart(), *found)}
+
+
+@folders.cached
+def versions(name: str) -> tuple[core.Chart, ...]:
+    """Every version of the chart of that name, the oldest first. Raises as `by_reference` does."""
+    held = (file for path, file in folders.files(KIND).items() if file.name == name and _VERSION.fullmatch(path))
+    return tuple(sorted(map(_read, held), key=lambda chart: chart.version))
 
 
 def _read(file: File) -> core.Chart:

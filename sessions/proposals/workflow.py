@@ -141,6 +141,12 @@ def withdraw(proposal: UUID, by: str) -> Proposal:
     return row
 
 
+def outdate(proposal: UUID, why: str) -> None:
+    """Ends a proposal whose act can no longer be carried out. Raises UnknownProposal, ProposalOver."""
+    with transaction.atomic():
+        _end(locked(proposal), State.OUTDATED, ledger.SYSTEM, why)
+
+
 def locked(proposal: UUID) -> Proposal:
     """Returns a proposal that has not ended, locked for this transaction. Raises UnknownProposal, ProposalOver."""
     row = Proposal.objects.select_for_update().filter(pk=proposal).first()

@@ -13,6 +13,7 @@ from agentstate.errors import AgentStateError
 
 def connect() -> None:
     """Import what registers itself."""
+    from sessions.library import folders, in_force
     from sessions.tools.http import calls
     from sessions.tools.mcp import source
 
@@ -22,12 +23,14 @@ def connect() -> None:
     import sessions.privacy.subject_proposals
     import sessions.profiles.proposal
     import sessions.proofs.tools
+    import sessions.releases.proposal
     import sessions.timers.tools
     import sessions.tools.human_request
     import sessions.tools.memory
     import sessions.tools.withdrawal  # noqa: F401
 
     _connect_own()
+    folders.use(in_force.Rows())  # only now: what registers itself is checked as the folders have it
     from agentstate import structs
     from audit.export import report as reports
     from sessions.agents import model_choice

@@ -86,6 +86,15 @@ def dismiss(log: str, reason: str) -> None:
     call_command("dismiss_report", log, reason=reason, stdout=StringIO())
 
 
+def agree_to_library() -> int:
+    """Agrees to every change of the library, for all teams. Returns how many."""
+    from sessions.models.proposals import Proposal
+    from sessions.proposals import workflow
+
+    found = Proposal.objects.filter(kind__startswith="library_", state=Proposal.State.OPEN)
+    return sum(bool(workflow.answer(row.pk, set(row.teams), "test", agrees=True)) for row in found)
+
+
 def disable(name: str) -> None:
     """Ends every way in of a person."""
     from agentstate.people import commands

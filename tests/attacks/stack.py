@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from psycopg_pool import ConnectionPool
 
 from agentstate.stack.endpoints import endpoints
 from agentstate.stack.ports import any_free
+from sessions.library.folders import EVERY
 from tests.attacks import installation
 from tests.attacks.client import Browser, Json, Person, Talk, eventually
 from tests.processes import ROOT, Running, environment, is_alive
@@ -79,6 +81,8 @@ class Stack:
         self.machine.kill()
         self.machine.wait(10)
         self.machine = self._machine()
+        assert self.at_the_machine("agree_to_library") == 2, "the release changes a chart and a schema"
+        time.sleep(EVERY)  # until every process has seen it
 
     def stop(self) -> None:
         """Ends everything that was started."""

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-from django.conf import settings
 
 import demo.bank_agent.agent  # noqa: F401  (registers the agent)
 from agentstate.engine import events as ev
@@ -43,9 +42,6 @@ from demo.authorization import verdict
 from demo.bank.people import Person, everybody
 from demo.bank_agent.script import ScriptedModel
 from sessions.agents import definition, registry
-
-if not settings.configured:  # of the wiring, an agent reads only what its models cost
-    settings.configure(MODEL_PRICES="")
 
 Supervisor = Callable[["World", Request], object]
 AGENT = registry.find("bank")

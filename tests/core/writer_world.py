@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.conf import settings
 from msgspec.structs import replace as changed
 
 from agentstate.engine import decide as core
@@ -22,14 +21,10 @@ from agentstate.engine.instants import stamp
 from agentstate.engine.merge.three_way import PathChange
 from agentstate.engine.migrating import Catalogue, catalogue
 from agentstate.engine.migrating.pruning import Reads, read_by
-from tests.core import worlds
-
-if not settings.configured:  # of the wiring, an agent reads only what its models cost
-    settings.configure(MODEL_PRICES="")
-
 from demo.bank_agent import tools as bank
 from sessions.library import policies, state_schemas
 from sessions.tools import registry as tools
+from tests.core import worlds
 
 BANK_PATHS = {"load_customer": "state.customer", "authorize": "state.authorization", "transfer": "state.transfer"}
 BANK_SCHEMA = state_schemas.named("bank")

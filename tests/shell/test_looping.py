@@ -16,6 +16,7 @@ from sessions.agents import prices
 from sessions.approvals import commands as approvals_commands
 from sessions.conversation import commands as conversation_commands
 from sessions.core import states
+from sessions.library import folders
 from sessions.models.alerts import Alert
 from tests import cast
 from tests.live.chat_server import Raw, Say
@@ -54,10 +55,10 @@ def test_the_page_of_a_stopped_run_asks_for_what_it_lacks_and_the_form_lets_it_g
 
 
 def test_money_is_bounded_by_prices_from_a_file(settings, bank, tmp_path: Path):
-    file = tmp_path / "prices.json"
+    file = tmp_path / "prices" / "models.json"
+    file.parent.mkdir()
     file.write_text('{"currency": "USD", "models": {"small": {"input": 1000000, "output": 1000000}}}')
-    settings.MODEL_PRICES = str(file)
-    with agent(settings, [LOAD, Say("Two.")], loop={"run": {"micros": 26}}):
+    with folders.added(tmp_path), agent(settings, [LOAD, Say("Two.")], loop={"run": {"micros": 26}}):
         session = opened()
         say(session, "What do I have?")
     assert events(session, "model.answered")[0]["micros"] == 26

@@ -352,13 +352,9 @@ def test_the_check_names_what_is_wrong(tmp_path) -> None:
         ({"1.json": json.dumps({**STRICT, "name": "p", "rules": [{**KING[0], "when": OPEN}]})}, "turns the rule off"),
     ],
 )
-def test_a_policy_that_cannot_be_read_keeps_its_agent_out(files, reason, tmp_path, monkeypatch) -> None:
+def test_a_policy_that_cannot_be_read_keeps_its_agent_out(files, reason, tmp_path) -> None:
     (tmp_path / "policies" / "p").mkdir(parents=True)
     for name, text in files.items():
         (tmp_path / "policies" / "p" / name).write_text(text)
-    monkeypatch.setattr(folders, "_installed", [*folders._installed, tmp_path])
-    folders.forget()
-    with pytest.raises(policies.BadFile, match=reason):
+    with folders.added(tmp_path), pytest.raises(policies.BadFile, match=reason):
         registry.register(msgspec.structs.replace(registry.find("bank"), name="other", policy="p"))
-    monkeypatch.undo()
-    folders.forget()
