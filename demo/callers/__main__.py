@@ -12,6 +12,7 @@ from pathlib import Path
 from demo.callers.api import Api, Refused
 from demo.callers.call import Call
 from demo.callers.desk import Desk, keep_calling
+from demo.callers.former import hang_up_former
 from demo.callers.kinds import KINDS, Story, callers_for, story
 
 
@@ -36,6 +37,7 @@ async def _run(given: argparse.Namespace) -> int:
     try:
         if given.once:
             return await _once(api, desk, given)
+        await hang_up_former(api)
         await keep_calling(desk, make, given.pace)
     finally:
         await api.close()

@@ -18,6 +18,9 @@ import httpx
 LONGEST_PAUSE = 8.0
 
 
+PAGE = 100  # sessions of one answer
+
+
 class Refused(Exception):
     """The product said no to this request, and will again."""
 
@@ -52,6 +55,17 @@ class Api:
     async def session(self, session: str) -> dict[str, Any]:
         """The session's JSON: status, waiting_for, seq."""
         return await self._ask("GET", f"/sessions/{session}")
+
+    async def sessions(self) -> list[dict[str, Any]]:
+        """Every session of the teams, the newest first."""
+        found: list[dict[str, Any]] = []
+        after = ""
+        while True:
+            page = await self._ask("GET", f"/sessions?limit={PAGE}{after}")
+            found += page["sessions"]
+            if page["next"] is None:
+                return found
+            after = f"&after={page['next']}"
 
     async def entries(self, session: str, after: int) -> list[dict[str, Any]]:
         """Entries with seq above `after`."""

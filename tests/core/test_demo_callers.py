@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,8 +12,10 @@ from agentstate.engine import events as ev
 from demo.bank.people import people
 from demo.bank_agent.script.amounts import amounts_in
 from demo.bank_agent.script.lines import LINES, say
+from demo.callers.api import Refused
 from demo.callers.call import Call
 from demo.callers.desk import Desk
+from demo.callers.former import hang_up_former
 from demo.callers.kinds import COMMON, HANG_UP, KINDS, callers_for, cue, reply, story
 from demo.callers.wording import in_hundreds, words
 from tests.core.bank_world import Supervisor, World, approve, edit_to, expire, nobody, reject, unopposed
@@ -212,3 +215,27 @@ async def test_who_wants_it_no_more_while_a_colleague_decides_has_it_withdrawn()
     assert (world.outcomes(), world.moved) == (["withdrawn"], [])
     answers = [event.text for event in world.log if isinstance(event, ev.MessageAdded) and event.role == "agent"]
     assert "Nothing has been moved" in answers[-1]
+
+
+class Switchboard:
+    """The sessions of a former life, and which were ended."""
+
+    def __init__(self, *sessions: dict[str, Any]) -> None:
+        usual = {"agent": "bank", "ended_at": None, "parent": None, "fork_of": None}
+        self.held = [usual | {"id": str(number)} | each for number, each in enumerate(sessions)]
+        self.ended: list[str] = []
+
+    async def sessions(self) -> list[dict[str, Any]]:
+        return self.held
+
+    async def end(self, session: str, reason: str) -> None:
+        if session == "0":
+            raise Refused(409, "it has ended")
+        self.ended.append(session)
+
+
+async def test_former_callers_hang_up_and_nobody_elses_session_ends():
+    others = {"agent": "clerk"}, {"ended_at": "2026-01-01T00:00:00Z"}, {"parent": "1"}, {"fork_of": "1"}
+    line = Switchboard({}, {}, *others, {})
+    assert await hang_up_former(line) == 2
+    assert line.ended == ["1", "6"]
