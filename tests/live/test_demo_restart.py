@@ -22,11 +22,10 @@ def demo(tmp_path: Path) -> Iterator[list[Running]]:
 
 def sessions(running: Running) -> dict[str, dict[str, Any]]:
     """Every session that the callers see, by id."""
+    url = running.ready(240)
     token = (running.state_dir / "demo" / "callers.token").read_text().strip()
-    answer = httpx.get(
-        f"{running.ready(240)}api/v1/sessions?limit=100", headers={"Authorization": f"Bearer {token}"},
-        trust_env=False, timeout=20,
-    )  # fmt: skip
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = httpx.get(f"{url}api/v1/sessions?limit=100", headers=headers, trust_env=False, timeout=20)
     return {each["id"]: each for each in answer.json()["sessions"]}
 
 

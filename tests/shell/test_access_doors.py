@@ -50,6 +50,7 @@ PAGES: dict[str, str | None] = {
     "sessions/<uuid:session_id>/versions/": READ,
     "sessions/<uuid:session_id>/grants/": READ,
     "policies/": None,
+    "library/": None,
     "policies/dry-run/": None,
     "policies/<str:reference>/": None,
     "sessions/<uuid:session_id>/audit/": READ,

@@ -106,6 +106,7 @@ def addresses(session, request) -> list[str]:
         reverse("session_chart", args=one),
         reverse("charts"),
         reverse("policies"),
+        reverse("library"),
         reverse("policy", args=["bank"]),
         reverse("policy_dry_run"),
         reverse("session_grants", args=one),

@@ -17,6 +17,8 @@ from agentstate.people.commands import grant_role
 from agentstate.people.models import Team
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Role
+from sessions.agents import registry
+from sessions.agents.registry import Agent
 from sessions.library import charts, folders, in_force, policies, state_schemas
 from sessions.models.library import LibraryVersion
 from sessions.models.proposals import Proposal
@@ -119,6 +121,17 @@ def test_a_private_place_stays_private_until_the_change_is_approved(start: Start
     assert b"x-private" in state_schemas.named("desk").current.source
     approve()
     assert b"x-private" not in state_schemas.named("desk").current.source
+
+
+def test_a_model_is_kept_from_what_the_schema_in_force_declares_private(start: Start, desk: Path, monkeypatch):
+    start()
+    monkeypatch.setattr(registry, "_registry", dict(registry._registry))
+    registry.register(Agent("desk", "Serve.", (), "desk", {}, schema="desk"))
+    put(desk, "state_schemas/desk/1.json", OPEN)
+    start()
+    assert "state.seat" in registry.find("desk").memory.private
+    approve()
+    assert registry.find("desk").memory.private == ()
 
 
 def test_what_was_rejected_is_neither_in_force_nor_asked_again(start: Start, desk: Path):
