@@ -10,6 +10,7 @@ A folder proposes. A name that was never in force is in force as its folder has 
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -77,6 +78,7 @@ class _Library:
 
 _library = _Library()
 _caches: list[Callable[[], None]] = []
+_looking = threading.Lock()
 
 
 def cached(function: Function) -> Function:
@@ -89,6 +91,7 @@ def cached(function: Function) -> Function:
         _refresh()
         return kept(*given)
 
+    current.cache_clear = kept.cache_clear  # type: ignore[attr-defined]
     return current  # type: ignore[return-value]
 
 
@@ -122,17 +125,22 @@ def as_proposed() -> Iterator[None]:
 
 
 def _refresh() -> None:
-    """Takes over what is in force now, at most every two seconds."""
-    source, at = _library.source, time.monotonic()
-    if source is None or at < _library.next_look:
+    """Takes over what is in force now, at most every two seconds.
+
+    A source that does not answer raises here, and threads wait for the first answer: no folder is in force meanwhile.
+    """
+    if _library.source is None or time.monotonic() < _library.next_look:
         return
-    _library.next_look = at + EVERY
-    revision = source.revision()
-    if revision != _library.revision:
-        _library.in_force = source.in_force()
-        _library.revision = revision
-        for clear in _caches:
-            clear()
+    with _looking:
+        if (source := _library.source) is None or time.monotonic() < _library.next_look:
+            return
+        revision = source.revision()
+        if revision != _library.revision:
+            _library.in_force = source.in_force()
+            _library.revision = revision
+            for clear in _caches:
+                clear()
+        _library.next_look = time.monotonic() + EVERY
 
 
 def add(folder: Path) -> None:

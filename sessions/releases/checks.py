@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agentstate.errors import AgentStateError
 from sessions.agents import prices, registry
 from sessions.library import charts, folders, policies, state_schemas
-from sessions.library.folders import BadLibrary
+from sessions.library.folders import BadLibrary, Names
 from sessions.profiles import declarations
 
 
@@ -33,10 +33,10 @@ CHECKS: dict[str, Callable[[str], object]] = {
 }
 
 
-def check_all() -> None:
-    """Returns if everything that the folders propose can be used. Raises BadLibrary naming folder, kind and name."""
+def check(proposed: Names) -> None:
+    """Returns if these files of the folders can be used. Raises BadLibrary naming folder, kind and name."""
     with folders.as_proposed():
-        for (kind, name), files in sorted(folders.proposed().items()):
+        for (kind, name), files in sorted(proposed.items()):
             try:
                 CHECKS[kind](name)
             except (AgentStateError, ValueError) as error:

@@ -21,11 +21,12 @@ ANSWERED = (*GOING, State.REJECTED)  # files that were rejected are not proposed
 
 
 def record() -> list[str]:
-    """Checks what the folders propose, puts new names in force and proposes the rest. Returns what changed, in words.
+    """Checks what the folders propose and is not in force, puts new names in force and proposes the rest.
 
-    Raises BadLibrary. Starts at the same time wait for each other.
+    Returns what changed, in words. Raises BadLibrary. Starts at the same time wait for each other.
     """
-    checks.check_all()
+    known = {key: held.digest for key, held in in_force.newest().items()}
+    checks.check({key: files for key, files in folders.proposed().items() if known.get(key) != digest_of(files)})
     tenant = the_tenant().pk
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(hashtext('agentstate/library'))")

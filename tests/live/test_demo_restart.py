@@ -22,7 +22,7 @@ def demo(tmp_path: Path) -> Iterator[list[Running]]:
 
 def sessions(running: Running) -> dict[str, dict[str, Any]]:
     """Every session that the callers see, by id."""
-    url = running.ready(240)
+    url = running.ready(500)
     token = (running.state_dir / "demo" / "callers.token").read_text().strip()
     headers = {"Authorization": f"Bearer {token}"}
     answer = httpx.get(f"{url}api/v1/sessions?limit=100", headers=headers, trust_env=False, timeout=20)
