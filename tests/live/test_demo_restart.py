@@ -34,10 +34,10 @@ def on_a_line(running: Running) -> set[str]:
 
 
 def test_a_restart_ends_the_sessions_of_callers_who_are_gone(demo: list[Running]):
-    eventually(lambda: len(on_a_line(demo[0])) >= 3, 120, "callers talk")
+    eventually(lambda: len(on_a_line(demo[0])) >= 3, 300, "callers talk")
     former = on_a_line(demo[0])
     demo[0].stop(signal.SIGTERM, seconds=60)
     demo[0] = Running.up(demo[0].state_dir, "--demo")
-    eventually(lambda: not former & on_a_line(demo[0]), 120, "the former callers have hung up")
-    eventually(lambda: on_a_line(demo[0]), 60, "others call")
+    eventually(lambda: not former & on_a_line(demo[0]), 300, "the former callers have hung up")
+    eventually(lambda: on_a_line(demo[0]), 300, "others call")
     assert {sessions(demo[0])[name]["status"] for name in former} <= {"done", "failed", "cancelled"}

@@ -61,9 +61,9 @@ def test_money_is_bounded_by_prices_from_a_file(settings, bank, tmp_path: Path):
     with folders.added(tmp_path), agent(settings, [LOAD, Say("Two.")], loop={"run": {"micros": 26}}):
         session = opened()
         say(session, "What do I have?")
+        assert prices.in_words(1_234_500) == "1.2345 USD"
     assert events(session, "model.answered")[0]["micros"] == 26
     assert events(session, "run.stopped")[0]["code"] == "money"
-    assert prices.in_words(1_234_500) == "1.2345 USD"
 
 
 @pytest.mark.parametrize(
