@@ -228,9 +228,9 @@ ROWS: dict[str, Probe] = {
     "approvals.expired: request.held_until": HELD,
     "approvals._facts: facts is None": the_tool_is_gone,
     "gates.gate: facts is None": a_tool_that_never_was,
-    "gates.gate: (misplaced := (without_activity(call, facts) or not_in_this_state(state, call, given)))":
+    "gates.gate: (misplaced := (without_activity(call, facts) or not_in_this_state(state, call, context)))":
     test_charts_session.test_a_tool_that_is_not_allowed_here_is_refused_by_rule,
-    "gates.gate: (full := without_room(state, call, given))":
+    "gates.gate: (full := without_room(state, call, context))":
     families.test_no_more_delegates_are_at_work_than_the_agent_declares,
     "gates.judged: (refused := refused_before(seen, call))":
     test_engine_approval.test_the_same_rejected_call_proposed_again_is_refused_without_a_new_request,
@@ -240,7 +240,7 @@ ROWS: dict[str, Probe] = {
     "gates.preview_of: (delegate := delegate_of(state.plans, call.id))":
     families.test_the_request_says_that_a_session_of_its_own_acts,
     "gates.judged: (held := held_back(state, call, facts, verdict))": a_fork_keeps_its_effects_to_itself,
-    "gates.judged: (too_often := asked_too_often(state, call, given))":
+    "gates.judged: (too_often := asked_too_often(state, call, context))":
     fatigue.test_after_three_rejections_no_more_is_asked_and_the_model_is_told,
     "gates.judged: verdict.gate == 'allow'": what_policy_lets_through_needs_nobody,
     "gates.judged: (never := refused_by_rule(call, verdict))":
@@ -250,7 +250,7 @@ ROWS: dict[str, Probe] = {
     speech.test_nobody_is_asked_again_about_words_before_somebody_speaks,
     "approvals._must_not_be_refused: verdict.gate == 'refuse'":
     speech.test_words_that_a_rule_refuses_by_now_cannot_be_approved_and_are_not_said,
-    "gates.with_approvers: given.approvers is None or (asked.terms or Terms()).gate == 'hold'":
+    "gates.with_approvers: context.approvers is None or (asked.terms or Terms()).gate == 'hold'":
     approvers.test_a_delay_needs_no_approval_and_counts_nobody,
     "gates.settled_before: each.mark == mark and each.how == 'responded'": answered_before,
     "gates.settled_before: each.mark == mark": expired_before,
@@ -258,8 +258,8 @@ ROWS: dict[str, Probe] = {
     what_policy_lets_through_needs_nobody,
     "permits.changed_since: not call.approved": a_call_that_needed_nobody_is_asked_about_once_policy_wants_it,
     "permits.changed_since: _now(state, call, facts, passed) != call.approved": REASONS,
-    "permits.changed_since: asks_more(verdict.requirements, _met(state, passed, call, verdict, standing...": stricter(),
-    "permits.changed_since: standing is not None and lost_right(passed, max(passed.asked.tier, call.tie...":
+    "permits.changed_since: asks_more(verdict.requirements, _met(state, passed, call, verdict, author...": stricter(),
+    "permits.changed_since: authorities is not None and lost_right(passed, max(passed.asked.tier, call...":
     explored('reasons and typing'),
     "holds.held: request.terms.gate != 'approve' or not request.terms.hold": what_policy_held_runs_when_approved,
     "holds.undone: not any(('decide' in may for may in (command.may, *(authority.may for authority in ...": BY_POLICY,
